@@ -1,7 +1,8 @@
 # `make demo` and `make test` work on a fresh Debian or Ubuntu machine: each first installs whatever is missing.
 
+PYTEST = .venv/bin/python -m pytest
 # Two test processes at a time, each with whole files, because tests of a file share what one of them has played.
-PYTEST = .venv/bin/python -m pytest -n 2 --dist loadfile
+TOGETHER = $(PYTEST) -n 2 --dist loadfile
 
 .PHONY: demo test test-as-user test-long test-toolchains setup
 
@@ -14,7 +15,11 @@ demo: ## play a Blackjack tournament of the sample bots (after ^C, the same comm
 test: ## run the tests (less than ten minutes on two cores)
 	@echo "test: up to ten minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
-	@$(PYTEST)
+	@failed=0; \
+	$(TOGETHER) -m 'not long and not toolchains and not timing' || failed=1; \
+	echo "test: now the tests that depend on the machine's speed, one at a time"; \
+	$(PYTEST) -m 'timing and not long and not toolchains' || failed=1; \
+	exit $$failed
 
 test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
 	@tools/setup.sh '.[test]'
@@ -22,11 +27,14 @@ test-as-user: ## run as an ordinary user, from root, the tests in which that mat
 
 test-long: ## run the long tests: all attacks, complete seasons
 	@tools/setup.sh '.[test]'
-	@$(PYTEST) -m long
+	@failed=0; \
+	$(TOGETHER) -m 'long and not timing' || failed=1; \
+	$(PYTEST) -m 'long and timing' || failed=1; \
+	exit $$failed
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'
-	@.venv/bin/python -m pytest -m toolchains
+	@$(PYTEST) -m toolchains
 
 setup:
 	@tools/setup.sh .

@@ -32,7 +32,7 @@ from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.discovery import load_submission
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from host.submissions.sample_bots import sample
 from host.tournament.stage_runner import WorkerPool
 

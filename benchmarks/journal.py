@@ -23,11 +23,11 @@ from statistics import median
 
 from host.bots.values import Usage
 from host.games import GAMES
+from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result, pack
 from host.results.descriptions import fixture_metadata
 from host.results.journal import writing
 from host.stages import stages_to_json
-from host.stages.kind import contestants
 from host.stages.pairing import round_robin
 from host.stages.round_robin import RoundRobin
 from protocols.wire import Move

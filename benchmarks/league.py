@@ -67,7 +67,7 @@ def instant(worker: str) -> Callable[[bytes], Awaitable[bytes]]:
 
     async def play(line: bytes) -> bytes:
         await trio.lowlevel.checkpoint()
-        fixture = decode_job(line, lambda game: type(BLANK.rules)).fixture
+        fixture = decode_job(line, type(BLANK.rules)).fixture
         return encode(record_of(fixture))
 
     return play

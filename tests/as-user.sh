@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests in which it matters who runs croupier, as an ordinary user: in a copy of this folder that belongs to a
 # user without a name, without a shell's session and without groups. Everybody who is not root runs them directly.
-# Arguments: other tests. A failed test is repeated alone, twice at most, as .ci/run does.
+# Arguments: other tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 user=1234
@@ -32,11 +32,3 @@ run() {
 }
 echo "as-user: user $user, $python"
 run "$@"
-code=$?
-for _ in second third; do
-    [ $code = 1 ] || break
-    sleep 10
-    run --last-failed --last-failed-no-failures none
-    code=$?
-done
-exit $code

@@ -1,14 +1,11 @@
 """Settings for all tests."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from host.games import GAMES
-from host.play import custom_games
 
 # A shell starts background jobs with SIGINT ignored, and every croupier that a test interrupts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -20,14 +17,32 @@ settings.register_profile(
 settings.load_profile("croupier")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def unregister_games() -> Iterator[None]:
-    """Unregister the games that the tests of a module have loaded."""
-    kept = [(each, dict(each)) for each in (GAMES, custom_games._origins)]
-    yield
-    for games, before in kept:
-        games.clear()
-        games.update(before)  # type: ignore[arg-type]
+TIMING_RUNS, MAX_REPEATS = 3, 5
+"""A test marked `timing` runs this many times at most; a run of pytest with more repeats than that in all fails."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Repeat tests whose claim depends on the speed of the machine, and no others."""
+    for item in items:
+        if item.get_closest_marker("timing"):
+            item.add_marker(pytest.mark.flaky(reruns=TIMING_RUNS - 1, reruns_delay=1))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run with too many repeats."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    repeats = reporter.stats.get("rerun", []) if reporter is not None else []
+    if len(repeats) > MAX_REPEATS and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print each repeat."""
+    repeats = terminalreporter.stats.get("rerun", [])
+    for report in repeats:
+        terminalreporter.write_line(f"REPEATED {report.nodeid}")
+    if len(repeats) > MAX_REPEATS:
+        terminalreporter.write_line(f"more than {MAX_REPEATS} repeats: this run has failed")
 
 
 OUR_VECTORS = Path(__file__).parent / "vectors"

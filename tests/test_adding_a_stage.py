@@ -4,18 +4,12 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command import CROUPIER, MEASURED, ROOT, croupier, croupier_process, environment
-
-from host.results.ranking import RANKINGS
-from host.stages import KINDS
-from host.stages.kind import OWN_RANKINGS
 
 PAGE = (ROOT / "docs" / "adding-a-stage.md").read_text()
 FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -31,16 +25,6 @@ def laid_out(place: Path) -> Path:
     for name, texts in files.items():
         (place / name).write_text("\n\n".join(texts))
     return place
-
-
-@pytest.fixture(autouse=True, scope="module")
-def forgotten() -> Iterator[None]:
-    """Unregister the kind and the ranking after the tests."""
-    yield
-    KINDS.pop("ladder", None)
-    RANKINGS.pop("worst", None)
-    OWN_RANKINGS.clear()
-    sys.modules.pop("ladder", None)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +143,7 @@ def test_a_journal_away_from_its_ranking_says_where_to_look(played: Path, tmp_pa
 WRONG = {
     "no module": ('kind     = "lader:LADDER"', 'kind = "lader:LADDER" cannot be imported'),
     "no kind": ('kind     = "ladder:WORST"', 'kind = "ladder:WORST" is not a Kind but a Ranking'),
-    "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" is called groups like another kind'),
+    "another's name": ('kind     = "other:GROUPS"', 'kind = "other:GROUPS" has the name of another kind, groups'),
     "two names": ('kind     = "other:ODD"', "is called 'odd', and its config 'ladder'"),
 }
 

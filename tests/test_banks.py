@@ -376,10 +376,10 @@ def test_a_changed_bank_is_another_tournament(tmp_path: Path) -> None:
     [
         ('bank = "60"\n', 'C002] {file}:14: bank = "60" does not say what the bank lasts for'),
         ('bank = "60 s"\n', 'hint: "60 s / table" or "60 s / fixture"'),
-        ('bank = "60 / table"\n', 'bank = "60 / table"  has no unit\n  hint: "60 s / table"'),
+        ('bank = "60 / table"\n', 'bank = "60 / table" has no unit\n  hint: "60 s / table"'),
         ('bank = "60 s / tabel"\n', 'is not a bank for each table or each fixture\n  hint: "60 s / table"'),
         ('bank = "0 s / table"\n', 'bank = "0 s / table" is out of range'),
-        ("bank = 60\n", "C006] {file}:14: bank = 60 is not a time with a unit"),
+        ("bank = 60\n", 'C006] {file}:14: bank = 60 should look like "60 s / table" or "5 min / fixture"'),
         ('increment = "1 s"\n', 'C013] {file}:14: increment = "1 s" is a part of a time bank, and there is none'),
         ('floor = "1 s"\n', 'hint: bank = "60 s / table", or leave out floor'),
         ('bank = "1 s / table"\nfloor = "20 s"\n', 'C013] {file}:15: floor = "20 s" is more than move = "10 s"'),

@@ -24,8 +24,8 @@ from host.submissions.adapters import adapted, add_kit
 from host.submissions.build import build
 from host.submissions.check import check_bot
 from host.submissions.discovery import load_submission
+from host.submissions.examine import prepare_bots
 from host.submissions.languages import need
-from host.submissions.preflight import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 EXAMPLES = [View(*view) for view in GAME.examples]

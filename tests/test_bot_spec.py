@@ -14,8 +14,8 @@ from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec, RequestedLimits, Submission
 from host.games import GAMES
 from host.sandbox.limits import KIB, MIB, Limits
-from host.submissions import file_tree
 from host.submissions.discovery import disambiguate, expand_patterns, load_submission, load_submissions
+from host.submissions.file_tree import SUBMITTED
 from host.submissions.languages import LANGUAGES, can_convert, python_2_cure, tool
 from host.submissions.sample_bots import folder, sample, samples
 
@@ -179,8 +179,8 @@ MANIFESTS = [
     ('requires = ["--index-url=http://x"]', 'error[C009] mine/bot.toml:1: requires: "--index-url=http://x" is not a requirement\n  hint: "numpy>=2": a name and its versions, no options, no addresses'),
     ('requires = ["x @ http://y"]', 'error[C009] mine/bot.toml:1: requires: "x @ http://y" is not a requirement\n  hint: "numpy>=2": a name and its versions, no options, no addresses'),
     ('python = "three"', 'error[C009] mine/bot.toml:1: python = "three" is not a version\n  hint: ">=3.11", or "3.12"'),
-    ('entry = "/etc/passwd"', 'error[C009] mine/bot.toml:1: entry = "/etc/passwd" leads out of the bot\'s folder'),
-    ('entry = "../x.py"', 'error[C009] mine/bot.toml:1: entry = "../x.py" leads out of the bot\'s folder'),
+    ('entry = "/etc/passwd"', 'error[C009] mine/bot.toml:1: entry = "/etc/passwd" points outside the bot\'s folder'),
+    ('entry = "../x.py"', 'error[C009] mine/bot.toml:1: entry = "../x.py" points outside the bot\'s folder'),
     ('sources = ["-fplugin=x.c"]', 'error[C009] mine/bot.toml:1: sources: "-fplugin=x.c" is not allowed as a file name of a bot'),
     ('state = "../x"', 'error[C009] mine/bot.toml:1: state = "../x" is not a name of one file'),
     ("env = { PATH = 1 }", 'error[C006] mine/bot.toml:1: env = { PATH = 1 } sets PATH to a value that is not a string\n  hint: PATH = "1"'),
@@ -189,7 +189,7 @@ MANIFESTS = [
     ('[env]\nCROUPIER_SEED = "1"', 'error[C009] mine/bot.toml:1: env = { CROUPIER_SEED = "1" } sets CROUPIER_SEED, which only croupier sets\n  hint: leave it out'),
     ('env = { "a=b" = "x" }', 'error[C009] mine/bot.toml:1: env = { "a=b" = "x" } names a variable "a=b"\n  hint: capital letters, digits and _'),
     (f'heap = "{"1" * 5000}"', f'error[C006] mine/bot.toml:1: heap = "{"1" * 56}… is not a number with a unit\n  hint: "1 MiB"'),
-    ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64"  has no unit\n  hint: "64 MiB" or "65536 KiB"'),
+    ('heap = "64"', 'error[C002] mine/bot.toml:1: heap = "64" has no unit\n  hint: "64 MiB" or "65536 KiB"'),
     ('language = "java"\n[limits]\nmemory = "1 GiB"', 'error[C014] mine/bot.toml:3: memory = "1 GiB" is more than the 512 MiB granted\n  hint: memory = "512 MiB" or less; only the organiser can raise it, for all bots'),
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; only the organiser can raise it, for all bots"),
     ('language = "java"\ncores = 2', "error[C014] mine/bot.toml:2: cores = 2 is more than the 1 granted\n  hint: cores = 1 or less; only the organiser can raise it: [limits] cores = 2"),
@@ -378,7 +378,7 @@ def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
 
 
 def test_a_folder_is_looked_at_up_to_a_bound(here: Path) -> None:
-    lay({f"mine/{number}.txt": "" for number in range(file_tree.MAX_FILES + 1)})
+    lay({f"mine/{number}.txt": "" for number in range(SUBMITTED.entries + 1)})
     assert str(refusal("mine")).startswith("error[B016] mine: has more than 1000 files")
 
 

@@ -60,7 +60,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B013": ({"bot+": SHORT_OF_SPACE + "sbcl --dynamic-space-size 1GB --non-interactive --eval 1\n"}, "mine: SBCL cannot reserve its heap:  "),
     "B018": ({"bot+": b"\x7fELF\x02\x01\x01 is not all of it"}, "mine: cannot be started: Exec format error"),
     # answering
-    "B020": ({"bot.toml": LINES, "bot.c": C.format(READS.format('printf("S\\n");'))}, "mine: answered only after its input was closed: it does not flush (nothing came for 1000 ms)"),
+    "B020": ({"bot.toml": LINES, "bot.c": C.format(READS.format('printf("S\\n");'))}, "mine: answered only after its input was closed: it does not flush (nothing came for 1.0 s)"),
     "B021": ({"bot.c": C.format(READS.format('puts("S");'))}, "mine: waits for input, but cardshark sends its question as arguments: it answers when the question is typed"),
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
     "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is not a move; a move is H, S, D or B <chips>"),

@@ -45,7 +45,7 @@ from host.sandbox.limits import PATIENCE, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.diagnosis import diagnose
 from host.submissions.discovery import load_submission
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from protocols.wire import Fault, Move
 
 STAND = Move("S")

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Game, GameFailed, Opening, Place, Play, Request, Scores, Table, Tell
 from host.games.luck import Luck, Shuffler
+from host.play.custom_games import GameOrigin, own_game
 from host.play.records import read_answer, unpack
 from host.report.replay import spelled
 from protocols import PROTOCOLS
@@ -69,30 +70,25 @@ def sides(rules: Rules) -> Sequence[Sequence[int]]:
     return ((0, 2), (1, 3)) if rules.partners else ((0,), (1,))
 
 
-GAME = Game(
-    name="chorus",
-    title="Chorus",
-    seats=(2, 2),
-    protocol="lines",
-    presets={"usual": Rules()},
-    grammar=Grammar(re.compile(r"(?P<text>[ -~]+)"), "a text", verb="SAY"),
-    play=play,
-    allows=allows,
-    winners=winners,
-    view=View,
-    edges={"the first question": View(0, 0, "SAY", ())},
-    opening=Opening("round", 1, below="a", otherwise="b"),
-    card="Say something.",
-    sides=sides,
+GAME = own_game(
+    Game(
+        name="chorus",
+        title="Chorus",
+        seats=(2, 2),
+        protocol="lines",
+        presets={"usual": Rules()},
+        grammar=Grammar(re.compile(r"(?P<text>[ -~]+)"), "a text", verb="SAY"),
+        play=play,
+        allows=allows,
+        winners=winners,
+        view=View,
+        edges={"the first question": View(0, 0, "SAY", ())},
+        opening=Opening("round", 1, below="a", otherwise="b"),
+        card="Say something.",
+        sides=sides,
+    ),
+    GameOrigin("test_engine:GAME"),
 )
-
-
-@pytest.fixture(autouse=True)
-def known() -> Iterator[None]:
-    """Register the game for the tests of this file."""
-    GAMES[GAME.name] = GAME
-    yield
-    del GAMES[GAME.name]
 
 
 # A table.
@@ -212,7 +208,6 @@ ODD = """
 @pytest.fixture(scope="module")
 def talkers(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     """Return two bots whose answers depend on everything that they were told, and one that fails in many ways."""
-    GAMES[GAME.name] = GAME
     folder = tmp_path_factory.mktemp("talkers")
     texts = {"one": TALKER.replace("{NAME}", "a"), "two": TALKER.replace("{NAME}", "b"), "odd": ODD}
     return [built(written(text, ".py", folder, name), GAME.name, protocol="lines") for name, text in texts.items()]
@@ -221,7 +216,6 @@ def talkers(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     """Return two bots whose answers follow from their question and seed."""
-    GAMES[GAME.name] = GAME
     folder = tmp_path_factory.mktemp("steady")
     sources = [written(STEADY.replace("{NAME}", name), ".py", folder, name) for name in ("c", "d")]
     return [built(source, GAME.name, protocol="lines") for source in sources]
@@ -312,20 +306,23 @@ def play(rules, luck, tell=None):
     return tuple(len(answer.text) if isinstance(answer, Move) else 0 for answer in answers)
 
 
-GAME = Game(
-    name="shouts",
-    title="Shouts",
-    seats=(2, 2),
-    protocol="lines",
-    presets={"usual": Rules()},
-    grammar=Grammar(re.compile(r"(?P<verb>SAY (?P<text>.*))"), "SAY <text>"),
-    play=play,
-    allows=lambda rules, view, move: "no" not in move.text,
-    winners=lambda scores: (scores.index(max(scores)),),
-    view=View,
-    edges={"the first question": View(0), "the second": View(1), "the third": View(2)},
-    opening=Opening("heard", 1, "SAY a", "SAY b"),
-    card="Say something.",
+GAME = own_game(
+    Game(
+        name="shouts",
+        title="Shouts",
+        seats=(2, 2),
+        protocol="lines",
+        presets={"usual": Rules()},
+        grammar=Grammar(re.compile(r"(?P<verb>SAY (?P<text>.*))"), "SAY <text>"),
+        play=play,
+        allows=lambda rules, view, move: "no" not in move.text,
+        winners=lambda scores: (scores.index(max(scores)),),
+        view=View,
+        edges={"the first question": View(0), "the second": View(1), "the third": View(2)},
+        opening=Opening("heard", 1, "SAY a", "SAY b"),
+        card="Say something.",
+    ),
+    GameOrigin("test_engine:GAME"),
 )
 """
 EVIL = """<script>alert(1)</script><img src=x onerror=evil()>&"'=cmd()|[red]{{7*7}}%2C,%0A,!crash \\\\x1b[31m"""

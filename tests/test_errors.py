@@ -149,7 +149,7 @@ error[B016] x.py: is a link
 error[C001] croupier.toml:3: unknown key "memroy" in [limits]
   hint: memory""",
     "C002": '''\
-error[C002] croupier.toml:3: move = "1"  has no unit
+error[C002] croupier.toml:3: move = "1" has no unit
   hint: "1 s" or "1000 ms"''',
     "C003": """\
 error[C003] two bots are called "x": x.lisp, x.py

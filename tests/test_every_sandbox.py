@@ -1027,16 +1027,17 @@ def test_who_is_not_root_sees_that_a_build_hides_a_folder_and_removes_it_all_the
     said = elsewhere("""
 import os, tempfile, trio
 from pathlib import Path
-from host.submissions.build import _remove, exceeds_quota
+from host.submissions.build import _remove
+from host.submissions.file_tree import BUILDING, exceeds
 
 if os.geteuid() == 0:
     os.setgid(65534), os.setuid(65534)
 folder = Path(tempfile.mkdtemp(dir="/tmp"))
-seen = exceeds_quota(folder)
+seen = exceeds(folder, BUILDING)
 inside = folder / "closed" / "inside"
 inside.mkdir(parents=True)
 (folder / "closed").chmod(0o300)
-hidden = exceeds_quota(folder)
+hidden = exceeds(folder, BUILDING)
 trio.run(_remove, [folder])
 print(seen, hidden, folder.exists())
 """)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from host.games import GAMES
 from host.games.luck import Luck
+from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result
 from host.stages import groups
 from host.stages.groups import (
@@ -26,7 +27,7 @@ from host.stages.groups import (
     rounds,
     shares,
 )
-from host.stages.kind import Field, contestants
+from host.stages.kind import Field
 
 FINALISTS = 5
 

@@ -13,7 +13,6 @@ from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
 from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
 from host.play.records import Fixture, Record, Result
-from host.play.worker import rules_of
 from host.results.descriptions import bot_metadata, fixture_metadata, fixture_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
@@ -211,8 +210,8 @@ def test_what_travels_to_a_worker_and_back_is_these_bytes(value: Any, line: str)
 
 
 def test_a_worker_reads_its_setup_and_its_jobs() -> None:
-    assert decode_setup(SETUP_LINE.encode(), rules_of) == SETUP
-    assert decode_job(JOB_LINE.encode(), rules_of) == JOB
+    assert decode_setup(SETUP_LINE.encode()) == SETUP
+    assert decode_job(JOB_LINE.encode(), type(JOB.fixture.rules)) == JOB
 
 
 def test_a_journal_reads_what_it_stores_by_position() -> None:

@@ -15,7 +15,7 @@ from command import Done, croupier, cup_in
 from helpers import SAMPLES
 
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
+from host.submissions.file_tree import SUBMITTED
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"
@@ -283,8 +283,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a FIFO": (lambda desk: fifo(desk / "mine"), "B016] {desk}/mine: is a FIFO;"),
     "a device": (lambda _desk: Path("/dev/null"), "B016] /dev/null: is a device;"),
     "a file too large": (
-        lambda desk: large(desk / "mine.c", MAX_FILE_BYTES + 1),
-        f"B016] {{desk}}/mine.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
+        lambda desk: large(desk / "mine.c", SUBMITTED.file_bytes + 1),
+        f"B016] {{desk}}/mine.c: is larger than {SUBMITTED.file_bytes // MIB} MiB",
     ),
     "a name with a line end": (lambda desk: written(desk / "mi\nne.c", DAVEY), "B016] {desk}/mi\\n"),
     "a name with a slash": (lambda desk: written(desk / "mi#ne.c", DAVEY), "B016] {desk}/mi#ne.c: its name contains "),
@@ -301,7 +301,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a name of megabytes in a tar": (
         lambda desk: tarred(desk / "long.tar", {"/" + "a" * 5_000_000: DAVEY}),
-        f"B016] {{desk}}/long.tar: /{'a' * 299}: leads out of its folder",
+        f"B016] {{desk}}/long.tar: /{'a' * 299}: points outside its folder",
     ),
     "a folder of 100 folders": (lambda desk: nested(desk / "deep", 100), "B016] {desk}/deep/x/x/"),
     # in a folder
@@ -319,16 +319,16 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a socket in a folder": (lambda desk: inside(desk, listening), "B016] {desk}/mine/socket: is a socket"),
     "a large file in a folder": (
-        lambda desk: inside(desk, lambda folder: large(folder / "data", MAX_FILE_BYTES + 1)),
-        f"B016] {{desk}}/mine/data: is larger than {MAX_FILE_BYTES // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: large(folder / "data", SUBMITTED.file_bytes + 1)),
+        f"B016] {{desk}}/mine/data: is larger than {SUBMITTED.file_bytes // MIB} MiB",
     ),
     "large files in a folder": (
-        lambda desk: inside(desk, lambda folder: [large(folder / str(n), MAX_FILE_BYTES) for n in range(5)]),
-        f"B016] {{desk}}/mine/4: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: [large(folder / str(n), SUBMITTED.file_bytes) for n in range(5)]),
+        f"B016] {{desk}}/mine/4: makes the folder larger than {SUBMITTED.total_bytes // MIB} MiB",
     ),
     "many files in a folder": (
-        lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(MAX_FILES)]),
-        f"B016] {{desk}}/mine/davey.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        lambda desk: inside(desk, lambda folder: [large(folder / f"{n:04}", 0) for n in range(SUBMITTED.entries)]),
+        f"B016] {{desk}}/mine: has more than {SUBMITTED.entries} files",
     ),
     "an odd name in a folder": (
         lambda desk: inside(desk, lambda folder: written(folder / "da\nta", b"")),
@@ -337,24 +337,24 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     # in an archive
     "an absolute path in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"/etc/cron.d/x": b""}),
-        "B016] {desk}/mine.zip: /etc/cron.d/x: leads out of its folder",
+        "B016] {desk}/mine.zip: /etc/cron.d/x: points outside its folder",
     ),
     "a way out of a zip": (
         lambda desk: zipped(desk / "mine.zip", {"a/../../x.c": b""}),
-        "B016] {desk}/mine.zip: a/../../x.c: leads out of its folder",
+        "B016] {desk}/mine.zip: a/../../x.c: points outside its folder",
     ),
     "a Windows way out of a zip": (
         lambda desk: zipped(desk / "mine.zip", {"..\\..\\x.c": b""}),
-        "B016] {desk}/mine.zip: ..\\..\\x.c: leads out of its folder",
+        "B016] {desk}/mine.zip: ..\\..\\x.c: points outside its folder",
     ),
     "a link in a zip": (lambda desk: device_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: passwd: is a link"),
     "a bomb in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(MAX_FILE_BYTES + 1)}),
-        f"B016] {{desk}}/mine.zip: davey.c: is larger than {MAX_FILE_BYTES // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {"davey.c": bytes(SUBMITTED.file_bytes + 1)}),
+        f"B016] {{desk}}/mine.zip: davey.c: is larger than {SUBMITTED.file_bytes // MIB} MiB",
     ),
     "many bombs in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
-        f"B016] {{desk}}/mine.zip: 4.c: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.c": bytes(SUBMITTED.file_bytes) for n in range(5)}),
+        f"B016] {{desk}}/mine.zip: 4.c: makes the folder larger than {SUBMITTED.total_bytes // MIB} MiB",
     ),
     "a zip that lies": (lambda desk: lying_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "an encrypted zip": (lambda desk: locked_zip(desk / "mine.zip"), "B016] {desk}/mine.zip: cannot be unpacked: "),
@@ -364,8 +364,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no zip": (lambda desk: written(desk / "mine.zip", b"PK"), "B016] {desk}/mine.zip: cannot be unpacked: "),
     "many files in a zip": (
-        lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(MAX_FILES + 1)}),
-        f"B016] {{desk}}/mine.zip: {MAX_FILES}.txt: makes it more than {MAX_FILES} files or {MAX_FOLDER_BYTES // MIB} MiB",
+        lambda desk: zipped(desk / "mine.zip", {f"{n}.txt": b"" for n in range(SUBMITTED.entries + 1)}),
+        f"B016] {{desk}}/mine.zip: has more than {SUBMITTED.entries} files",
     ),
     "a file and a folder in a zip": (
         lambda desk: zipped(desk / "mine.zip", {"x": b"", "x/y": b""}),
@@ -397,15 +397,15 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "an absolute path in a tar": (
         lambda desk: tarred(desk / "mine.tar.xz", {"/etc/cron.d/x": b""}),
-        "B016] {desk}/mine.tar.xz: /etc/cron.d/x: leads out of its folder",
+        "B016] {desk}/mine.tar.xz: /etc/cron.d/x: points outside its folder",
     ),
     "a way out of a tar": (
         lambda desk: tarred(desk / "mine.tar.bz2", {"../x": b""}),
-        "B016] {desk}/mine.tar.bz2: ../x: leads out of its folder",
+        "B016] {desk}/mine.tar.bz2: ../x: points outside its folder",
     ),
     "a bomb in a tar": (
-        lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(MAX_FILE_BYTES) for n in range(5)}),
-        f"B016] {{desk}}/mine.tar.gz: unpacks to more than {MAX_FOLDER_BYTES // MIB} MiB",
+        lambda desk: tarred(desk / "mine.tar.gz", {f"{n}.c": bytes(SUBMITTED.file_bytes) for n in range(5)}),
+        f"B016] {{desk}}/mine.tar.gz: unpacks to more than {SUBMITTED.total_bytes // MIB} MiB",
     ),
     "a twin in a tar": (
         lambda desk: joined(desk / "mine.tar"),

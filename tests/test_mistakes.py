@@ -96,7 +96,7 @@ FILES: dict[str, tuple[dict[str, str | bytes], str, int, str, str]] = {
     "what does not compile": ({"mine.c": "int main(void) { return nothing; }\n"}, "add mine.c", 4, "error[B010] mine: does not build  (cc -O2 ", "fix the first error first: it may cause the others"),
     "a bot for another game": ({"mine/bot.toml": 'game = "pazaak"\n', "mine/x.py": "print(1)\n"}, "add mine", 3, "error[C015] mine/bot.toml: mine plays pazaak, and this is cardshark", 'game = "cardshark", or remove it from `bots`'),
     "no quotes": ({"t/croupier.toml": "game = cardshark\n"}, "config check", 3, "error[C005] t/croupier.toml:1: is not TOML: Invalid value", 'write strings in quotes: game = "cardshark"'),
-    "no unit": ({"t/croupier.toml": HEAD + "[limits]\nmove = 2\n"}, "config check", 3, "error[C002] t/croupier.toml:3: move = 2  has no unit", '"2 s" or "2000 ms"'),
+    "no unit": ({"t/croupier.toml": HEAD + "[limits]\nmove = 2\n"}, "config check", 3, "error[C002] t/croupier.toml:3: move = 2 has no unit", '"2 s" or "2000 ms"'),
     "a misspelt key": ({"t/croupier.toml": HEAD + 'bost = ["bots/*"]\n'}, "run", 3, 'error[C001] t/croupier.toml:2: unknown key "bost"', "bots"),
     "a kind of stage for other games": ({"t/croupier.toml": HEAD + '[[stage]]\nkind = "knockout"\n'}, "run --dry-run", 3, 'error[C013] t/croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one', "for cardshark: tables"),
     "no bots": ({}, "run", 3, "error[C004] t/croupier.toml: has no bots: bots/* matches no bot", "croupier -C t add FILE, or the name of a sample bot"),

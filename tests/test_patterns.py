@@ -12,8 +12,9 @@ from helpers import level, spec_of, written
 from host.base.config_file import closest_match, parse
 from host.base.errors import UserError
 from host.submissions.adapters import advice
-from host.submissions.build import build, exceeds_quota, quota_check
+from host.submissions.build import build, quota_check
 from host.submissions.discovery import load_submission
+from host.submissions.file_tree import BUILDING, exceeds
 from host.submissions.languages import main_class
 
 PACKAGES = ("protocols", "host.base", "host.games", "host.sandbox", "host.bots", "host.submissions", "host.report")
@@ -75,7 +76,7 @@ for pattern, where in seen.items():
 
 
 def test_every_pattern_is_linear() -> None:
-    command = [sys.executable, "-c", FUZZ, *PACKAGES, "host.play.custom_games", "host.config.custom_stages"]
+    command = [sys.executable, "-c", FUZZ, *PACKAGES, "host.play.custom_games", "host.config.resolver"]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
 
@@ -180,7 +181,7 @@ def test_a_build_of_many_files_is_not_walked_through_at_every_look(tmp_path: Pat
     for number in range(5000):
         (tmp_path / str(number)).touch()
     began = time.thread_time()
-    assert not exceeds_quota(tmp_path)
+    assert not exceeds(tmp_path, BUILDING)
     once, began = time.thread_time() - began, time.thread_time()
     check = quota_check([tmp_path])
 

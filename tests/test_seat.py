@@ -43,7 +43,7 @@ from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox import bubblewrap
 from host.sandbox.process_tree import descendants
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
 STAND = Move("S")

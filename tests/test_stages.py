@@ -329,7 +329,7 @@ def test_a_schedule_that_yields_a_path_twice_is_refused() -> None:
 def test_a_league_of_500_bots_is_recorded_from_its_first_fixture(tmp_path: Path) -> None:
     async def play(job: bytes) -> bytes:
         await trio.lowlevel.checkpoint()
-        return encode(by_strength(decode_job(job, lambda _game: type(BLANK.rules)).fixture))
+        return encode(by_strength(decode_job(job, type(BLANK.rules)).fixture))
 
     async def run(journal: Journal) -> None:
         queue = FixtureQueue(print, "two workers", 2)
@@ -355,7 +355,7 @@ def test_short_fixtures_go_to_a_worker_together_and_a_lost_worker_costs_one_of_t
 
     async def play(jobs: Sequence[bytes]) -> Sequence[bytes]:
         await trio.lowlevel.checkpoint()
-        fixtures = [decode_job(job, lambda _game: type(BLANK.rules)).fixture for job in jobs]
+        fixtures = [decode_job(job, type(BLANK.rules)).fixture for job in jobs]
         sent.append([fixture.path for fixture in fixtures])
         records = [encode(by_strength(fixture)) for fixture in fixtures]
         match len(sent):

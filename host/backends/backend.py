@@ -7,7 +7,7 @@ from host.backends.local import local_workers
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
 from host.sandbox.levels import Level
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from host.tournament.stage_runner import Backend
 
 

@@ -41,7 +41,7 @@ from host.play.placement import placement_request
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
-from host.submissions.build import File, files_of
+from host.submissions.file_tree import File, read_files
 from host.tournament.stage_runner import Backend
 
 RECONNECT_TIMEOUT_S = 120.0
@@ -160,7 +160,9 @@ class Cluster:
         A machine that lacks something a bot needs is refused. Raise UserError for a problem of a bot itself.
         """
         packed = tuple(
-            submission.with_keys(game=game.name)._replace(folder=self._pack(files_of(submission)))
+            submission.with_keys(game=game.name)._replace(
+                folder=self._pack(read_files(submission.folder, submission.files))
+            )
             for submission in submissions
         )
         self._request = PrepareRequest(packed, game.name, self._pack_game(game.name), granted, level)
@@ -197,7 +199,7 @@ class Cluster:
             File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
             for path in sources(game)
         ]
-        return GameOrigin(known.said, str(self._pack(files)), first=True) if files else known
+        return GameOrigin(known.said, str(self._pack(files)), packed=True) if files else known
 
     async def _prepare(self, worker: WorkerInfo) -> PrepareResult:
         """Send a machine the files that it lacks, and make it prepare all bots."""

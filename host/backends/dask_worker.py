@@ -31,7 +31,7 @@ from host.play.jobs import encode
 from host.play.placement import PlacementRequest, choose_placement
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
-from host.submissions.build import File, copy_files
+from host.submissions.file_tree import File, copy_files
 from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of
 
@@ -122,7 +122,7 @@ def ready(request: PrepareRequest) -> PrepareResult:
         for submission in request.submissions
     )
     game = request.origin
-    if game.first:
+    if game.packed:
         game = game._replace(folder=str(file_cache() / game.folder))
     with start_module("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import msgspec
 import trio
 
+from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
-from host.games import GAMES
-from host.play.custom_games import GameOrigin, reload_game
+from host.play.custom_games import GameOrigin, game_by_name, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 
 
 class PrepareRequest(NamedTuple):
@@ -47,9 +47,8 @@ def encode_request(request: PrepareRequest) -> bytes:
 async def prepare(request: PrepareRequest) -> PrepareResult:
     """Build and start the bots."""
     try:
-        if request.origin.said:
-            reload_game(request.origin)
-        bots = await prepare_bots(request.submissions, GAMES[request.game], request.granted, request.level)
+        game = reload_game(request.origin) if request.origin.said else game_by_name(request.game)
+        bots = await prepare_bots(request.submissions, game, request.granted, request.level)
         return PrepareResult(tuple(bots), origin=request.origin)
     except UserError as refused:
         return PrepareResult((), tuple(refused.problems), refused.exit_code)
@@ -63,7 +62,7 @@ async def main() -> None:
     async with trio.open_nursery() as nursery:
 
         async def answer() -> None:
-            sys.stdout.buffer.write(msgspec.json.encode(await prepare(request)))
+            sys.stdout.buffer.write(msgspec.json.encode(await prepare(request), enc_hook=plain_name))
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(answer)

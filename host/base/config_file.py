@@ -396,13 +396,46 @@ OWN_CODE = r"^[\w.]+:\w+$"
 """The pattern of `package.module:NAME`, which names a value in the organiser's code."""
 
 
+class OwnName(str):
+    """The name of a game, a kind of stage or a ranking of an organiser's own code. It carries what it names.
+
+    It equals the plain name, as a journal stores it. No table of the process knows the organisers' names, because two
+    tournaments in one process can use the same name for different code. A copy or a pickle of it is the plain name.
+    """
+
+    __slots__ = ("said", "value")
+
+    said: str
+    """What croupier.toml says: `package.module:NAME`."""
+    value: Any
+
+    @classmethod
+    def carrying(cls, name: str, said: str, value: Any) -> "OwnName":
+        """Return a name that carries a value."""
+        own = cls(name)
+        own.said, own.value = said, value
+        return own
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def plain_name(value: object) -> str:
+    """Return an OwnName as the plain name, for msgspec, which encodes no other type of str."""
+    if isinstance(value, OwnName):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be encoded")
+
+
 def one_of(choices: Callable[[], Iterable[str]], noun: str, own: str = "") -> ValueType:
     """Return the type of a string that is one of the choices; `choices` is called only when a file is read.
 
-    `own` is the pattern of other names that a file may contain and that are replaced before this check.
+    `own` is the pattern of other names that a file may contain. They are replaced by an OwnName before this check.
     """
 
     def check(value: Any) -> str:
+        if own and isinstance(value, OwnName):
+            return value
         words = list(choices())
         if plain_string(value) not in words:
             hint = closest_match(value, words) or "one of " + ", ".join(words)

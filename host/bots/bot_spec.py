@@ -49,7 +49,7 @@ def amount_of(
         if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
             smaller = float(text) * step
             other = f' or "{int(smaller)} {usual[1]}"' if smaller < 1e9 and smaller.is_integer() else ""
-            raise InvalidValue("C002", " has no unit", f'"{text} {usual[0]}"{other}')
+            raise InvalidValue("C002", "has no unit", f'"{text} {usual[0]}"{other}')
         try:
             found = read(text)
         except ValueError:
@@ -57,7 +57,7 @@ def amount_of(
             close = closest_match(unit, units) or next((known for known in units if unit[:1] == known[:1]), "")
             good = re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) and close
             hint = f'"{number} {close}"' if good else f'a number and one of {", ".join(units)}: "1 {usual[0]}"'
-            raise InvalidValue("C002", " has no unit that croupier knows", hint) from None
+            raise InvalidValue("C002", "has no unit that croupier knows", hint) from None
         if not 0 < found <= most:
             raise InvalidValue("C009", "is out of range", f'more than 0, for example "1 {usual[0]}"')
         return found
@@ -80,7 +80,7 @@ def _bytes_or_none(value: Any) -> int:
 def _bank(value: Any) -> Bank:
     """Return a time bank such as "60 s / table". Raise InvalidValue for a wrong value."""
     if not isinstance(value, str):
-        raise InvalidValue("C006", "is not a time with a unit and what it lasts for", f'"60 s / {BANK_SCOPES[0]}"')
+        raise InvalidValue("C006", 'should look like "60 s / table" or "5 min / fixture"', f'"60 s / {BANK_SCOPES[0]}"')
     time, slash, scope = value.partition("/")
     time, scope = time.strip(), scope.strip()
     if not slash:
@@ -199,7 +199,7 @@ def file_name(value: Any) -> str:
     """Return a path inside the bot's folder. Raise InvalidValue for a path outside it, or for an unsafe name."""
     path = PurePosixPath(plain_string(value))
     if path.is_absolute() or ".." in path.parts:
-        raise InvalidValue("C009", "leads out of the bot's folder")
+        raise InvalidValue("C009", "points outside the bot's folder")
     if unsafe_name(str(path)):
         raise InvalidValue("C009", "is not allowed as a file name of a bot")
     return str(path)

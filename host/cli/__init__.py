@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from host import __version__
+from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
 from host.base.paths import cache_dir
 from host.base.system_errors import system_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from host.stages import Registry
 
 
 class CommandEntry(NamedTuple):
@@ -93,6 +96,13 @@ class CliContext(NamedTuple):
     quiet: bool
     verbose: bool
 
+    @property
+    def registry(self) -> "Registry":
+        """What the names in journals stand for, with the code that the folder's croupier.toml names."""
+        from host.config.resolver import registry_of
+
+        return registry_of(self.folder)
+
 
 class LazyGroup(click.Group):
     """A group that imports a command only when it is used, so that `croupier --help` stays fast."""
@@ -160,12 +170,6 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         hint = f"check the path; croupier new {shlex.quote(folder)} --game GAME creates a tournament there"
         hint = f"-C {shlex.quote(str(path.parent))}" if path.exists() else hint
         raise UserError([Problem("U001", "", f"-C {folder}: {what}", hint=hint)], 2)
-    if (config := path / "croupier.toml").exists():
-        from host.config import custom_stages
-        from host.play import custom_games
-
-        custom_games.register_from_config(config)
-        custom_stages.register_from_config(config)
     ctx.obj = CliContext(path, as_json, quiet, verbose)
     if ctx.invoked_subcommand is None:
         from host.cli.overview import overview
@@ -222,14 +226,16 @@ def print_json(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(schema_of(schema) | facts), indent=1).decode())
+    click.echo(
+        msgspec.json.format(msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name), indent=1).decode()
+    )
 
 
 def print_json_line(schema: str, **facts: Any) -> None:
     """Print one JSON object with its schema on a single line."""
     import msgspec
 
-    click.echo(msgspec.json.encode(schema_of(schema) | facts).decode())
+    click.echo(msgspec.json.encode(schema_of(schema) | facts, enc_hook=plain_name).decode())
 
 
 def print_problems(error: UserError, as_json: bool) -> int:

@@ -171,13 +171,13 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
     from host.results.journal import reading
 
     if wanted.where is not None and _is_file(wanted.where):
-        return Questions([unpacked(Path(wanted.where))])
+        return Questions([unpacked(Path(wanted.where), context.registry)])
     target = None
     if wanted.where is None:
         path = journal_of(context, chosen.journal)
     else:
         path, target = parse_target(context, chosen.journal, wanted.where)
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         sources = {name: str(about.get("source", "")) for name, about in journal.bots().items()}
         if chosen.asked_bot is not None and chosen.asked_bot not in sources:
             raise click.UsageError(unknown_with_list("bot", chosen.asked_bot, sources))
@@ -226,9 +226,9 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
-        location = find_table(journals, context.folder, table)
+        location = find_table(journals, context, table)
         return location.journal, Target(fixture=location.fixture, nth=location.nth, number=number)
-    with reading(journals[0]) as book:
+    with reading(journals[0], context.registry) as book:
         for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
             return journals[0], Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
     raise click.UsageError(f"there is no {where}; `croupier errors` names them")
@@ -273,7 +273,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     from host.results.journal import reading
 
     path, target = parse_target(context, export.journal, _fault_or(context, export))
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         if not export.spoilers:
             refuse_evidence(journal, target.fixture)
         if not target.number:
@@ -296,7 +296,7 @@ def _fault_or(context: CliContext, export: Export) -> str:
     if export.where not in (None, "last"):
         return str(export.where)
     path = journal_of(context, export.journal)
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]
     if not numbers:
         raise click.UsageError(f"{path} has no faults; TABLE:N names any question")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.config.tournament_config import Tournament
 
 
-Loader = Callable[[Path, Limits], Submission]
+Loader = Callable[[Path, Limits, str], Submission]
 
 
 class GameAndBots(NamedTuple):
@@ -44,7 +44,7 @@ def find_bots(
     Raise UsageError for an unknown bot, or if the game is not clear.
     """
     if game:
-        game = find_game(game).name
+        game = find_game(context.registry.game(game)).name
     tournament = tournament_here(context)
     submissions = _Finder(context, tournament, game, load).find_all(names)
     declared = {each.spec.game for each in submissions if each.spec.game}
@@ -73,7 +73,7 @@ class _Finder:
             folder = sample(name, self._game)
             return load_submission(folder, self._limits).with_keys(game=folder.parent.name)
         if (path := Path(name)).exists():
-            return self._load(path, self._limits)
+            return self._load(path, self._limits, self._game or "")
         if self._entries is None:
             tournament = self._tournament
             entries = tournament.entries(self._context.folder) if tournament else []

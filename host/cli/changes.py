@@ -99,11 +99,11 @@ def _correct(
     from host.tournament.corrections import make
 
     path, why = Folder(context.folder).journal, checked_reason(reason)
-    with reading(path) as journal:  # a missing journal is reported, not created
+    with reading(path, context.registry) as journal:  # a missing journal is reported, not created
         planned = plan(journal, seed_of(journal), why)
         change, left = None, journal.metadata()["state"] != "finished"
     if not dry_run:
-        with writing(path) as journal:
+        with writing(path, context.registry) as journal:
             seed = seed_of(journal)
             planned = plan(journal, seed, why)
             change = make(journal, seed, planned)

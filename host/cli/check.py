@@ -141,7 +141,7 @@ def _candidates(context: CliContext, names: Sequence[str], game: str | None) -> 
     for name in names:
         with Intake() as intake:
             try:
-                found = find_bots(context, (name,), game, lambda path, limits: intake.load(path, limits, wanted))
+                found = find_bots(context, (name,), game, lambda path, limits, _: intake.load(path, limits, wanted))
             except UserError as error:
                 if error.exit_code == 2:
                     raise

@@ -33,13 +33,13 @@ def find_game(name: str) -> "Game":
     A game of a library is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
     from host.games import GAMES
-    from host.play.custom_games import LIBRARIES, load_game
+    from host.play.custom_games import LIBRARIES, game_by_name, knows_game, load_game
 
     if name.partition(":")[0] in LIBRARIES:
         return load_game(name, Path.cwd())
-    if name not in GAMES:
+    if not knows_game(name):
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
-    return GAMES[name]
+    return game_by_name(name)
 
 
 def level_in_force(demanded: Level, unsafe: bool) -> Level:
@@ -80,7 +80,7 @@ def find_entry(name: str, known: "dict[str, Entry]", tournament: "Tournament") -
 
     if name.startswith(SAMPLE_PREFIX):
         path = sample(name, tournament.game)
-        return Entry(path, load_submission(path, tournament.limits))
+        return Entry(path, load_submission(path, tournament.limits, tournament.game))
     if name not in known:
         raise click.UsageError(unknown_with_list("bot", name, known))
     return known[name]
@@ -197,7 +197,7 @@ def print_standings(
     from host.results.standings import as_counted_by
     from host.stages import kind_of
 
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         results = load_results(journal, stage_name, interrupted=interrupted)
     (rows, sure, advice, so_far), kind = results.standings, kind_of(results.stage)
     bracket = (

@@ -36,7 +36,7 @@ def errors(context: CliContext, bot: str | None, kind: str | None, journal: Path
     if kind is not None:
         check_kind(kind)
     path = journal_of(context, journal)
-    with reading(path) as book:
+    with reading(path, context.registry) as book:
         bots = book.bots()
         groups = fault_groups(book)
     bot = bot and bot.removeprefix(SAMPLE_PREFIX)
@@ -170,20 +170,18 @@ def fault_groups(journal: "Journal") -> list[FaultGroup]:
 
 def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
     """Yield the faults whose evidence is recorded, in the order of play."""
+    from host.play.fixture_id import FixtureId
     from host.report.visibility import table_of
     from host.stages import stages_of
 
+    def order_of_play(row: "tuple[int, str, Evidence]") -> tuple[object, int, int]:
+        _, path, piece = row
+        return FixtureId.parse(path).sort_key, piece.table, piece.number
+
     stages = {stage.name: stage for stage in stages_of(journal.metadata())}
-    for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_order_of_play):
-        table = table_of(stages.get(path.split("/")[0]), path, piece.table)
+    for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=order_of_play):
+        table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
         yield RecordedFault(id=fault_id, decision=f"{table}:{piece.number}", evidence=piece)
-
-
-def _order_of_play(row: "tuple[int, str, Evidence]") -> tuple[list[tuple[bool, int, str]], int, int]:
-    """Return a sort key: fixture, table, question. Numbers in the path of a fixture are compared as numbers."""
-    _, path, piece = row
-    parts = [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in path.split("/")]
-    return parts, piece.table, piece.number
 
 
 def _escaped(data: bytes) -> str:

@@ -25,6 +25,7 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
     """List the games. With a name, describe that game's questions and answers, with examples."""
     from host.cli.common import find_game
     from host.games import GAMES
+    from host.play.custom_games import game_by_name
 
     if library:
         print_result(context, "games", OpenSpielList(openspiel_games()))
@@ -32,9 +33,10 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
     if name is None:
         if handout:
             raise click.UsageError(f"--{handout} needs a game: croupier games GAME --{handout}")
-        print_result(context, "games", GameList([*GAMES.values()]))
+        own = [game_by_name(own) for (key, _), own in context.registry.own().items() if key == "game"]
+        print_result(context, "games", GameList([*GAMES.values(), *own]))
         return
-    game = find_game(name)
+    game = find_game(context.registry.game(name))
     if handout:
         print_handout(context, game, handout)
     else:

@@ -41,7 +41,9 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
     _write_starter(folder, chosen, lang, protocol)
     from host.submissions.discovery import load_submission
 
-    starter = Starter(folder, chosen, lang, folder / LANGUAGES[lang].starter.file, missing(load_submission(folder)))
+    starter = Starter(
+        folder, chosen, lang, folder / LANGUAGES[lang].starter.file, missing(load_submission(folder, game=chosen.name))
+    )
     print_result(context, "init", starter)
     if starter.missing and not context.json:
         package = LANGUAGES[lang].package
@@ -86,7 +88,7 @@ def _choose_game(context: CliContext, name: str | None) -> "Game":
         name = load(context.folder).game
     if name is None:
         raise click.UsageError("which game? Name it with -g GAME")
-    return find_game(name)
+    return find_game(context.registry.game(name))
 
 
 def _check_language(language: str) -> None:

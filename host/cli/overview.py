@@ -64,7 +64,7 @@ def _tournament(folder: Path) -> Overview:
     title, game = values.get("name", ""), values.get("game", "")
     name = f"a tournament of {game}" + (f', "{title}"' if title else "")
     journal = folder / "run" / "run.sqlite"
-    state = _state_of(journal) if journal.exists() else ""
+    state = _state_of(journal, folder) if journal.exists() else ""
     match state:
         case "finished":
             steps = {"croupier standings": STANDINGS, "croupier report --open": "everything, in the browser"}
@@ -84,12 +84,13 @@ def _tournament(folder: Path) -> Overview:
     return Overview(f"{name}, whose journal cannot be read", {"croupier status": "the reason"})
 
 
-def _state_of(journal: Path) -> str:
+def _state_of(journal: Path, folder: Path) -> str:
     """Return the state of a run; "unreadable" if its journal cannot be read."""
+    from host.config.resolver import registry_of
     from host.results.journal import reading
 
     try:
-        with reading(journal) as opened:
+        with reading(journal, registry_of(folder)) as opened:
             return opened.metadata().get("state", "")
     except UserError:
         return "unreadable"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.cli import CliContext, completion, options, print_json, unknown_name
+from host.play.fixture_id import FixtureId
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
@@ -107,8 +108,9 @@ class PlayResult(NamedTuple):
         """Yield the lines of the first table."""
         from host.cli.replay_lookup import TableLocation, load_table
         from host.report.replay import as_text
+        from host.stages import registry_of_game
 
-        table = load_table(TableLocation(self.journal, self.first_fixture, 0))
+        table = load_table(TableLocation(self.journal, self.first_fixture, 0, registry_of_game(self.rules.game.name)))
         yield from as_text(table.events, table.sitting.bots, table.evidence)
 
 
@@ -136,7 +138,7 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
         friendly = trio.run(played, rules, stage, journal, local_workers, workers, view)
     seconds = time.monotonic() - started
     standings = stage_standings(stage, {}, friendly.records, friendly.bots)
-    first = min(friendly.records, key=lambda record: int(record.path.rpartition("/")[2]))
+    first = min(friendly.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
     return PlayResult(
         rules=rules,
         seed=friendly.seed,

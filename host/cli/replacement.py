@@ -34,9 +34,10 @@ def replace_one(
     from host.results.changes import checked_reason
     from host.results.journal import lock_holder, reading
     from host.results.tournament_dir import Folder
-    from host.submissions.check import check_bot
+    from host.sandbox.detect import require_clock
+    from host.submissions.check import report_on
+    from host.submissions.examine import examine
     from host.submissions.intake import Intake
-    from host.submissions.preflight import prepare_bots
 
     reason, folder, bots = checked_reason(reason), Folder(context.folder), context.folder / "bots"
     old = _entered(tournament, bots, name)
@@ -44,7 +45,7 @@ def replace_one(
     if begun:
         if lock_holder(folder.journal):
             _raise_in_use(folder)
-        with reading(folder.journal) as journal:
+        with reading(folder.journal, tournament.registry) as journal:
             begun = journal.begun and name in journal.bots()
             _refuse(tournament, folder, name)
     with Intake(bots) as intake, intake.naming_the_original():
@@ -55,10 +56,10 @@ def replace_one(
         target = bots / intake.copy.name
         if os.path.lexists(target) and target.absolute() != old.absolute():
             raise UserError([Problem("C016", str(target), "already exists", hint="remove it, or rename it")], 3)
-        (bot,) = trio.run(
-            prepare_bots, [tournament.as_played(checked)], find_game(tournament.game), tournament.limits, level
-        )
-        report, _ = trio.run(check_bot, checked, find_game(tournament.game), level, tournament.limits, tournament.rules)
+        game, limits, rules = find_game(tournament.game), tournament.limits, tournament.rules
+        require_clock(limits.clock, level)
+        found = trio.run(examine, tournament.as_played(checked), game, limits, level, rules)
+        bot, report = found.playable(), report_on(found, game, level, rules)
         swap = partial(_swap, bots, old, intake.copy, bot)
         change = _recorded(tournament, folder, bot, reason, swap) if begun else None
         if not begun:
@@ -93,7 +94,7 @@ def _refuse(tournament: "Tournament", folder: "Folder", name: str) -> None:
     from host.results.journal import reading
     from host.tournament.additions import replacement_problems
 
-    with reading(folder.journal) as journal:
+    with reading(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, name):
             raise UserError(problems, 3)
 
@@ -111,7 +112,7 @@ def _recorded(
     from host.results.journal import writing
     from host.tournament.additions import replace_bot, replacement_problems
 
-    with writing(folder.journal) as journal:
+    with writing(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):
             raise UserError(problems, 3)
         if journal.bots()[bot.name]["sha256"] == bot.sha256:

@@ -42,7 +42,7 @@ def replay(
     """Print a recorded table: BOTS/NUMBER, as `standings` and `errors` name it, or `last`."""
     from host.cli.replay_lookup import as_seen_by, find_table, load_table, split
 
-    location = find_table(journals_of(context, journal), context.folder, split(table)[0])._replace(spoilers=spoilers)
+    location = find_table(journals_of(context, journal), context, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)
     if output is not None or show:

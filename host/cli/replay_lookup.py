@@ -9,11 +9,14 @@ from urllib.parse import quote
 import click
 
 from host.base.errors import Problem, UserError
+from host.cli import CliContext
 from host.inspect.recorded import load_fixture, seed_of
 from host.play.custom_games import display_of
+from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
 from host.report.replay import seen_by
 from host.report.table_replays import ReplayedTable, load, named_while_running
 from host.results.journal import reading
+from host.stages import CROUPIERS, Registry
 
 MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
 
@@ -27,6 +30,7 @@ class TableLocation(NamedTuple):
     journal: Path
     fixture: str
     nth: int
+    registry: Registry = CROUPIERS  # of its journal
     spoilers: bool = False
 
 
@@ -36,56 +40,55 @@ def split(name: str) -> tuple[str, int]:
     return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
 
 
-def find_table(journals: Sequence[Path], folder: Path, name: str) -> TableLocation:
+def find_table(journals: Sequence[Path], context: CliContext, name: str) -> TableLocation:
     """Find a table by name, or the `last` one played. The bots in the name may be in any order.
 
     Raise UsageError for an unknown table, UserError if nothing has been played.
     """
     any_played = False
-    name = _in_order(name)
+    name = with_sorted_bots(name)
     for path in journals:
-        with reading(path) as journal:
+        with reading(path, context.registry) as journal:
             paths = journal.paths()
             any_played = any_played or bool(paths)
             if name == "last":
                 if paths:
-                    return TableLocation(path, paths[-1], -1)
+                    return TableLocation(path, paths[-1], -1, context.registry)
                 continue
             if (running := named_while_running(journal, name)) is not None:
-                return TableLocation(path, running.fixture, running.nth)
+                return TableLocation(path, running.fixture, running.nth, context.registry)
             for fixture in _candidates(paths, name):
                 for nth, sitting in enumerate(load_fixture(journal, seed_of(journal), fixture).sittings):
                     if sitting.path == name or sitting.path.endswith("/" + name):
-                        return TableLocation(path, fixture, nth)
+                        return TableLocation(path, fixture, nth, context.registry)
     if not any_played:
-        raise UserError([Problem("R006", str(folder), "nothing has been played here yet", hint="croupier run")], 3)
-    listed = ", ".join(islice(_examples(journals), MAX_EXAMPLES))
+        raise UserError(
+            [Problem("R006", str(context.folder), "nothing has been played here yet", hint="croupier run")], 3
+        )
+    listed = ", ".join(islice(_examples(journals, context), MAX_EXAMPLES))
     raise click.UsageError(f"there is no table {name!r}; tables here are called, for example, {listed}, or last")
 
 
-def _examples(journals: Sequence[Path]) -> Iterator[str]:
+def _examples(journals: Sequence[Path], context: CliContext) -> Iterator[str]:
     """Yield the name of the first table of each group of fixtures."""
     for place in journals:
-        with reading(place) as journal:
-            groups = {path.rpartition("/")[0]: path for path in sorted(journal.paths(), reverse=True)}
+        with reading(place, context.registry) as journal:
+            groups = {group_of(path): path for path in sorted(journal.paths(), reverse=True)}
             for fixture in reversed(groups.values()):
                 yield load_fixture(journal, seed_of(journal), fixture).sittings[0].path
 
 
-def _in_order(name: str) -> str:
-    """Return the name of a table with its bots sorted, as in the paths of fixtures."""
-    return "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
-
-
 def _candidates(paths: Sequence[str], name: str) -> list[str]:
     """Return the fixtures that may contain a table of this name: those of its group."""
-    group = name.rpartition("/")[0]
-    return [path for path in paths if group and (path.endswith(group) or path.rpartition("/")[0].endswith(group))]
+    if FixtureId.parse(name).first_table is None:
+        return []
+    group = group_of(name)
+    return [path for path in paths if path.endswith(group) or group_of(path).endswith(group)]
 
 
 def load_table(location: TableLocation) -> ReplayedTable:
     """Load a table and play it again."""
-    with reading(location.journal) as journal:
+    with reading(location.journal, location.registry) as journal:
         (table,) = load(journal, seed_of(journal), location.fixture, [location.nth], location.spoilers)
     return table
 
@@ -102,6 +105,6 @@ def page_of(location: TableLocation, seat: int | None) -> tuple[str, str]:
     """Return a page that plays a table, and the fragment of its address; `seat` selects whose view it shows."""
     from host.report.html_file import page_of_table
 
-    with reading(location.journal) as journal:
+    with reading(location.journal, location.registry) as journal:
         text, name = page_of_table(journal, location.fixture, location.nth, location.spoilers)
     return text, f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")

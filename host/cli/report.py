@@ -51,7 +51,7 @@ def report(
     from host.results.journal import reading
 
     keep_everything()
-    with reading(journal_of(context, journal)) as book:
+    with reading(journal_of(context, journal), context.registry) as book:
         quota = USUAL if replays is None else Quota(replays)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
     path = output_path(context, output, "report.html")
@@ -98,7 +98,7 @@ def export(
             )
         return
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(journal_of(context, journal)))
+        book = stack.enter_context(reading(journal_of(context, journal), context.registry))
         file = sys.stdout if output is None else stack.enter_context(whole_file(output))
         if form == "playlog":
             file.write(one_playlog(book, selection or "last", spoilers))
@@ -182,7 +182,7 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
         if spoilers:
             click.echo("  with spoilers: readers of this page see the cards of bots that are still playing", err=True)
     lower_priority()
-    trio.run(serve_journal, path, socket, spoilers)
+    trio.run(serve_journal, path, socket, spoilers, context.registry)
 
 
 def lower_priority() -> None:

@@ -155,8 +155,7 @@ def _print_standings(context: CliContext, path: Path, outcome: "Outcome", *, on_
     from host.results.tournament_dir import Folder
 
     journal = Folder(path if path.is_dir() else path.parent).journal
-    if on_one_line:
-        context = context._replace(json=True)
+    context = context._replace(folder=path, json=context.json or on_one_line)  # its code is named in `path`
     with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
         print_standings(context, journal, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
 

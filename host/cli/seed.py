@@ -52,7 +52,7 @@ def reveal(context: CliContext) -> None:
     from host.results.tournament_dir import Folder, commitment, committed_at, seed_text
 
     folder = Folder(context.folder)
-    with reading(folder.journal) as journal:
+    with reading(folder.journal, context.registry) as journal:
         find_stage(journal, None)
         facts = journal.metadata()
     if facts["state"] != "finished":

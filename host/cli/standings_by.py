@@ -20,7 +20,7 @@ from host.stages import kind_of, references_of
 
 def print_pairs(context: CliContext, journal: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print the results of each pair of bots at tables of two."""
-    with reading(journal) as book:
+    with reading(journal, context.registry) as book:
         results = load_results(book, stage)
     rows, sure, advice, _ = results.standings
     names = dict.fromkeys([*(row.bot for row in rows), *references_of(results.stage)])
@@ -38,7 +38,7 @@ def print_pairs(context: CliContext, journal: Path, stage: str | None, *, as_csv
 
 def print_grades(context: CliContext, journal: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print the points of each bot for beating the references of a stage."""
-    with reading(journal) as book:
+    with reading(journal, context.registry) as book:
         results = load_results(book, stage)
     rows = grades_of(results.stage, results.bots, results.order, results.records)
     if not rows and results.order:
@@ -56,7 +56,7 @@ def print_grades(context: CliContext, journal: Path, stage: str | None, *, as_cs
 
 def print_overall(context: CliContext, journal: Path, *, as_csv: bool) -> None:
     """Print all bots by the last stage that they reached, then by their place in it."""
-    with reading(journal) as book:
+    with reading(journal, context.registry) as book:
         results = load_results(book, None)
         rows = run_results(book).overall()
     if as_csv:
@@ -72,7 +72,7 @@ def print_overall(context: CliContext, journal: Path, *, as_csv: bool) -> None:
 
 def print_seats(context: CliContext, journal: Path, stage: str | None, *, as_csv: bool) -> None:
     """Print the advantage of each seat in a stage."""
-    with reading(journal) as book:
+    with reading(journal, context.registry) as book:
         results = load_results(book, stage)
         seed = seed_of(book) if kind_of(results.stage).tourneys else b""  # the seats of a tourney are drawn from it
         found = by_seat(seat_results(results.stage, book, seed))

@@ -135,7 +135,7 @@ def _print_late(context: CliContext, tournament: "Tournament", names: list[str],
     from host.results.journal import reading
     from host.tournament.additions import late_problems
 
-    with reading(path) as journal:
+    with reading(path, context.registry) as journal:
         problems = late_problems(tournament, journal, names) if journal.begun else []
         late = sorted({*names} - journal.bots().keys()) if journal.begun else []
     for problem in problems:
@@ -157,10 +157,11 @@ def _add_one(
 
     from host.base.paths import SAMPLE_PREFIX
     from host.cli.common import find_game
-    from host.submissions.check import check_bot
+    from host.sandbox.detect import require_clock
+    from host.submissions.check import report_on
     from host.submissions.discovery import expand_patterns
+    from host.submissions.examine import examine
     from host.submissions.intake import Intake
-    from host.submissions.preflight import prepare_bots
     from host.submissions.sample_bots import sample
 
     bots, game = context.folder / "bots", find_game(tournament.game)
@@ -170,8 +171,9 @@ def _add_one(
         checked = intake.load(path, tournament.limits, tournament.game, name)
         target = bots / intake.copy.name
         refuse_duplicate(tournament, intake, target, checked.name)
-        (bot,) = trio.run(prepare_bots, [checked], game, tournament.limits, level)
-        report, _ = trio.run(check_bot, checked, game, level, tournament.limits, tournament.rules)
+        require_clock(tournament.limits.clock, level)
+        found = trio.run(examine, checked, game, tournament.limits, level, tournament.rules)
+        bot, report = found.playable(), report_on(found, game, level, tournament.rules)
         intake.copy.rename(target)
     entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
     with (bots / ".submissions.jsonl").open("a") as log:
@@ -196,7 +198,7 @@ def refuse_duplicate(tournament: "Tournament", intake: "Intake", target: Path, n
     duplicates = []
     for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
         with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
-            duplicates += [path] if load_submission(path).name == name else []
+            duplicates += [path] if load_submission(path, game=tournament.game).name == name else []
     if duplicates:
         message = f'a bot called "{name}" already exists: {duplicates[0]}'
         hint = "--as NAME adds it under another name" + (

@@ -12,6 +12,7 @@ from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
+    from host.stages import Registry
 
 
 def parse_percent(_context: click.Context, _option: click.Parameter, text: str) -> float:
@@ -52,7 +53,7 @@ def verify(context: CliContext, share: float, seal: str, journal: Path | None) -
     Each fixture is sealed with a hash that covers the previous seal. Therefore a published seal covers everything that
     was played before it.
     """
-    result = verify_journal(journal_of(context, journal), share, seal)
+    result = verify_journal(journal_of(context, journal), context.registry, share, seal)
     print_result(context, "verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 
@@ -123,12 +124,12 @@ def promised_seed(path: Path) -> str | None:
     return promised.sha256 if promised else None
 
 
-def verify_journal(path: Path, share: float, seal: str) -> VerifyResult:
+def verify_journal(path: Path, registry: "Registry", share: float, seal: str) -> VerifyResult:
     """Verify a journal, or a share of its tables."""
     from host.inspect.verify import verify
     from host.results.journal import reading
 
-    with reading(path) as journal:
+    with reading(path, registry) as journal:
         facts, audit = journal.metadata(), verify(journal, share, seal)
         promised = promised_seed(path)
         if promised and promised != facts["seed_sha256"]:

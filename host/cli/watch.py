@@ -28,7 +28,7 @@ from host.tournament.progress import AllMeet, Progress
 def status(context: CliContext) -> None:
     """Print the progress of a run: one frame of `croupier watch`."""
     keep_everything()
-    with reading(Folder(context.folder).journal) as journal:
+    with reading(Folder(context.folder).journal, context.registry) as journal:
         find_stage(journal, None)
         if context.json:
             facts = journal.metadata()
@@ -52,7 +52,7 @@ def watch(context: CliContext) -> None:
 
     The exit code is 5 if the run was interrupted.
     """
-    with reading(Folder(context.folder).journal) as journal:
+    with reading(Folder(context.folder).journal, context.registry) as journal:
         find_stage(journal, None)
         how = "json" if context.json else "auto"
         over = frozenset(name for name, state in states(journal.metadata()) if state == "finished")

@@ -6,7 +6,6 @@ from typing import Any
 
 from host.base.config_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
-from host.config.custom_stages import said_as
 from host.config.tournament_config import Tournament
 from host.play.custom_games import origin
 from host.sandbox.limits import BANK_KEYS
@@ -40,7 +39,7 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
         "name": tournament.name,
         "bots": list(tournament.bots),
         "rules": rules,
-        "stage": [_as_said(stage) | _invited(tournament, stage) for stage in settings["stage"]],
+        "stage": [_as_said(tournament, stage) | _invited(tournament, stage) for stage in settings["stage"]],
         "sandbox": {"level": tournament.level, "pondering": tournament.pondering, "warm": tournament.warm},
         "run": {
             "workers": tournament.workers or "auto",
@@ -53,10 +52,11 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
     }
 
 
-def _as_said(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stage with the names that a croupier.toml has for a custom kind and custom rankings."""
-    ranked = [said_as("rank_by", word) for word in stage["rank_by"]]
-    return {**stage, "kind": said_as("kind", stage["kind"]), "rank_by": ranked}
+def _as_said(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stage with the names that its croupier.toml has for a custom kind and custom rankings."""
+    said = {key: own.said for key, own in tournament.registry.own().items()}
+    ranked = [said.get(("rank_by", word), word) for word in stage["rank_by"]]
+    return {**stage, "kind": said.get(("kind", stage["kind"]), stage["kind"]), "rank_by": ranked}
 
 
 def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from host import __version__
 from host.base.config_file import OWN_CODE, InvalidValue, ValueType, to_toml
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
-from host.config.tournament_config import CONFIG, AllowedLimits, ConfigFile, rule_type, rules_of
+from host.config.resolver import CONFIG
+from host.config.tournament_config import AllowedLimits, ConfigFile, rule_type, rules_of
 from host.games import GAMES
 from host.games.engine import Game
 from host.sandbox.limits import Bank, Limits

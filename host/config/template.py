@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from host.base.config_file import to_toml
-from host.games import GAMES
 from host.games.engine import Game
-from host.play.custom_games import origin
+from host.play.custom_games import game_by_name, origin
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
 from host.stages import KINDS
 
@@ -15,7 +14,7 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
     listed = ["bots/*", *(f"sample:{name}" for name in names if with_samples)]
     lines = [f'    "{name}",' for name in listed]
     bots = f'["{listed[0]}"]' if len(listed) == 1 else "[\n" + "\n".join(lines) + "\n]"
-    known = GAMES[game]
+    known = game_by_name(game)
     first, *others = (f'"{preset}"' for preset in known.presets)
     return TOP.format(
         game=origin(game).said or game,

@@ -28,22 +28,20 @@ from host.base.config_file import (
 )
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, floor_problems
-from host.config.custom_stages import load_named_in
-from host.games import GAMES
+from host.config.resolver import CONFIG, resolve
 from host.games.engine import Game
-from host.play.custom_games import load_game, origin
+from host.play.custom_games import game_by_name, knows_game, origin
 from host.play.jobs import WorkerSetup
 from host.play.placement import PLACEMENTS
 from host.play.records import Fixture
-from host.results.ranking import RANKINGS
+from host.results.ranking import ranking_of
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
-from host.stages import KINDS, references_of
+from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
 from host.stages.kind import FORBID, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 
-CONFIG = "croupier.toml"
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 
 # The file.
@@ -157,9 +155,10 @@ class ConfigFile:
     report: ReportTable = ReportTable()
 
 
-def config_model() -> type[ConfigFile]:
-    """Return the model of a croupier.toml with every kind of stage that has been registered so far."""
-    return _model(tuple(kind.config for kind in KINDS.values()))
+def config_model(registry: Registry = CROUPIERS) -> type[ConfigFile]:
+    """Return the model of a croupier.toml with every kind of stage that it can name."""
+    own = [name.value for (key, _), name in registry.own().items() if key == "kind"]
+    return _model(tuple(dict.fromkeys(kind.config for kind in [*KINDS.values(), *own])))
 
 
 @cache
@@ -194,6 +193,7 @@ class Tournament(NamedTuple):
     invited: Mapping[str, tuple[str, ...]]  # the patterns of the references of stages, by the names of the stages
     guests: frozenset[str]  # the names of bots that play only as references
     warnings: tuple[Problem, ...]
+    registry: Registry  # what the names in its journal stand for
 
     def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
         """Return what a worker needs to play the tournament."""
@@ -239,14 +239,14 @@ def load(place: Path) -> Tournament:
         hint = near or "croupier new DIR --game GAME makes a tournament, -C DIR names one"
         raise UserError([Problem("C011", str(path), "no such file: there is no tournament here", hint=hint)], 3)
     toml = read(path)
-    if ":" in str(toml.data.get("game")):
-        toml.data["game"] = load_game(str(toml.data["game"]), path.parent, toml.where("game")).name
-    load_named_in(toml, path.parent)
+    registry, unusable = resolve(toml, path.parent)
+    if unusable:
+        raise UserError(sorted_by_line(unusable), 3)
     try:
-        said = load_model(toml, config_model())
+        said = load_model(toml, config_model(registry))
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
-    game = GAMES[said.game]
+    game = game_by_name(said.game)
     problems: list[Problem] = []
     preset, rules = _rules(game, toml, said.rules, problems)
     stages = _stages(game, rules, toml, said.stage, problems)
@@ -288,6 +288,7 @@ def load(place: Path) -> Tournament:
         },
         guests=frozenset(named - own),
         warnings=tuple(_warnings(toml, said, stages)),
+        registry=registry,
     )
 
 
@@ -364,8 +365,8 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
 def _rules_alone(toml: Toml) -> list[Problem]:
     """Return the problems in the rules of a file that also has other problems."""
     game, said, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
-    if isinstance(game, str) and game in GAMES and isinstance(said, dict):
-        _rules(GAMES[game], toml, said, problems)
+    if isinstance(game, str) and knows_game(game) and isinstance(said, dict):
+        _rules(game_by_name(game), toml, said, problems)
     return problems
 
 
@@ -401,8 +402,8 @@ def _stages(
     stages: list[StageConfig] = []
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
-        if stage.kind not in suiting:
-            message = f'kind = "{stage.kind}" needs {KINDS[stage.kind].needs}, and {game.name} is not one'
+        if not kind_of(stage).suits(game, rules):
+            message = f'kind = "{stage.kind}" needs {kind_of(stage).needs}, and {game.name} is not one'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:
@@ -413,7 +414,7 @@ def _stages(
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
         problems += _rankings_without_winners(game, toml, number, stage)
-        complete = KINDS[stage.kind].complete
+        complete = kind_of(stage).complete
         try:
             stage = complete(stage) if complete else stage
         except ImpossibleStageError as wrong:
@@ -424,18 +425,18 @@ def _stages(
 
 def _seated(stage: StageConfig, game: Game) -> StageConfig:
     """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
-    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if KINDS[stage.kind].any_game else stage
+    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).any_game else stage
 
 
 def _rankings_without_winners(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
     """Return the problems of rankings that count won tables, in a game that has no winners."""
-    if game.winners is not None or not KINDS[stage.kind].any_game:
+    if game.winners is not None or not kind_of(stage).any_game:
         return []
     where, hint = toml.where("stage", number, "rank_by"), 'rank_by = ["points"]'
     return [
         Problem("C013", where, f'rank_by = "{word}" counts tables won, and {game.name} has no winners', hint=hint)
         for word in stage.rank_by
-        if RANKINGS[word].wins
+        if ranking_of(word).wins
     ]
 
 
@@ -470,7 +471,7 @@ def _settled(
     """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
     found = list(stages)
     for number, stage in enumerate(stages):
-        settle = KINDS[stage.kind].settle
+        settle = kind_of(stage).settle
         around = Surroundings(
             entered.folder, [other.name for other in stages[:number]], entered.names, entered.matching
         )
@@ -490,7 +491,7 @@ def skipped_stages(tournament: Tournament, bots: int) -> list[SkippedStage]:
         entered = len(set(references_of(stage)) - tournament.guests)
         if number and bots - entered < stage.min_bots:
             skipped.append(SkippedStage(stage, bots - entered))
-        elif size := KINDS[stage.kind].size:
+        elif size := kind_of(stage).size:
             bots = size(stage, blank, bots).left
     return skipped
 

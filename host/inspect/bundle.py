@@ -17,9 +17,11 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import History, RecordedBot, Repro
+from host.play.custom_games import game_by_name, knows_game, rules_type
 from host.play.records import read_answer, spelled_answer
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, Bank, Limits
+from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
 
@@ -80,7 +82,7 @@ def packed(repro: Repro) -> bytes:
     bundle = Bundle(
         format=SCHEMA,
         croupier=__version__,
-        game=repro.game,
+        game=str(repro.game),
         rules=repro.rules._asdict(),
         fixture=repro.fixture,
         table=repro.table,
@@ -96,14 +98,14 @@ def packed(repro: Repro) -> bytes:
     return gzip.compress(msgspec.json.encode(bundle), 6, mtime=0)
 
 
-def unpacked(path: Path) -> Repro:
+def unpacked(path: Path, registry: Registry = CROUPIERS) -> Repro:
     """Return the repro of a bundle. Raise UserError if the file is not a bundle."""
     try:
         with gzip.open(path) as file:
             text = file.read(MAX_UNPACKED_BYTES + 1)
         if len(text) > MAX_UNPACKED_BYTES:
             raise ValueError(f"it has more than {MAX_UNPACKED_BYTES >> 20} MiB")
-        return _repro(msgspec.json.decode(text, type=Bundle))
+        return _repro(msgspec.json.decode(text, type=Bundle), registry)
     except (gzip.BadGzipFile, EOFError, zlib.error, LookupError, ValueError, TypeError, msgspec.MsgspecError) as broken:
         hint = "croupier export bundle TABLE -o FILE makes one"
         raise UserError([Problem("R014", str(path), f"is not a bundle: {broken}", hint=hint)], 3) from broken
@@ -124,19 +126,21 @@ def _question(decision: Decision, protocol: Protocol) -> Question:
     )
 
 
-def _repro(bundle: Bundle) -> Repro:
+def _repro(bundle: Bundle, registry: Registry) -> Repro:
     _refuse_unknown("schema", bundle.format, [SCHEMA])
-    _refuse_unknown("game", bundle.game, GAMES)
+    name = registry.game(bundle.game)
+    if not knows_game(name):
+        _refuse_unknown("game", name, GAMES)
     limits = _from_names(Limits, bundle.bot["limits"])
     bot = _from_names(RecordedBot, bundle.bot | {"limits": limits})
     _refuse_unknown("protocol", bot.protocol, PROTOCOLS)
     _refuse_unknown("clock", limits.clock, CLOCKS)
     if not bundle.asked:
         raise ValueError("it asks nothing")
-    game, protocol = GAMES[bundle.game], PROTOCOLS[bot.protocol]
+    game, protocol = game_by_name(name), PROTOCOLS[bot.protocol]
     return Repro(
-        game=bundle.game,
-        rules=_from_names(type(next(iter(game.presets.values()))), bundle.rules),
+        game=name,
+        rules=_from_names(rules_type(name), bundle.rules),
         fixture=bundle.fixture,
         table=bundle.table,
         bot=bot._replace(limits=limits.at_most(MAX_LIMITS)),

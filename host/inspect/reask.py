@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 import trio
 
-from host.base.errors import Problem, UserError
-from host.base.safe_text import escape_control_chars
+from host.base.errors import UserError
 from host.bots.allowance import time_bank
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
-from host.games import GAMES
 from host.inspect.profiler import Profile, TimeBreakdown, profiling
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
+from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits
+from host.submissions.diagnosis import sandbox_failure
 from protocols.wire import Fault, FaultKind
 
 NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)
@@ -65,7 +65,7 @@ async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monito
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
         async with open_process(
-            bot, GAMES[repro.game], sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
+            bot, game_by_name(repro.game), sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
         ) as process:
             table = 0
             for nth, decision in enumerate(decisions):
@@ -82,8 +82,7 @@ async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monito
                     replies.append(Reply(decision, _outcome(result, process.stderr_tail(table)), profile))
     except (KeeperDied, KeeperOutOfMemory) as died:
         if len(replies) == len(repro.asked) or not isinstance(died, KeeperOutOfMemory):
-            problem = Problem("B017", bot.name, f"its sandbox has failed: {escape_control_chars(str(died))}")
-            raise UserError([problem], 6) from died
+            raise UserError([sandbox_failure(bot.name, [str(died)])], 6) from died
         outcome = Outcome(Fault(FaultKind.MEMORY), ended=str(died))
         replies.append(Reply(repro.asked[len(replies)], outcome, Profile()))
         await pool.replace(bot.name)

@@ -11,14 +11,14 @@ from host.bots.host_failures import HostFailures, Recovery
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
-from host.games import GAMES
 from host.games.luck import derive
+from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, play
 from host.play.placement import starting_on
 from host.play.records import Fixture, Record
 from host.play.results import recorded
-from host.play.table_plans import PLANS, player_name
+from host.play.table_plans import PLANS, bot_of, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
 
@@ -45,7 +45,7 @@ class BotPool:
         self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, monitor: Monitor, cores: Sequence[int] = ()
     ) -> None:
         """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process."""
-        self.setup, self.game, self._cores = setup, GAMES[setup.game], cores
+        self.setup, self.game, self._cores = setup, game_by_name(setup.game), cores
         self._bots = {bot.name: bot for bot in setup.bots}
         self._monitor = monitor
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
@@ -73,7 +73,7 @@ class BotPool:
 
     async def replace(self, name: str) -> None:
         """Remove a bot's sandboxes, for example because a keeper has died. The next fixture gets new ones."""
-        for player in [player for player in self._made if player.partition("/")[0] == name]:
+        for player in [player for player in self._made if bot_of(player) == name]:
             await self._made.pop(player)[1].aclose()
 
     async def _close(self) -> None:
@@ -145,7 +145,7 @@ class BotPool:
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
         await self._shrink_to(max(MAX_WAITING_SANDBOXES, len(seats)))
-        return recorded(job.fixture, played, seats)._replace(
+        return recorded(self.game, job.fixture, played, seats)._replace(
             replayed=failures.total,
             seconds=time.monotonic() - started,
             stalls=tuple(failures.stalls),

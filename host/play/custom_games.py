@@ -1,24 +1,22 @@
-"""Loads custom games: `game = "package.module:GAME"` in croupier.toml names a value in the organiser's Python code.
+"""Finds games by name: croupier's own, and those of an organiser's code or of a library.
 
-The code is trusted as croupier's own. Only croupier.toml can name it; a bot.toml cannot.
+`game = "package.module:GAME"` in croupier.toml names a value in the organiser's Python code. The code is trusted as
+croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 """
 
-import pkgutil
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from host.base.config_file import OwnName
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
+from host.play.own_modules import files_of, import_from
 
-LINE = re.compile(r"""^[^\S\n]*+game\s*=\s*["'](?P<said>[\w.]+:\w+(?:\([^"'\n]*\))?)["']""", re.MULTILINE)
-OURS = frozenset({"host", "protocols", "__main__"})
-"""Packages that never belong to a custom game, even if the tournament's folder is inside a clone of croupier."""
 LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.PREFIX: openspiel.game_named}
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
 
@@ -35,60 +33,58 @@ class CustomName(NamedTuple):
         return UserError([Problem("C018", self.where, f'{self.key} = "{self.said}" {why}', hint=hint)], 3)
 
 
-def import_value(named: CustomName, folder: str, *, first: bool = False) -> object:
-    """Import the value that a name refers to. Modules are searched where Python searches, then in the folder.
+def import_value(named: CustomName, folder: str) -> object:
+    """Import the value that a name refers to. Its module is searched in the folder, then where Python searches.
 
-    With `first` the folder is searched first. Raise UserError (exit code 3) if the value does not exist.
+    Raise UserError (exit code 3) if the value does not exist.
     """
-    sys.path.insert(0 if first else len(sys.path), folder)
+    module, _, attributes = named.said.partition(":")
     try:
-        found: object = pkgutil.resolve_name(named.said)
+        found: object = import_from(folder, module)
+        for attribute in filter(None, attributes.split(".")):
+            if not hasattr(found, attribute):
+                raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+            found = getattr(found, attribute)
     except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError) as failed:
-        module = named.said.partition(":")[0].replace(".", "/")
-        hint = f"{module}.py beside croupier.toml, or a package that is installed"
+        hint = f"{module.replace('.', '/')}.py beside croupier.toml, or a package that is installed"
         raise named.refused(f"cannot be imported: {failed}", hint) from failed
-    finally:
-        sys.path.remove(folder)
     return found
 
 
 class GameOrigin(NamedTuple):
-    """Source of a custom game; empty for croupier's own games."""
+    """Where a game that is not croupier's own comes from; empty for croupier's own games."""
 
     said: str = ""  # its name in croupier.toml
-    folder: str = ""  # the additional folder in which it is searched
-    first: bool = False  # whether that folder is searched first, for a copy of the game on another machine
+    folder: str = ""  # the folder in which it is searched
+    packed: bool = False  # whether the folder is the hash of files that are sent to another machine
 
 
-_origins: dict[str, GameOrigin] = {}
+class OwnGame(NamedTuple):
+    """A game of an organiser's code, or of a library."""
+
+    game: Game
+    origin: GameOrigin
+
+
+def _own(game: str) -> OwnGame | None:
+    return game.value if isinstance(game, OwnName) and isinstance(game.value, OwnGame) else None
 
 
 def origin(game: str) -> GameOrigin:
     """Return the source of a game, so that another process can load it."""
-    return _origins.get(game, GameOrigin())
+    own = _own(game)
+    return own.origin if own else GameOrigin()
 
 
 def sources(game: str) -> list[Path]:
-    """Return the source files of a custom game. For a package these are all files in it. Installed files are left out."""
-    if game not in _origins:
-        return []
-    folder, found = Path(origin(game).folder), set[Path]()
-    for name, module in list(sys.modules.items()):
-        place, file = folder.joinpath(*name.split(".")), getattr(module, "__file__", None)
-        if file is None or name.partition(".")[0] in OURS:
-            continue
-        if Path(file).parent == place:
-            found |= {path for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-        elif Path(file).parent == place.parent:
-            found.add(Path(file))
-    return sorted(found)
+    """Return the source files of a custom game in its folder. Installed files are left out."""
+    return files_of(origin(game).folder) if origin(game).folder else []
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Import the game that `package.module:GAME` names, and register it under its own name.
+    """Import the game that `package.module:GAME` or `openspiel:GAME` names. Raise UserError if there is no such game.
 
-    Modules are searched where Python searches, then in the folder. Raise UserError (exit code 3) if there is no such
-    game.
+    Its name carries it, so that everything that has the name finds the game: see `game_by_name`.
     """
     return reload_game(GameOrigin(said, str(folder.absolute())), where)
 
@@ -103,14 +99,21 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
         except openspiel.NotPlayable as failed:
             raise named.refused(str(failed), failed.hint) from failed
     else:
-        game = import_value(named, known.folder, first=known.first)
+        game = import_value(named, known.folder)
     if not isinstance(game, Game):
         raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,40}", game.name):
         raise named.refused(f"is called {game.name!r}", "use only small letters, digits and _")
-    if GAMES.setdefault(game.name, game) is not game:
-        raise named.refused(f"is called {game.name} like another game", "choose another name")
-    _origins[game.name] = known
+    if GAMES.get(game.name, game) is not game:
+        raise named.refused(f"has the name of another game, {game.name}", "choose another name")
+    return own_game(game, known)
+
+
+def own_game(game: Game, origin: GameOrigin) -> Game:
+    """Return a game whose name carries it, for the length of its life."""
+    name = OwnName.carrying(game.name, origin.said, None)
+    game = game._replace(name=name)
+    name.value = OwnGame(game, origin)
     return game
 
 
@@ -133,23 +136,25 @@ def blame_game(game: str, failed: GameFailed) -> None:
 
 
 def game_by_name(game: str) -> Game:
-    """Return a registered game by its name in a journal. Raise UserError (exit code 3) if it is not registered."""
+    """Return one of croupier's games by name, or the game that its name carries. Raise UserError (exit code 3) for none."""
+    if own := _own(game):
+        return own.game
     if game not in GAMES:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
     return GAMES[game]
 
 
+def rules_type(game: str) -> type[Any]:
+    """Return the type of a game's rules. Raise UserError as `game_by_name` does."""
+    return type(next(iter(game_by_name(game).presets.values())))
+
+
+def knows_game(game: str) -> bool:
+    """Return whether `game_by_name` finds a game."""
+    return _own(game) is not None or game in GAMES
+
+
 def display_of(game: str) -> Display:
     """Return how tables of a game are displayed. Tables of an unknown game are displayed as plain text."""
-    return GAMES[game].display if game in GAMES else Display()
-
-
-def register_from_config(config: Path) -> None:
-    """Register the custom game named in croupier.toml, if it names one. Errors are ignored here and reported later."""
-    try:
-        line = LINE.search(config.read_text())
-        if line is not None:
-            load_game(line["said"], config.parent)
-    except (OSError, UnicodeDecodeError, UserError):
-        return
+    return game_by_name(game).display if knows_game(game) else Display()

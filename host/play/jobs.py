@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.base.config_file import plain_name
 from host.bots.bot_spec import BuiltBot
-from host.play.custom_games import GameOrigin, reload_game
+from host.play.custom_games import GameOrigin, reload_game, rules_type
 from host.play.records import Fixture, States
 from host.sandbox.levels import Level
 
@@ -34,22 +35,22 @@ class Job(NamedTuple):
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
 # field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
 
-encode = msgspec.json.encode
+encode = msgspec.json.Encoder(enc_hook=plain_name).encode
 
 
-def decode_setup(line: bytes, rules_of: Any) -> WorkerSetup:
-    """Parse a worker's setup. `rules_of` returns the type of a game's rules."""
+def decode_setup(line: bytes) -> WorkerSetup:
+    """Parse a worker's setup, and load the game of an organiser's own code."""
     fields = msgspec.json.decode(line)
     game, rules = fields[:2]
     found = msgspec.convert(fields[WorkerSetup._fields.index("origin")], GameOrigin)
     if found.said:
-        reload_game(found)
-    fields[1] = msgspec.convert(rules, rules_of(game))
-    return msgspec.convert(fields, WorkerSetup)
+        game = reload_game(found).name
+    fields[1] = msgspec.convert(rules, rules_type(game))
+    return msgspec.convert(fields, WorkerSetup)._replace(game=game)
 
 
-def decode_job(line: bytes, rules_of: Any) -> Job:
-    """Parse a job. `rules_of` returns the type of a game's rules."""
+def decode_job(line: bytes, rules: type[Any]) -> Job:
+    """Parse a job, given the type of its game's rules."""
     fixture, *more = msgspec.json.decode(line)
-    game, rules, *rest = fixture
-    return msgspec.convert([[game, msgspec.convert(rules, rules_of(game)), *rest], *more], Job)
+    game, values, *rest = fixture
+    return msgspec.convert([[game, msgspec.convert(values, rules), *rest], *more], Job)

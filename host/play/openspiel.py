@@ -361,7 +361,9 @@ def game_named(said: str) -> Game:
     try:
         questions = _questions(rules)
     except Exception as failed:  # a game can also be written in Python, and raise anything
-        raise NotPlayable(f"fails at a table of random moves: {type(failed).__name__}: {failed}"[:300]) from failed
+        raise NotPlayable(
+            f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
+        ) from failed
     return Game(
         name=f"{PREFIX}_{kind.short_name}",
         title=f"{kind.long_name} (OpenSpiel)",

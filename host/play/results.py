@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from host.bots.seat import Seat
 from host.bots.values import Evidence, Usage
-from host.games import GAMES
 from host.games.engine import Game
 from host.play.match import PlayedTable
 from host.play.records import Fixture, Record, Result, pack
@@ -38,15 +37,15 @@ def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
     }
 
 
-def recorded(fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
-    """Return the record of a fixture, given its tables and seats. The seats of one bot are recorded as one."""
+def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
+    """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded as one."""
     own: defaultdict[str, list[Seat]] = defaultdict(list)
     for seat in seats.values():
         own[seat.bot.name].append(seat)
     faults = {name: sum((seat.faults for seat in some), Counter[str]()) for name, some in own.items()}
     return Record(
         path=fixture.path,
-        results=results_of(GAMES[fixture.game], played),
+        results=results_of(game, played),
         faults={name: {str(kind): n for kind, n in kinds.items()} for name, kinds in faults.items() if kinds},
         usage={name: total_usage([seat.usage() for seat in some]) for name, some in own.items()},
         evidence=tuple(piece for some in own.values() for piece in _evidence(some)),

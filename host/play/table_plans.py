@@ -5,12 +5,18 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Game, Scores
 from host.games.luck import Deal, Luck, Shuffler
+from host.play.fixture_id import group_of
 from host.play.records import Fixture
 
 
 def player_name(bot: str, process: int) -> str:
     """Return the name of one of the processes of a bot: the bot's own for the first, else `ada/2`, which no bot is called."""
     return f"{bot}/{process + 1}" if process else bot
+
+
+def bot_of(player: str) -> str:
+    """Return the bot that a process belongs to, from the process's name."""
+    return player.partition("/")[0]
 
 
 class TableSetup(NamedTuple):
@@ -46,7 +52,7 @@ def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
     bots, first = fixture.bots, fixture.first
     rules = fixture.rules._replace(seats=len(bots))
     turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
-    group = fixture.path.rpartition("/")[0]
+    group = group_of(fixture.path)
     numbers = range(first, first + fixture.tables)
     yield [TableSetup(turns[(number - 1) % len(bots)], rules, f"{group}/{number}") for number in numbers]
 
@@ -58,7 +64,7 @@ def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
     influence of luck.
     """
     (tables,) = independent(fixture, seed)
-    group, seats = fixture.path.rpartition("/")[0], len(fixture.bots)
+    group, seats = group_of(fixture.path), len(fixture.bots)
     numbers = range(fixture.first, fixture.first + fixture.tables)
     firsts = [(number - 1) // seats * seats + 1 for number in numbers]
     yield [table._replace(luck=f"{group}/{first}") for table, first in zip(tables, firsts, strict=True)]
@@ -80,7 +86,7 @@ def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     once: it gets in each the draw that another bot had in the one before. `fixture.first` is the number of the tourney,
     from 1.
     """
-    stage, bots = fixture.path.rpartition("/")[0], sorted(fixture.bots)
+    stage, bots = group_of(fixture.path), sorted(fixture.bots)
     turn = (fixture.first - 1) % len(bots)
     deal = f"{stage}/{fixture.first - turn}"
     return sequential_tables(fixture, bots[turn:] + bots[:turn], Deal(seed, f"{deal}/draw"), deal)

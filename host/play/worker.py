@@ -12,21 +12,14 @@ import signal
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
 
 import msgspec
 import trio
 
 from host.base.errors import UserError
 from host.bots.monitor import Monitor
-from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.jobs import decode_job, decode_setup, encode
-
-
-def rules_of(game: str) -> type[Any]:
-    """Return the type of a game's rules."""
-    return type(next(iter(GAMES[game].presets.values())))
 
 
 async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
@@ -51,12 +44,12 @@ async def serve(cores: Sequence[int]) -> None:
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(read)
-        setup = decode_setup(await waiting.receive(), rules_of)
+        setup = decode_setup(await waiting.receive())
         watcher = Monitor(pondering=setup.pondering)
         nursery.start_soon(watcher.run)
         pool = BotPool(setup, stack, watcher, cores)
         while True:
-            job = decode_job(await waiting.receive(), rules_of)
+            job = decode_job(await waiting.receive(), type(setup.rules))
             send(encode(await pool.play(job)))
 
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from host.bots.values import Evidence
+from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record
 from host.results.changes import Change
 from host.results.journal import Journal
 from host.results.seat_effects import Effects
-from host.stages.kind import contestants
 
 WITHHELD = ""
 
@@ -71,7 +70,7 @@ class Names:
 
     def path(self, path: str) -> str:
         """Return the path of a fixture or of a table with the names of the report."""
-        return "/".join(map(self._part, path.split("/"))) if self.masks else path
+        return str(FixtureId.parse(path).with_bots(self._part)) if self.masks else path
 
     def record(self, record: Record) -> Record:
         """Return a record with the names of the report."""
@@ -115,7 +114,7 @@ class Names:
 
     def _part(self, part: str) -> str:
         """Return a part of a path. If it names the bots of a pairing (stages.contestants), replace them by their masks."""
-        bots = [unquote(name) for name in part.split("+")]
+        bots = contestants_in(part)
         masked = len(bots) > 1 and all(bot in self.masks for bot in bots)
         return contestants(self.all_of(bots)) if masked else part
 

@@ -10,7 +10,7 @@ from host.report.bracket_chart import drawings
 from host.report.summary import CHAIN, BotSummary, Spent, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, Duel, Ranks
-from host.results.ranking import RANKINGS
+from host.results.ranking import ranking_of
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import Pair, Row
 
@@ -27,20 +27,20 @@ def value(row: Row) -> str:
 
 def ranked(row: Row, word: str) -> str:
     """Return a bot's value in one of its stage's rankings, with half the width of its interval."""
-    ranking, estimate = RANKINGS[word], row.estimates[word]
+    ranking, estimate = ranking_of(word), row.estimates[word]
     half = ranking.half_width(estimate)
     return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
 
 
 def ranking_title(word: str) -> str:
     """Return the title of a ranking's column."""
-    return RANKINGS[word].title
+    return ranking_of(word).title
 
 
 def figure(row: Row) -> str:
     """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more."""
     word = row.ranking.lead or row.ranking.name
-    ranking, estimate = RANKINGS[word], row.estimates.get(word, row.first)
+    ranking, estimate = ranking_of(word), row.estimates.get(word, row.first)
     return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
 
 

@@ -1,15 +1,15 @@
 """Choose the tables that a page offers to watch, and describe each: its place in the stage, the players, the result, and why."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.games.engine import Scores
 from host.play.custom_games import display_of, game_by_name
+from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.summary import RunSummary, Stage
 from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
@@ -92,13 +92,13 @@ class Offers:
             position, path = placed
             stage = self._stage_of[path]
             of = sorted(ranks[stage].get(self._names.bot(bot), UNRANKED) for bot in self._bots_of(path, looked=False))
-            return -numbers[stage], -rounds.get(self._names.path(path).rpartition("/")[0], 0), of, -position
+            return -numbers[stage], -rounds.get(group_of(self._names.path(path)), 0), of, -position
 
         return [path for _, path in sorted(enumerate(self._stage_of), key=interest)]
 
     def _bots_of(self, path: str, looked: bool = True) -> Sequence[str]:
         """Return the bots of a fixture: those in its path, otherwise (if `looked`) those in the journal."""
-        for part in path.split("/")[1:]:
+        for part in FixtureId.parse(path).meeting_parts:
             if (bots := contestants_in(part)) and self._bots.issuperset(bots):
                 return bots
         return self._journal.scores_of(path)[0]["bots"] if looked else ()
@@ -110,7 +110,7 @@ class Offers:
         def take(path: str) -> None:
             found.setdefault(path, Pick(path))
             bots.update(self._bots_of(path))
-            groups.add(self._names.path(path).rpartition("/")[0])
+            groups.add(group_of(self._names.path(path)))
 
         stages = set[str]()
         for path in self._order:
@@ -119,7 +119,7 @@ class Offers:
                 take(path)
         grouped = {group.name for stage in self._summary.stages for group in stage.groups}
         for path in self._order if grouped else ():
-            group = self._names.path(path).rpartition("/")[0]
+            group = group_of(self._names.path(path))
             if group in grouped and group not in groups:
                 take(path)
         for fits in (bots.isdisjoint, lambda some: not bots.issuperset(some)):
@@ -148,11 +148,11 @@ class Offers:
         seen, groups = set[str](), set[str]()
         for pick in picks:
             seen.add(pick.path)
-            groups.add(pick.path.rpartition("/")[0])
+            groups.add(group_of(pick.path))
             yield pick
         later = []
         for path in self._order:
-            if path not in seen and (group := path.rpartition("/")[0]) not in groups:
+            if path not in seen and (group := group_of(path)) not in groups:
                 groups.add(group)
                 yield Pick(path)
             elif path not in seen:
@@ -203,16 +203,13 @@ class Offers:
     def _title(self, name: str, path: str, nth: int) -> str:
         """Return the place of a table in the tournament: "Final, set 4", "pairs", "groups, round 2", "tourneys, 7, table 2"."""
         stage = next(stage for stage in self._summary.stages if stage.name == name)
-        first, *middle, last = path.split("/")
-        words = [self._part_of(stage, path) or first]
-        rounds = stage.groups[-1].round if stage.groups else 1
-        for part in middle:
-            if part.isdecimal():
-                words += [f"round {part}"] if rounds > 1 else []
-            elif not self._bots.issuperset(contestants_in(part)):
-                words.append(part)
+        place = FixtureId.parse(path)
+        words = [self._part_of(stage, path) or place.stage]
+        if place.round is not None and stage.groups and stage.groups[-1].round > 1:
+            words.append(f"round {place.round}")
+        words += [part for part in place.meeting_parts if not self._bots.issuperset(contestants_in(part))]
         if kind_of(self._stages[name]).tourneys:
-            words += [f"tourney {last}", f"table {nth + 1}"]
+            words += [f"tourney {place.first_table}", f"table {nth + 1}"]
         return one_line(", ".join(words))
 
     def _part_of(self, stage: Stage, path: str) -> str:
@@ -220,12 +217,6 @@ class Offers:
         bots = {self._names.bot(bot) for bot in self._bots_of(path)} if stage.bracket else set[str]()
         titles = [part.title for part in stage.bracket for tie in part.ties if set(tie.bots) == bots]
         return titles[-1][:1].upper() + titles[-1][1:] if titles else ""
-
-
-@lru_cache(maxsize=100_000)
-def contestants_in(part: str) -> tuple[str, ...]:
-    """Return the bots that a part of a path names, if it names any (stages.kind.contestants)."""
-    return tuple(map(unquote, part.split("+")))
 
 
 def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
@@ -277,9 +268,9 @@ def _course(table: ReplayedTable, name: str, fact: str) -> Iterator[list[int]]:
 
 def _told_apart(places: Sequence[TableRef]) -> list[TableRef]:
     """Return the places. A title that several tables of the same bots share gets the number of the table."""
-    shared = [(place.title, place.name.rpartition("/")[0]) for place in places]
+    shared = [(place.title, group_of(place.name)) for place in places]
     return [
-        place._replace(title=f"{place.title}, table {place.name.rpartition('/')[2]}")
+        place._replace(title=f"{place.title}, table {FixtureId.parse(place.name).first_table}")
         if shared.count(key) > 1
         else place
         for key, place in zip(shared, places, strict=True)

@@ -18,13 +18,13 @@ from host import __version__
 from host.base.format import clock, day, thousands
 from host.base.safe_text import one_line
 from host.play.custom_games import display_of
+from host.play.fixture_id import group_of
 from host.report.charts import DRAWN
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised
 from host.report.timelines import Chips
 from host.sandbox.levels import made_of
-from host.stages import kind_by_name
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
@@ -143,9 +143,7 @@ def render(
     rendered = {} if rendered is None else rendered
     if detail is Detail.CUT:
         summary = without_evidence(summary)
-    paired = [
-        stage for stage in summary.stages if len(stage.pairs) > 0 and kind_by_name(stage.kind).comparison != "none"
-    ]
+    paired = [stage for stage in summary.stages if len(stage.pairs) > 0 and stage.compared]
     values: dict[str, Any] = {
         "account": summary,
         "live": live,
@@ -158,7 +156,7 @@ def render(
         "paired": paired,
         "replays": replays,
         "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.why)][:6],
-        "stacks": {each.table.rpartition("/")[0]: each for each in reversed(stacks)},
+        "stacks": {group_of(each.table): each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,

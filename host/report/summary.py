@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
-from host.games import GAMES
-from host.play.custom_games import game_by_name
+from host.play.custom_games import game_by_name, knows_game
+from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Names
 from host.report.terminal import time_breakdown
@@ -141,6 +141,7 @@ class Stage(NamedTuple):
     final: LastTie | None = None  # of a bracket, once it has been won
     seal: str = ""  # of everything played up to the end of the stage; empty until then
     all_meet: bool = False  # whether every two bots meet
+    compared: bool = True  # whether results compare two bots
     so_far: str = ""  # how many pairs have met, if pairs are missing
     grades: tuple[Graded, ...] = ()  # of the bots, by name, if the stage gives grades
 
@@ -235,14 +236,14 @@ def summarize(
     )
     if not over:
         config = {key: value for key, value in config.items() if key != "seed"}
-    game = GAMES.get(facts.get("game", ""))
+    game = facts.get("game", "")
     rules = config.pop("rules", None) or _rules(journal)
     last = next((stage for stage in reversed(stages) if stage.fixtures), None)
     title = "A friendly game" if facts.get("name") == "friendly" and not config else facts.get("name", "")
     return RunSummary(
         name=one_line(title),
-        game=facts.get("game", ""),
-        title=game.title if game else facts.get("game", ""),
+        game=game,
+        title=game_by_name(game).title if knows_game(game) else game,
         state=facts.get("state", ""),
         level=facts.get("level", ""),
         seed=seed_text(seed) if seed is not None and over else "",
@@ -330,6 +331,7 @@ def _stage(
         effects=None,
         final=_final(bracket, records),
         all_meet=kind.all_meet,
+        compared=kind.comparison != "none",
     )
 
 
@@ -345,7 +347,7 @@ def _final(bracket: Sequence[Bracket], records: Sequence[Record]) -> LastTie | N
     sets: dict[str, list[Record]] = {}
     for record in records:
         if record.results.keys() == {one, other}:
-            sets.setdefault(record.path.rpartition("/")[0], []).append(record)
+            sets.setdefault(group_of(record.path), []).append(record)
     found, left = list[WonSet](), sum(tie.sets)
     for name in sorted(sets, key=_by_number, reverse=True):
         won = _won_set((one, other), sets[name])
@@ -409,8 +411,8 @@ def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | 
         return None
 
     def order(path: str) -> tuple[str, int]:
-        meeting, _, number = path.rpartition("/")
-        return meeting, int(number)
+        place = FixtureId.parse(path)
+        return place.group, place.first_table or 0
 
     some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
     tables = list(seat_results(config, journal, seed or b"", sorted(some, key=order)))

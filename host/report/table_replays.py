@@ -11,6 +11,7 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture
 from host.play.custom_games import display_of
+from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
 from host.report.anonymize import WITHHELD, Names
 from host.report.replay import Event, events
@@ -109,16 +110,16 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
     """
     if (place := named_while_running(journal, name)) is not None:
         return place
-    group, _, said = name.rpartition("/")
-    number = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+    wanted = FixtureId.parse(name)
+    number = wanted.first_table or 0
     shown = visible(journal, spoilers)
     for stage in stages_of(journal.metadata()):
         for path in journal.paths(stage.name):
-            beside, _, first = path.rpartition("/")
+            played = FixtureId.parse(path)
             if kind_of(stage).tourneys:
-                nth = number - 1 if path == group else -1
+                nth = number - 1 if path == wanted.group else -1
             else:
-                nth = number - int(first) if beside == group and first.isdecimal() else -1
+                nth = number - (played.first_table or number + 1) if played.group == wanted.group else -1
             if nth >= 0 and (whole := journal.full_record(path)) and nth < len(whole[0].scores):
                 if stage.name not in shown.stages:
                     raise still_running(stage.name)

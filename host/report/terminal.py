@@ -10,7 +10,7 @@ from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
 from host.rating.statistics import percent
 from host.report.console import open_console
-from host.results.ranking import RANKINGS
+from host.results.ranking import ranking_of
 from host.results.standings import Advice, OverallRow, Pair, Row
 from protocols.wire import FaultKind
 
@@ -205,14 +205,14 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
     ]
     words = list(rows[0].estimates) if rows else []
     results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, interval=nth == 0)]
-    if not any(RANKINGS[word].counted for word in words):
+    if not any(ranking_of(word).counted for word in words):
         results.insert(0, Column("tables", [thousands(row.tables) for row in rows], spare=True))
     return [*names, *results, *costs]
 
 
 def _ranked(rows: Sequence[Row], word: str, *, interval: bool) -> list[Column]:
     """Return the columns of a ranking. Include its interval if requested, or if any row has one."""
-    ranking, estimates = RANKINGS[word], [row.estimates[word] for row in rows]
+    ranking, estimates = ranking_of(word), [row.estimates[word] for row in rows]
     decimals = ranking.decimals_of(estimates)
     columns = [Column(ranking.title, [ranking.spelled(estimate, decimals) for estimate in estimates])]
     if ranking.counted:

@@ -6,7 +6,9 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+from host.games.engine import Scores
 from host.play.custom_games import display_of, game_by_name
+from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.report.table_replays import ReplayedTable
@@ -173,7 +175,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Re
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
     steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
     seats: tuple[Won, ...] = ()
-    group = met[0].path.rpartition("/")[0] if shown else ""
+    group = group_of(met[0].path) if shown else ""
     if shown:
         tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
@@ -183,14 +185,17 @@ def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Re
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
     about, kept = scored(path)
-    return _tally(about["game"], about["bots"].index(bot), about["first"], pieces, kept)
+    winners = game_by_name(about["game"]).winners
+    assert winners is not None
+    return _tally(winners, about["bots"].index(bot), about["first"], pieces, kept)
 
 
 @lru_cache(maxsize=2048)
-def _tally(game: str, place: int, first: int, pieces: int, kept: bytes) -> tuple[tuple[Won, Won], ...]:
+def _tally(
+    winners: Callable[[Scores], tuple[int, ...]], place: int, first: int, pieces: int, kept: bytes
+) -> tuple[tuple[Won, Won], ...]:
     """Return the wins of one bot of a fixture's pair in each of `pieces` parts, by seat (table_plans.independent)."""
-    scores, winners = decompress_scores(kept), game_by_name(game).winners
-    assert winners is not None
+    scores = decompress_scores(kept)
     some = min(pieces, len(scores))
     edges = [len(scores) * nth // some for nth in range(some + 1)]
     tally = []
@@ -222,8 +227,7 @@ def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
 
 def _first(path: str) -> int:
     """Return the number of a fixture's first table."""
-    number = path.rpartition("/")[2]
-    return int(number) if number.isdecimal() else 0
+    return FixtureId.parse(path).first_table or 0
 
 
 # Chips.

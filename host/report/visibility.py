@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from host.base.errors import Problem, UserError
+from host.play.fixture_id import FixtureId, group_of
 from host.results.journal import Journal
 from host.stages import kind_of, stages_of
 from host.stages.kind import StageConfig
@@ -45,13 +46,13 @@ def table_of(stage: StageConfig | None, path: str, number: int) -> str:
     """Return the name of a fixture's nth table, from 1: FIXTURE/n in a tourney, otherwise a number in its group."""
     if stage is not None and kind_of(stage).tourneys:
         return f"{path}/{number}"
-    group, _, first = path.rpartition("/")
-    return f"{group}/{int(first) + number - 1}" if first.isdecimal() else path
+    place = FixtureId.parse(path)
+    return path if place.first_table is None else str(place._replace(first_table=place.first_table + number - 1))
 
 
 def running_name(path: str, fixture: int, number: int) -> str:
     """Return the name of a table while its stage runs: its players, the number of its fixture, and its own in that, from 1."""
-    return f"{path.rpartition('/')[0]}/fixture {fixture}/{number}"
+    return f"{group_of(path)}/fixture {fixture}/{number}"
 
 
 def still_running(stage: str) -> UserError:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.format import day
+from host.play.fixture_id import is_within
 
 MAX_REASON_CHARS = 500
 
@@ -91,7 +92,7 @@ KINDS: Mapping[str, Callable[[Change], str]] = {
 def explains(change: Change, path: str, bots: Collection[str]) -> bool:
     """Return whether a change of this kind says that a fixture of these bots no longer counts."""
     if change.kind == REDO:
-        return path == change.what or path.startswith(f"{change.what}/")
+        return is_within(path, change.what)
     return change.kind == REPLACE and change.what in bots
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from host.bots.bot_spec import BuiltBot
-from host.play.custom_games import game_by_name
+from host.play.custom_games import rules_type
 from host.play.records import Fixture
 
 
@@ -39,7 +39,7 @@ def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
 
 def fixture_of(stored: Mapping[str, Any]) -> Fixture:
     """Return a fixture from what the journal stores about it. Raise LookupError or ValueError if that is invalid."""
-    kind = type(next(iter(game_by_name(stored["game"]).presets.values())))
+    kind = rules_type(stored["game"])
     rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
     return Fixture(
         game=msgspec.convert(stored["game"], str),

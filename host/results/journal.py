@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.base.config_file import OwnName
 from host.base.errors import Problem, UserError
 from host.bots.values import BankTime, Evidence, Timing
 from host.play.records import Record, States
 from host.results.changes import Change, Draft, withdrawn
 from host.results.journal_schema import BotRow, Kept, json_error, schema_error
 from host.results.stage_sums import StageSums
+from host.stages import CROUPIERS, Registry
 
 APPLICATION, UNCHANGED, VERSION = 0x63726F75, 2, 3  # "crou"
 """A journal has the format UNCHANGED, and VERSION from its first change on. Versions of croupier that know no changes
@@ -113,8 +115,8 @@ class Seal(NamedTuple):
 class Journal:
     """An open journal. Only a journal opened by `writing` can be changed."""
 
-    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
-        self._database, self.path = database, path
+    def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
+        self._database, self.path, self._registry = database, path, registry
         self._count()
 
     def _count(self) -> None:
@@ -129,6 +131,8 @@ class Journal:
         A run without a live process is "interrupted", however it ended.
         """
         facts = dict(self._database.execute("SELECT key, value FROM run"))
+        facts |= {"game": self._registry.game(facts["game"])} if "game" in facts else {}
+        facts["stages"] = OwnName.carrying(facts.get("stages", "[]"), "", self._registry)
         if facts.get("state") == "running" and not lock_holder(self.path):
             facts["state"] = "interrupted"
         if out := withdrawn(self.changes()):
@@ -497,7 +501,7 @@ class Journal:
         if wrong := json_error(about, Kept):
             raise UserError([_refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
         kept: dict[str, Any] = json.loads(about)
-        return kept
+        return kept | {"game": self._registry.game(kept["game"])}
 
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
@@ -593,7 +597,7 @@ def decompress_scores(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
         return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
 
-def _checked(path: Path) -> None:
+def _checked(path: Path, registry: Registry) -> None:
     """Raise UserError if a file is not a journal, is damaged, or has another format version. It is not changed."""
     try:
         with _connected(path) as database:
@@ -601,7 +605,7 @@ def _checked(path: Path) -> None:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
             readable = application == APPLICATION and version in (UNCHANGED, VERSION) and health == "ok"
-            wrong = _misfit(database, version) if readable else ""
+            wrong = _misfit(database, version, registry) if readable else ""
     except sqlite3.DatabaseError as broken:
         raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
@@ -619,7 +623,7 @@ def _checked(path: Path) -> None:
         raise UserError([_refusal(path, f"is damaged: {wrong}")], 3)
 
 
-def _misfit(database: sqlite3.Connection, version: int) -> str:
+def _misfit(database: sqlite3.Connection, version: int, registry: Registry) -> str:
     """Return what is missing or malformed in a journal of this format; empty if nothing is."""
     tables = COLUMNS | (CHANGED_COLUMNS if version == VERSION else {})
     if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'summed'").fetchone():
@@ -629,7 +633,7 @@ def _misfit(database: sqlite3.Connection, version: int) -> str:
         if lacking := columns - found:
             return f"it has no {table}.{min(lacking)}"
     (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
-    if wrong := schema_error(dict(database.execute("SELECT key, value FROM run")), played):
+    if wrong := schema_error(dict(database.execute("SELECT key, value FROM run")), played, registry):
         return wrong
     query = (
         "SELECT path, typeof(path) = 'text' AND typeof(stage) = 'text' FROM fixture LEFT JOIN record "
@@ -677,20 +681,23 @@ def _unwritable(path: Path, why: str) -> Problem:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[Journal]:
-    """Open a journal for reading; a run may be writing it. Raise UserError if it is missing or not a journal."""
+def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
+    """Open a journal for reading; a run may be writing it. Raise UserError if it is missing or not a journal.
+
+    `registry` knows what the names in it stand for.
+    """
     if not path.exists() or not path.stat().st_size:
         problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
         raise UserError([problem], 3)
     with path.open("rb"):  # SQLite does not tell why it cannot open a file; the system does
         pass
-    _checked(path)
+    _checked(path, registry)
     with _connected(path) as database:
-        yield Journal(database, path)
+        yield Journal(database, path, registry)
 
 
 @contextlib.contextmanager
-def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
+def writing(path: Path, registry: Registry = CROUPIERS, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
     """Open a journal as its only writer; create it if it is missing. Raise UserError if another process writes it.
 
     `fresh` is called under the lock, before anything is opened, to delete the earlier run.
@@ -702,7 +709,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
             if fresh is not None:
                 fresh()
             if path.exists() and path.stat().st_size:
-                _checked(path)
+                _checked(path, registry)
             else:
                 _make(path)
             database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
@@ -712,7 +719,7 @@ def writing(path: Path, fresh: Callable[[], None] | None = None) -> Iterator[Jou
             database.execute(BANKED)
         except (OSError, sqlite3.OperationalError) as failed:
             raise UserError([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
-        yield Journal(database, path)
+        yield Journal(database, path, registry)
 
 
 def _make(path: Path) -> None:

@@ -6,8 +6,9 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from host.base.config_file import OwnName
 from host.sandbox.levels import Level
-from host.stages import stages_of
+from host.stages import Registry, stages_of
 
 REQUIRED = ("game", "name", "level", "state", "seed_sha256")
 """The metadata that every run has once a fixture has been played."""
@@ -52,7 +53,7 @@ SHAPES: Mapping[str, Any] = {"config": Configured}
 """The metadata of a run that is JSON, with its types. The orders of bots of each stage are JSON too."""
 
 
-def schema_error(facts: Mapping[str, Any], played: bool) -> str:
+def schema_error(facts: Mapping[str, Any], played: bool, registry: Registry) -> str:
     """Return what is missing or malformed in the metadata of a run; empty if nothing is."""
     if lacking := [key for key in REQUIRED if played and key not in facts]:
         return f"its run's {lacking[0]} is missing"
@@ -65,7 +66,7 @@ def schema_error(facts: Mapping[str, Any], played: bool) -> str:
         if shape is not None and (what := json_error(value, shape)):
             return f"its run's {key}: {what}"
     try:
-        stages_of(facts)
+        stages_of({"stages": OwnName.carrying(facts.get("stages", "[]"), "", registry)})
     except (ValueError, RecursionError) as wrong:  # pydantic's errors are ValueErrors, and so are json's
         return f"its run's stages: {wrong}"
     for key in ("began", "committed"):

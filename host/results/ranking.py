@@ -27,7 +27,9 @@ from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
+from host.base.config_file import OwnName
 from host.base.format import thousands
+from host.play.fixture_id import FixtureId
 from host.play.records import Record, Result
 from host.rating.runoff import RunOff
 from host.rating.statistics import (
@@ -412,8 +414,8 @@ def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
 
 def _deal(record: Record) -> Hashable:
     """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
-    group, _, number = record.path.rpartition("/")
-    return group, (int(number) - 1) // len(record.results)
+    place = FixtureId.parse(record.path)
+    return place.group, ((place.first_table or 1) - 1) // len(record.results)
 
 
 def _tables(record: Record, bot: str, mirror: bool) -> Units:
@@ -421,10 +423,10 @@ def _tables(record: Record, bot: str, mirror: bool) -> Units:
     scores = _scores(record, bot)
     if not mirror:
         return {(record.path, table): score for table, score in enumerate(scores)}
-    group, _, first = record.path.rpartition("/")
+    place = FixtureId.parse(record.path)
     deals: dict[Hashable, list[float]] = {}
-    for number, score in enumerate(scores, int(first)):
-        deals.setdefault((group, (number - 1) // len(record.results)), []).append(score)
+    for number, score in enumerate(scores, place.first_table or 1):
+        deals.setdefault((place.group, (number - 1) // len(record.results)), []).append(score)
     return _joined(deals)
 
 
@@ -454,7 +456,7 @@ def won_in(results: Sequence[Result], seats: int) -> Won:
     return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
 
 
-RANKINGS: dict[str, Ranking] = {
+RANKINGS: Mapping[str, Ranking] = {
     "games": Ranking(
         name="games",
         title="rate",
@@ -563,7 +565,13 @@ RANKINGS: dict[str, Ranking] = {
         phrase="with {} bots outlasted",
     ),
 }
-"""The rankings that `rank_by` can name. Custom rankings are added when a config names them."""
+"""croupier's own rankings, by the names in `rank_by`."""
+
+
+def ranking_of(word: str) -> Ranking:
+    """Return the ranking of a word in `rank_by`. The word of an organiser's own ranking carries it."""
+    ranking: Ranking = word.value if isinstance(word, OwnName) else RANKINGS[word]
+    return ranking
 
 
 def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
@@ -573,5 +581,5 @@ def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
     """
     won = any(result.wins for record in records for result in record.results.values())
     words = stage.rank_by or ("games" if won else "chips",)
-    words += RANKINGS[words[0]].then if len(words) == 1 else ()
-    return words if any(RANKINGS[word].points for word in words) else (*words, "score")
+    words += ranking_of(words[0]).then if len(words) == 1 else ()
+    return words if any(ranking_of(word).points for word in words) else (*words, "score")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from host.games.engine import Scores
 from host.play.custom_games import game_by_name
+from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
 from host.rating.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
@@ -113,7 +114,7 @@ def seat_results(
         fixture, scores = fixture_of(about), decompress_scores(squeezed)
         for nth, sitting in enumerate(table_setups(fixture, seed, scores)):
             deal = deal_of(stage, fixture, nth, joined)
-            yield SeatResult(path.rpartition("/")[0], deal, sitting.bots, worth_of(fixture, sitting, scores[nth]))
+            yield SeatResult(group_of(path), deal, sitting.bots, worth_of(fixture, sitting, scores[nth]))
 
 
 def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[float, ...]:
@@ -128,11 +129,10 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
 
 def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
     """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one."""
-    group, _, number = fixture.path.rpartition("/")
-    seats = len(fixture.bots)
+    place, seats = FixtureId.parse(fixture.path), len(fixture.bots)
     if kind_of(stage).unit == "fixture":
-        return stage.name, (group, (int(number) - 1) // (seats if stage.mirror else 1))
-    return group, (fixture.first - 1 + nth) // (seats * joined)
+        return stage.name, (place.group, ((place.first_table or 1) - 1) // (seats if stage.mirror else 1))
+    return place.group, (fixture.first - 1 + nth) // (seats * joined)
 
 
 def by_seat(tables: Iterable[SeatResult]) -> Seats:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.bots.values import Usage
+from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
 from host.results.disqualification import disqualified, excess, last, max_faults_of, qualified
-from host.results.ranking import RANKINGS, Estimate, Ranking, Results, Sure, orders, won_in, words_of
+from host.results.ranking import Estimate, Ranking, Results, Sure, orders, ranking_of, won_in, words_of
 from host.results.withdrawal import NOTE, counting, withdrawn_now
 from host.stages import field_of, kind_of, references_of
 from host.stages.kind import Field, StageConfig
@@ -50,7 +51,7 @@ class PairsMet(NamedTuple):
     def sentence(self) -> str:
         """A sentence about the pairs and the order of the bots."""
         some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
-        by = f"bots are ranked by {RANKINGS[OPPONENTS_COUNT].title}, which takes their opponents into account"
+        by = f"bots are ranked by {ranking_of(OPPONENTS_COUNT).title}, which takes their opponents into account"
         return f"so far {some}; until all have, {by}"
 
 
@@ -91,7 +92,7 @@ class Row(NamedTuple):
     @property
     def ranking(self) -> Ranking:
         """The first ranking of the stage."""
-        return RANKINGS[next(iter(self.estimates))]
+        return ranking_of(next(iter(self.estimates)))
 
     @property
     def first(self) -> Estimate:
@@ -101,12 +102,12 @@ class Row(NamedTuple):
     @property
     def points(self) -> Estimate:
         """The score counted by the games themselves: the sum of hands, or mean chips."""
-        return next(estimate for word, estimate in self.estimates.items() if RANKINGS[word].points)
+        return next(estimate for word, estimate in self.estimates.items() if ranking_of(word).points)
 
     @property
     def rate(self) -> float | None:
         """The share of tables won, 0 to 1; None if wins do not rank."""
-        return next((estimate.value for word, estimate in self.estimates.items() if RANKINGS[word].counted), None)
+        return next((estimate.value for word, estimate in self.estimates.items() if ranking_of(word).counted), None)
 
     def flat(self) -> dict[str, Any]:
         """Return the row as one flat dict, with the keys of JSON and CSV in their order."""
@@ -115,7 +116,7 @@ class Row(NamedTuple):
         own = {
             word + end: value
             for word, estimate in self.estimates.items()
-            if not RANKINGS[word].in_row
+            if not ranking_of(word).in_row
             for end, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
         }
         known = {key: getattr(self, key) for key in ("rank", "bot", "language", "author", "tables", "wins", "rate")}
@@ -209,7 +210,7 @@ def stage_standings(
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in gone else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
-    compare = RANKINGS[words[0]].compare
+    compare = ranking_of(words[0]).compare
     if kind_of(stage).comparison == "none" or compare is None:
         return StageStandings(rows, [], [], so_far)
     sure = compare(results)
@@ -370,7 +371,7 @@ def standings(
 
 def _rows(results: Results, bots: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> list[Row]:
     """Return one row per bot, best first, by the values of these rankings."""
-    by_word = {word: RANKINGS[word].estimates(results) for word in words}
+    by_word = {word: ranking_of(word).estimates(results) for word in words}
     of_bot: dict[str, list[Record]] = {bot: [] for bot in bots}
     for record in results.records:
         for bot in record.results:
@@ -467,7 +468,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
         met = Counter[str]()
         for record in records:
             for bot in {one, other} & record.results.keys():
-                met[record.path.rpartition("/")[0]] += record.results[bot].tables
+                met[group_of(record.path)] += record.results[bot].tables
         return max(met.values())
     return sum(record.results[one].tables for record in both)
 
@@ -534,7 +535,7 @@ def _row(
         kind=stage.kind,
         mirror=stage.mirror,
         tables=tables,
-        wins=_whole_if_it_is(wins) if any(RANKINGS[word].counted for word in estimates) else None,
+        wins=_whole_if_it_is(wins) if any(ranking_of(word).counted for word in estimates) else None,
         estimates=estimates,
         costs=Costs(
             faults=kinds.total(),

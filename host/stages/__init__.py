@@ -3,13 +3,14 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from host.base.config_file import without_pydantic
+from host.base.config_file import OwnName, without_pydantic
 from host.base.errors import Problem, UserError
+from host.games import GAMES
 from host.stages.adhoc import ADHOC
 from host.stages.gauntlet import GAUNTLET
 from host.stages.groups import GROUPS
@@ -22,7 +23,7 @@ from host.stages.tables import TABLES
 
 OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
-KINDS: dict[str, Kind[Any]] = {
+KINDS: Mapping[str, Kind[Any]] = {
     "tables": TABLES,
     "round-robin": ROUND_ROBIN,
     "knockout": KNOCKOUT,
@@ -31,22 +32,50 @@ KINDS: dict[str, Kind[Any]] = {
     "gauntlet": GAUNTLET,
     "swiss": SWISS,
 }
-"""The kinds that croupier.toml can name. Custom kinds are added when a config names them."""
+"""croupier's own kinds, by the names in croupier.toml."""
 
 
-def kind_by_name(name: str) -> Kind[Any]:
-    """Return the kind of stage with this name. Raise UserError (exit code 3) if it is not registered."""
-    if name == ADHOC.name:
-        return ADHOC
-    if name not in KINDS:
+@dataclass(frozen=True)
+class Registry:
+    """The games, kinds of stage and rankings that one tournament can name: croupier's own, and those of its own code.
+
+    `own` returns the latter by their key in croupier.toml and their name, for example by ("kind", "ladder"). It is called
+    only for a name that croupier does not know, because it imports the organiser's code.
+    """
+
+    own: Callable[[], Mapping[tuple[str, str], OwnName]] = dict
+
+    def game(self, name: str) -> str:
+        """Return the name of a game; if the game is the tournament's own, the name carries it."""
+        return name if name in GAMES else self.own().get(("game", name), name)
+
+    def kind(self, name: str) -> Kind[Any]:
+        """Return the kind of stage with this name. Raise UserError (exit code 3) if there is none."""
+        if name == ADHOC.name or name in KINDS:
+            return KINDS.get(name, ADHOC)
+        if own := self.own().get(("kind", name)):
+            kind: Kind[Any] = own.value
+            return kind
         message = f"the stage kind {name} is not known here"
         raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
-    return KINDS[name]
+
+    def ranking(self, name: str) -> str:
+        """Return a name in `rank_by`; if the ranking is the tournament's own, the name carries it."""
+        return self.own().get(("rank_by", name), name)
+
+
+CROUPIERS = Registry()
+"""croupier's own games, kinds and rankings."""
+
+
+def registry_of_game(name: str) -> Registry:
+    """Return what the names in a journal of one game stand for."""
+    return Registry(lambda: {("game", name): name} if isinstance(name, OwnName) else {})
 
 
 def kind_of(stage: StageConfig) -> Kind[Any]:
     """Return the kind of a configured stage."""
-    return kind_by_name(stage.kind)
+    return stage.KIND
 
 
 def references_of(stage: StageConfig) -> tuple[str, ...]:
@@ -65,10 +94,11 @@ def stages_to_json(*stages: StageConfig) -> str:
 
 def stages_of(metadata: Mapping[str, str]) -> list[StageConfig]:
     """Return the stages of a run from its metadata. Raise ValueError if they are not valid."""
-    stages = json.loads(metadata.get("stages", "[]"))
+    text = metadata.get("stages", "[]")
+    stages, registry = json.loads(text), text.value if isinstance(text, OwnName) else CROUPIERS
     if not isinstance(stages, list):
         raise ValueError("not a list")
-    return [_stage(stage) for stage in stages]
+    return [_stage(stage, registry) for stage in stages]
 
 
 def field_of(stage: StageConfig, facts: Mapping[str, str], bots: Iterable[str]) -> list[str]:
@@ -77,10 +107,12 @@ def field_of(stage: StageConfig, facts: Mapping[str, str], bots: Iterable[str]) 
     return field or list(bots)
 
 
-def _stage(stored: Any) -> StageConfig:
+def _stage(stored: Any, registry: Registry) -> StageConfig:
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
-    kind = kind_by_name(stored["kind"])
+    kind, words = registry.kind(stored["kind"]), stored.get("rank_by")
+    if isinstance(words, list):
+        stored = stored | {"rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
     stage: StageConfig = _validated(kind, stored)
     if not stage.name:
         raise ValueError("a stage without a name")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from host.games.engine import Game
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
@@ -14,7 +15,6 @@ from host.stages.kind import (
     StageConfig,
     StageName,
     blocks,
-    contestants,
     with_plan,
 )
 
@@ -34,7 +34,7 @@ class Adhoc(StageConfig):
 def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
     share = min(BLOCK, -(-stage.tables // SHARES))
-    group = f"{stage.name}/{contestants(field.bots)}"
+    group = FixtureId(stage.name, meeting=contestants(field.bots)).group
     yield blocks(with_plan(stage, blank), group, field.bots, stage.tables, share)
 
 

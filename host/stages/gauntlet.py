@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from host.base.config_file import InvalidValue, Text, ValueType, closest_match, integer, plain_string, to_toml
 from host.base.errors import UserError
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
@@ -24,7 +25,6 @@ from host.stages.kind import (
     StageConfig,
     Surroundings,
     block_plans,
-    contestants,
     rankings,
     two_can_play,
     with_plan,
@@ -154,7 +154,7 @@ def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -
 
 def path_of(stage: Gauntlet, pair: tuple[str, str]) -> str:
     """Return the seed path of a bot and a reference."""
-    return f"{stage.name}/{contestants(pair)}"
+    return FixtureId(stage.name, meeting=contestants(pair)).group
 
 
 def terms(stage: Gauntlet) -> Mapping[str, GradeTerms]:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
+from host.play.fixture_id import FixtureId, contestants, group_of
 from host.play.records import Fixture, Record, Result
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
@@ -30,7 +31,6 @@ from host.stages.kind import (
     Many,
     Size,
     StageConfig,
-    contestants,
     rankings,
     with_plan,
 )
@@ -171,7 +171,7 @@ class Round(NamedTuple):
 def paths(contest: Contest, number: int, group: Members) -> list[str]:
     """Return the paths of a group's games: `groups/1/A+B+C+D+E/1`."""
     games = range(1, contest.stage.repeat + 1)
-    return [f"{contest.stage.name}/{number}/{contestants(group)}/{game}" for game in games]
+    return [str(FixtureId(contest.stage.name, number, contestants(group), game)) for game in games]
 
 
 def round_of(contest: Contest, number: int, entrants: Sequence[str]) -> Round:
@@ -282,8 +282,8 @@ def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...
     found: dict[str, dict[str, list[Result]]] = {}
     for record in records:
         for bot, result in record.results.items():
-            found.setdefault(record.path.rpartition("/")[0], {}).setdefault(bot, []).append(result)
-    rounds = {name: int(name.split("/")[-2]) for name in found}  # the name groups/2/A+B+C contains the round
+            found.setdefault(group_of(record.path), {}).setdefault(bot, []).append(result)
+    rounds = {name: FixtureId.parse(name).round or 0 for name in found}
     went = {
         bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
     }

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeV
 
 from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
 from host.games.engine import Game
+from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
 from host.stages.agenda import Agenda, Records, Schedule
 
@@ -32,13 +33,11 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-OWN_RANKINGS: list[str] = []
-"""The names of custom rankings; every kind of stage can use them."""
 
 
 def rankings(*names: str) -> ValueType:
     """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
-    return one_of(lambda: (*names, *OWN_RANKINGS), "way to rank here", OWN_CODE)
+    return one_of(lambda: names, "way to rank here", OWN_CODE)
 
 
 Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
@@ -49,6 +48,7 @@ class StageConfig:
     """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
+    KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
 
     kind: str = ""
     """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
@@ -302,6 +302,10 @@ class Kind(Generic[C]):
     more: tuple[str, ...] = ()
     """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
 
+    def __post_init__(self) -> None:
+        if "KIND" not in vars(self.config):  # a copy of a kind does not take its config
+            self.config.KIND = self
+
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
         """Return what is left to play of the stage."""
         return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
@@ -319,11 +323,6 @@ class Kind(Generic[C]):
 
 
 # Shared by the kinds.
-
-
-def contestants(bots: Sequence[str]) -> str:
-    """Return the bots as part of a seed path. They are sorted, so that the order of entry has no effect."""
-    return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
 def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
@@ -391,9 +390,9 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockP
     """
     played = dict[str, list[tuple[int, int]]]()
     for path, number in field.kept.items():
-        group, _, first = path.rpartition("/")
-        if first.isdecimal():
-            played.setdefault(group, []).append((int(first), number))
+        place = FixtureId.parse(path)
+        if place.first_table is not None:
+            played.setdefault(place.group, []).append((place.first_table, number))
     own = {group: _around(sorted(some), blank, tables, block) for group, some in played.items()}
     return BlockPlans(blocks(blank, "", ("", ""), tables, block), own)
 

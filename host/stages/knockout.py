@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from host.base.config_file import Text, ValueType, closest_match, integer, one_of, plain_string, to_toml
 from host.games.luck import Luck
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.stages import elimination, pairing
 from host.stages.agenda import Records, Schedule
@@ -25,7 +26,6 @@ from host.stages.kind import (
     Tie,
     block_size,
     blocks,
-    contestants,
     rankings,
     two_can_play,
     with_plan,
@@ -203,7 +203,8 @@ def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> l
     """Return the blocks of one set of a tie; sets are numbered from 1."""
     pair = _pair(tie)
     size = block_size(stage.set, stage.min_bots // 2)  # all ties of a round are played at the same time
-    return blocks(with_plan(stage, blank), f"{stage.name}/{contestants(pair)}/set {number}", pair, stage.set, size)
+    group = FixtureId(stage.name, meeting=f"{contestants(pair)}/set {number}").group
+    return blocks(with_plan(stage, blank), group, pair, stage.set, size)
 
 
 def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:

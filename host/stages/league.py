@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from host.base.format import thousands
 from host.games.engine import Game
 from host.games.luck import Luck
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
@@ -16,7 +17,6 @@ from host.stages.kind import (
     Size,
     StageConfig,
     blocks,
-    contestants,
     rankings,
     with_plan,
 )
@@ -57,7 +57,7 @@ def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> 
 
 def meeting_of(stage: League, block: Fixture, bots: list[str], number: int) -> Fixture:
     """Return a block of tables of a meeting: `league/12/A+B+C+D/1`. Bots can have several meetings with each other."""
-    path = f"{stage.name}/{number}/{contestants(bots)}/{block.first}"
+    path = str(FixtureId(stage.name, number, contestants(bots), block.first))
     return block._replace(path=path, bots=tuple(bots))
 
 

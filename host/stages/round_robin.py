@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.rating.statistics import sequential
 from host.stages import pairing
@@ -15,7 +16,6 @@ from host.stages.kind import (
     StageConfig,
     block_plans,
     block_size,
-    contestants,
     rankings,
     two_can_play,
     with_plan,
@@ -72,7 +72,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
 
 def path_of(stage: RoundRobin, pair: pairing.Pair) -> str:
     """Return the seed path of a pair."""
-    return f"{stage.name}/{contestants(pair)}"
+    return FixtureId(stage.name, meeting=contestants(pair)).group
 
 
 def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from host.base.config_file import InvalidValue, ValueType, integer
 from host.base.format import thousands
 from host.games.luck import Luck
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.stages import pairing
 from host.stages.agenda import Records, Schedule
@@ -26,7 +27,6 @@ from host.stages.kind import (
     StageConfig,
     block_size,
     blocks,
-    contestants,
     rankings,
     two_can_play,
     with_plan,
@@ -101,7 +101,7 @@ def rounds_of(stage: Swiss, bots: int) -> int:
 
 def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs: int) -> list[Fixture]:
     """Return the blocks of a set: `swiss/3/A+B/1` is a block of round 3. The first bot of the pair begins."""
-    group = f"{stage.name}/{number}/{contestants(pair)}"
+    group = FixtureId(stage.name, number, contestants(pair)).group
     size = block_size(stage.tables_per_pairing, pairs)
     return blocks(with_plan(stage, blank), group, pair, stage.tables_per_pairing, size)
 
@@ -136,8 +136,8 @@ def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
     """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
     sets: dict[tuple[int, str], list[Record]] = {}
     for record in records:
-        number = int(record.path.split("/")[-3])
-        sets.setdefault((number, record.path.rpartition("/")[0]), []).append(record)
+        place = FixtureId.parse(record.path)
+        sets.setdefault((place.round or 0, place.group), []).append(record)
     everybody = sorted({bot for record in records for bot in record.results})
     last = max((number for number, _ in sets), default=0)
     found = []

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from host.games.engine import Game
+from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import Field, Kind, Many, StageConfig, rankings
@@ -26,7 +27,9 @@ def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> 
     plan = "mirrored tourney" if stage.mirror else "tourney"
     tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
     numbers = range(1, stage.tourneys + 1)
-    tourneys = (tourney._replace(path=f"{stage.name}/{number}", first=number) for number in numbers)
+    tourneys = (
+        tourney._replace(path=str(FixtureId(stage.name, first_table=number)), first=number) for number in numbers
+    )
     yield Lazy(stage.tourneys, tourneys)
 
 

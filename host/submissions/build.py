@@ -8,10 +8,9 @@ import stat
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import trio
 
@@ -20,7 +19,7 @@ from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor
-from host.games import GAMES
+from host.play.custom_games import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -28,6 +27,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
 from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command
+from host.submissions.file_tree import BUILDING, BUILT, LimitExceeded, copy_files, exceeds, read_files, walk
 from host.submissions.languages import (
     ANY,
     LANGUAGES,
@@ -48,51 +48,35 @@ BUILD_LIMITS = Limits(
 )
 BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
-MAX_FILES, MAX_FILE_BYTES, MAX_FOLDER_BYTES = 10_000, 64 * MIB, 256 * MIB
-MAX_FOLDER_DEPTH = 40  # levels of nested folders
 KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # how a command ended whose keeper was killed with it
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
     FaultKind.FLOOD: "left too many files, too large or too deeply nested files, unreadable folders, or a full disk",
 }
-MAX_PATH_BYTES = 2000  # of a path relative to the bot's folder
+MAX_NAME_CHARS = 80  # of a file in an error message
 SCRATCH_BYTES = 512 * MIB
 RESERVED_DISK_BYTES = GIB  # free disk space that a build must leave; half of the free space if that is less
 COMPILER_LINES_SHOWN = 30  # lines of compiler output in an error message
 MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
-def copy(source: Path, target: Path) -> None:
-    """Copy the regular files of a folder. Raise UserError (exit code 4) if there are too many, or if one is too large.
+def copy_built(source: Path, target: Path) -> None:
+    """Copy the regular files of a folder that a build has written. Raise UserError (exit code 4) if it is too large.
 
-    An untrusted program may have written the source. So each file is opened once, without following links, and examined
-    through its descriptor. Everything else than regular files and folders is skipped.
+    Everything else than regular files and folders is skipped.
     """
-    total = count = 0
-    for folder, _folders, names, at in os.fwalk(source, follow_symlinks=False):
-        inside = Path(folder).relative_to(source)
-        if len(inside.parts) > MAX_FOLDER_DEPTH or len(os.fsencode(inside)) > MAX_PATH_BYTES:
-            raise UserError(
-                [Problem("B016", escape_control_chars(str(inside)[:80]), "is in too many nested folders")], 4
-            )
-        place = target / inside
-        place.mkdir(exist_ok=True)
-        for name in sorted(names):
-            try:
-                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-            except OSError:
-                continue  # a link, or removed
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                os.close(descriptor)
+    try:
+        for entry in walk(source, BUILT):
+            copied = target / entry.path
+            if not entry.is_file:
+                if stat.S_ISDIR(entry.mode):
+                    copied.mkdir()
                 continue
-            total, count = total + status.st_size, count + 1
-            if status.st_size > MAX_FILE_BYTES or total > MAX_FOLDER_BYTES or count > MAX_FILES:
-                os.close(descriptor)
-                raise UserError([Problem("B016", escape_control_chars(name), "too large, or too many files")], 4)
-            copied = place / name
-            content = read_bounded(descriptor)
+            try:
+                content, status = entry.read(BUILT.file_bytes)
+            except OSError:
+                continue  # a link has replaced it, or it cannot be read
             with copied.open("xb") as written:
                 written.write(content)
             # At the Landlock level, a linker cannot make its output executable: setting a mode by name is denied there,
@@ -100,24 +84,17 @@ def copy(source: Path, target: Path) -> None:
             copied.chmod(0o755 if status.st_mode & 0o100 or content.startswith(ELF_MAGIC) else 0o644)
             # Keep the time of each file: a class-data archive is valid only for a jar with the modification time it stored.
             os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
-
-
-def read_bounded(descriptor: int) -> bytes:
-    """Return a file's content, at most MAX_FILE_BYTES: the file may grow while it is read."""
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(MAX_FILE_BYTES)
+    except LimitExceeded as exceeded:
+        where = escape_control_chars(exceeded.path[:MAX_NAME_CHARS]) or source.name
+        raise UserError([Problem("B016", where, exceeded.why)], 4) from exceeded
 
 
 def fingerprint(folder: Path) -> Iterator[bytes]:
     """Yield the names, modes and contents of a folder's files, in a fixed order, for a hash."""
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place) / name
-            data = path.read_bytes()
-            yield f"{path.relative_to(folder)}\0{path.stat().st_mode & 0o111}\0{len(data)}\0".encode(
-                errors="surrogateescape"
-            )
+    for entry in walk(folder, BUILDING):
+        if entry.is_file:
+            data, _ = entry.read(BUILDING.file_bytes)
+            yield f"{entry.path}\0{entry.mode & 0o111}\0{len(data)}\0".encode(errors="surrogateescape")
             yield data
 
 
@@ -164,15 +141,15 @@ def hashed_steps(steps: Iterable[Step]) -> str:
 def protocol_of(submission: Submission) -> str:
     """Return the protocol of a bot: its own, else its game's."""
     return submission.spec.protocol or (
-        GAMES[submission.spec.game].protocol if submission.spec.game in GAMES else "argv"
+        game_by_name(submission.spec.game).protocol if knows_game(submission.spec.game) else "argv"
     )
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
     """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
-    if protocol_of(submission) != "argv" or submission.spec.game not in GAMES:
+    if protocol_of(submission) != "argv" or not knows_game(submission.spec.game):
         return ()
-    return tuple(word.decode() for word in argv_protocol.ask(GAMES[submission.spec.game].examples[0]))
+    return tuple(word.decode() for word in argv_protocol.ask(game_by_name(submission.spec.game).examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:
@@ -216,7 +193,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
     async with _build_folder(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
-        copy_files(files_of(submission), staged)
+        copy_files(read_files(submission.folder, submission.files), staged)
         if submission.spec.adapter:
             add_kit(submission, staged)
         if submission.spec.requires:
@@ -277,7 +254,7 @@ def _installation(submission: Submission, lacks: Sequence[str]) -> str:
 def _move_to(built: Path, staged: Path, finished: Path, state_name: str) -> None:
     """Copy the files of a finished build, with an empty state file if the bot has one, and rename the copy to `built`."""
     finished.mkdir()
-    copy(staged, finished)
+    copy_built(staged, finished)
     if state_name:
         _create_state_file(finished / state_name)
     try:
@@ -352,36 +329,6 @@ def _create_state_file(place: Path) -> None:
             [Problem("B016", escape_control_chars(place.name), "is its state file, and its build makes it a folder")], 4
         )
     place.touch()
-
-
-class File(NamedTuple):
-    """A file of a bot's submission."""
-
-    name: str  # relative to its folder
-    executable: bool
-    content: bytes
-
-
-def files_of(submission: Submission) -> Iterator[File]:
-    """Yield the files of a bot's submission without following links. Raise UserError if one is not a regular file."""
-    for name in submission.files:
-        descriptor = os.open(submission.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            os.close(descriptor)
-            raise UserError([Problem("B016", escape_control_chars(name), "is not a regular file")], 4)
-        yield File(name, bool(mode & 0o111), read_bounded(descriptor))
-
-
-def copy_files(files: Iterable[File], folder: Path) -> None:
-    """Write a bot's files into a folder. Set their modification times to 0, so that they carry no information."""
-    for file in files:
-        target = folder / file.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as written:
-            written.write(file.content)
-        target.chmod(0o755 if file.executable else 0o644)
-        os.utime(target, (0, 0))
 
 
 def _versions(steps: list[Step]) -> list[str]:
@@ -468,27 +415,12 @@ def quota_check(folders: Sequence[Path]) -> Callable[[], bool]:
             return True
         if began < next_walk:
             return False
-        exceeded = any(map(exceeds_quota, folders))
+        exceeded = any(exceeds(folder, BUILDING) for folder in folders)
         now = time.perf_counter()
         next_walk = now + SPARED * (now - began)
         return exceeded
 
     return too_much
-
-
-def exceeds_quota(folder: Path) -> bool:
-    """Return whether a folder exceeds the limits of a build by far, or has subfolders that cannot be read."""
-    total = count = 0
-    failed: list[OSError] = []
-    for place, folders, names, at in os.fwalk(folder, onerror=failed.append, follow_symlinks=False):
-        count += len(folders) + len(names)
-        for name in names:
-            with suppress(OSError):
-                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
-        depth = len(Path(place).parts) - len(folder.parts)
-        if total > 2 * MAX_FOLDER_BYTES or count > MAX_FILES or depth > MAX_FOLDER_DEPTH:
-            return True
-    return any(isinstance(error, PermissionError) for error in failed)
 
 
 def _compiler_output(ended: Ended) -> str:

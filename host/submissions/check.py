@@ -1,24 +1,23 @@
 """Checks a bot: builds it, starts it, asks it questions, and reports each finding with a suggested fix."""
 
-import contextlib
-import time
 from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
 from host.base.config_file import to_toml
-from host.base.errors import HostFailure, Problem, UserError
+from host.base.errors import Problem
+from host.base.format import duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, Submission, format_limit
 from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import ADAPTERS, adapted, own_name
-from host.submissions.build import build, format_step, reason_not_warm, steps_of
-from host.submissions.conformance import ConformanceResult, Sample, run_conformance
-from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access, milliseconds
-from host.submissions.preflight import repeated, startup_problem, warm_mismatch
+from host.submissions.build import format_step, protocol_of, reason_not_warm, steps_of
+from host.submissions.conformance import ConformanceResult, Sample
+from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access
+from host.submissions.examine import Findings, examine
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
@@ -60,14 +59,10 @@ class Report(NamedTuple):
 
     def text(self) -> str:
         """Return the report for people."""
-        head = escape_control_chars(f"{self.bot} · {self.about}").replace(
-            "\n", r"\n"
-        )  # a refused name may contain any character
-        shown = [
-            f"{head:<70} {escape_control_chars(self.place)}".rstrip(),
-            *map(str, self.lines),
-            *map(str, self.problems),
-        ]
+        # A refused name may contain any character.
+        head = escape_control_chars(f"{self.bot} · {self.about}").replace("\n", r"\n")
+        head = f"{head:<70} {escape_control_chars(self.place)}".rstrip()
+        shown = [head, *map(str, self.lines), *map(str, self.problems)]
         notes = sum(line.mark == "!" for line in self.lines)
         words = "ready to play" if self.accepted else FAILS_BUT_PLAYS if self.playable else "not accepted"
         noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
@@ -89,68 +84,29 @@ async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
 ) -> tuple[Report, BuiltBot | None]:
     """Check a bot. Return the report, and the built bot if it builds. No action of the bot makes this function raise."""
-    began = time.monotonic()
-    adapter = ADAPTERS.get(submission.spec.adapter)
-    protocol = adapter.protocol if adapter else submission.spec.protocol or game.protocol
-    about = f"{submission.spec.language} · {protocol} · {game.name}" + (f" · adapter {adapter.name}" if adapter else "")
-    lines: list[Line] = []
-    stderr: list[bytes] = []
-    bot: BuiltBot | None = None
-    playable = False
-
-    def report(*problems: Problem) -> tuple[Report, BuiltBot | None]:
-        seconds = time.monotonic() - began
-        said = b"".join(stderr[-1:]).decode(errors="replace")
-        return Report(submission.name, about, place, not problems, seconds, tuple(lines), problems, said, playable), bot
-
-    submission = submission.with_keys(game=game.name)
-    try:
-        bot = await repeated(submission, level, build, submission, level)
-        steps = steps_of(adapted(submission))
-    except UserError as refused:
-        lines.append(Line("✗", "builds", "no"))
-        return report(*refused.problems)
-    command = format_step(steps[0])[:50] if steps else "nothing to build"
-    lines.append(Line("✓", "builds", f"{command:<54} {time.monotonic() - began:.2f} s"))
-    if (own := own_name(submission)) and own != submission.name:
-        lines.append(Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that"))
-    bot = bot._replace(limits=granted.at_most(submission.limits))
     rules = rules or next(iter(game.presets.values()))
-    try:
-        course = await run_conformance(bot, game, rules, level)
-    except HostFailure as died:
-        return report(
-            Problem(
-                "B017",
-                submission.name,
-                f"its sandbox has failed: {escape_control_chars(str(died))}",
-                hint="croupier doctor",
-            )
-        )
-    stderr += course.stderr.splitlines()
-    lines += report_lines(bot, game, rules, course, level)
-    with contextlib.suppress(UserError):  # the sandbox fails now: nothing is known
-        question = (startup_problem, bot._replace(warm=()), game, level)
-        playable = not course.problems or await repeated(submission, level, *question) is None
-    if not adapted(submission).spec.warm or course.problems:
-        return report(*course.problems)
-    if not bot.warm:
-        lines.append(Line("!", "warm", f"starts cold: {reason_not_warm(submission)}"))
-        return report()
-    try:
-        otherwise = await repeated(submission, level, warm_mismatch, bot, game, level)
-    except UserError as refused:
-        return report(*refused.problems)
-    if otherwise is None:
-        lines.append(Line("✓", "warm", "same answers as after a cold start"))
-        return report()
-    if submission.spec.warm:
-        lines.append(Line("✗", "warm", "answers differ from a cold start"))
-        playable = False
-        return report(otherwise)
-    bot = bot._replace(warm=())
-    lines.append(Line("!", "warm", "answers differ from a cold start, so it starts cold", otherwise.evidence))
-    return report()
+    found = await examine(submission, game, granted, level, rules)
+    return report_on(found, game, level, rules, place), found.bot
+
+
+def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str = "") -> Report:
+    """Return the report about the findings of `check`."""
+    submission, answers = found.submission, found.answers
+    adapter = ADAPTERS.get(submission.spec.adapter)
+    protocol = adapter.protocol if adapter else protocol_of(submission)
+    about = f"{submission.spec.language} · {protocol} · {game.name}" + (f" · adapter {adapter.name}" if adapter else "")
+    problems = answers.problems if answers and answers.problems else found.refusals
+    return Report(
+        bot=submission.name,
+        about=about,
+        place=place,
+        accepted=not problems,
+        seconds=found.seconds,
+        lines=tuple(report_lines(found, game, rules, level)),
+        problems=problems,
+        stderr=b"".join(answers.stderr.splitlines()[-1:]).decode(errors="replace") if answers else "",
+        playable=found.bot is not None and not found.refusals,
+    )
 
 
 def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
@@ -164,7 +120,7 @@ def load_line(bot: BuiltBot, asked: Sample | None) -> Line:
 
 def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
     """Return the words about the slowest answer of a bot, which took `wall` seconds, and whether that is near its limit."""
-    words = f"slowest {milliseconds(wall)} of {limits.per_move:g} s"
+    words = f"slowest {duration(wall)} of {limits.per_move:g} s"
     if limits.bank.seconds:
         words += f" and its bank, {format_limit(limits.bank)}"
     return words, wall > WARNING_SHARE * (limits.per_move + limits.bank.seconds)
@@ -173,20 +129,43 @@ def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
 # The lines of a report.
 
 
-def report_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
+def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[Line]:
     """Yield the lines of a report."""
+    submission, bot = found.submission, found.bot
+    if bot is None:
+        yield Line("✗", "builds", "no")
+        return
+    steps = steps_of(adapted(submission))
+    command = format_step(steps[0])[:50] if steps else "nothing to build"
+    yield Line("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
+    if (own := own_name(submission)) and own != submission.name:
+        yield Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
+    if found.answers is not None:
+        yield from _question_lines(bot, game, rules, found.answers, level)
+    if not adapted(submission).spec.warm or found.answers is None or found.answers.problems:
+        return
+    if found.mismatch and submission.spec.warm:
+        yield Line("✗", "warm", "answers differ from a cold start")
+    elif found.mismatch:
+        yield Line("!", "warm", "answers differ from a cold start, so it starts cold", found.mismatch.evidence)
+    elif not bot.warm:
+        yield Line("!", "warm", f"starts cold: {reason_not_warm(submission)}")
+    elif not found.refusals:
+        yield Line("✓", "warm", "same answers as after a cold start")
+
+
+def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
+    """Yield the lines about the questions of `check`."""
     lives = PROTOCOLS[bot.spec.protocol].persistent
     if not course.samples or course.usage is None:
         yield Line("✗", "starts", "no answer")
         return
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
-    yield Line("✓" if started else "✗", "starts", milliseconds(start) + ("" if lives else ", once per question"))
+    yield Line("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
     if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
-        words = (
-            f"one table at a time: it has a time bank, so parallel_tables = {bot.spec.parallel_tables} has no effect"
-        )
-        yield Line("!", "bank", words)
+        no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
+        yield Line("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)

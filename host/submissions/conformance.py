@@ -1,12 +1,14 @@
-"""Asks a bot the questions of `check`: edge cases, some tables, and the first questions again.
+"""Asks a bot questions: whether it starts, those of `check`, and whether a warm start changes its answers.
 
-It asks a silent bot with another protocol.
+The questions of `check` are edge cases, some tables, and the first questions again. A silent bot is asked by another
+protocol.
 """
 
 import os
+import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ import trio
 
 from host.base.errors import HostFailure, Problem
 from host.bots.bot_spec import BuiltBot
+from host.bots.deadline import HostStall
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
@@ -21,15 +24,21 @@ from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
 from host.sandbox.levels import Level
-from host.submissions.diagnosis import diagnose, first_of_each
+from host.submissions.diagnosis import (
+    diagnose,
+    diagnose_start,
+    differs_when_warm,
+    first_of_each,
+    wrong_protocol,
+)
 from host.submissions.protocol_probe import ProbeResult, answer_after_end_of_input, detect_protocol
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind, Move, read_move
+from protocols.wire import Answer, Fault, FaultKind, Move, View, read_move
 
 MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
-MAX_ATTEMPTS = 3  # if the machine stalls or a sandbox dies
+COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 SEED = b"the tables of croupier check"
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """Faults that are notes: a bot with such faults is accepted.
@@ -37,6 +46,7 @@ TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 The rules define the cost of an illegal move. After an exception that an adapter reports, the process keeps running.
 """
 
+ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 SILENT_CODES = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting for a question by another protocol."""
 
@@ -66,6 +76,13 @@ class Conformance:
         self.stderr = self.seat.stderr_tail(question.table) or self.stderr
         self.samples.append(Sample(edge, question, answer, self.seat.usage().wall - before))
         return answer
+
+    async def ask_once(self, question: Question) -> Answer:
+        """Ask one question and return the answer; a timeout if the machine was too busy to measure the time."""
+        try:
+            return await self.ask(question)
+        except HostStall:
+            return Fault(FaultKind.TIMEOUT)
 
     @property
     def has_moved(self) -> bool:
@@ -128,32 +145,34 @@ class ConformanceResult(NamedTuple):
 
 
 class TestBench(NamedTuple):
-    """The sandbox, the game and the monitor for the check of one bot."""
+    """The sandbox, the game and the monitor for the questions to one bot."""
 
     bot: BuiltBot
     game: Game
-    rules: Any
     home: BotSandbox
     watcher: Monitor
 
-    async def run(self, patience: float = float("inf")) -> Conformance | None:
-        """Seat the bot and ask all questions. Return None if its first answer takes more than `patience` seconds."""
+    @asynccontextmanager
+    async def seated(self) -> AsyncIterator[Conformance]:
+        """Seat a fresh process of the bot, with an empty state file and always the same CROUPIER_SEED."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
-            exam = Conformance(seat)
+            yield Conformance(seat)
+
+    async def run(self, rules: Any, patience: float = float("inf")) -> Conformance | None:
+        """Ask the bot all questions. Return None if its first answer takes more than `patience` seconds."""
+        async with self.seated() as exam:
             with trio.move_on_after(patience) as hurry:
                 await exam.first(self.game)
             if hurry.cancelled_caught:
                 return None
             await exam.edges(self.game)
-            await exam.tables(self.game, self.rules)
+            await exam.tables(self.game, rules)
         return exam
 
     async def repeat(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
-        """Ask a fresh process with the same CROUPIER_SEED the same questions in the same order."""
-        self.home.write_state()
-        async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
-            exam = Conformance(seat)
+        """Ask a fresh process the same questions in the same order."""
+        async with self.seated() as exam:
             for asked in before:
                 await exam.ask(asked.question)
         return tuple(exam.samples)
@@ -165,42 +184,36 @@ class TestBench(NamedTuple):
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
         """Return the problem that explains a fault. First ask a silent bot by another protocol."""
         problem = diagnose(self.bot, self.game, piece)
-        if not (silent and problem.code in SILENT_CODES):
-            return problem
-        other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
-        if other:
-            problem = diagnose(self.bot, self.game, piece, "B021" if other == "lines" else "")
-            problem = problem._replace(
-                hint=f'protocol = "{other}" in bot.toml: asked in that way, it answers with a move'
-            )
+        if silent and problem.code in SILENT_CODES:
+            other = await detect_protocol(self.bot, self.game, self.home.sandbox, self.watcher, self.game.examples[0])
+            return wrong_protocol(self.bot, self.game, piece, other) if other else problem
         return problem
 
 
+@asynccontextmanager
+async def test_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
+    """Create a sandbox for a bot. Raise HostFailure if it cannot be created."""
+    async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
+        yield TestBench(bot, game, home, watcher)
+
+
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
-    """Ask a bot all questions. Raise HostFailure if a sandbox cannot be created or the machine is too busy."""
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        try:
-            async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
-                return await _run_on(TestBench(bot, game, rules, home, watcher))
-        except HostFailure:
-            if attempt == MAX_ATTEMPTS:
-                raise
-    raise AssertionError("the last attempt returns or raises")
-
-
-async def _run_on(room: TestBench) -> ConformanceResult:
-    bot, exam = room.bot, None
-    if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
-        exam = await room.run(patience=bot.limits.move)
-        if exam is None and (heard := await room.missing_flush()):
-            asked = PROTOCOLS[bot.spec.protocol].ask(room.game.examples[0])[0].rstrip()
-            piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, "")
-            return ConformanceResult(problems=(diagnose(bot, room.game, piece, "B020"),))
-    exam = exam or await room.run()
-    assert exam is not None  # without `patience`, `run` waits for the first answer
-    again = await room.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
-    pieces = first_of_each(exam.seat.evidence, exam.fatal)
-    problems = [await room.problem(piece, not exam.has_moved) for piece in pieces]
+    """Ask a bot all questions. Raise HostFailure if its sandbox fails or the machine is too busy."""
+    async with test_bench(bot, game, level) as bench:
+        exam = None
+        if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
+            exam = await bench.run(rules, patience=bot.limits.move)
+            if exam is None and (heard := await bench.missing_flush()):
+                asked = PROTOCOLS[bot.spec.protocol].ask(game.examples[0])[0].rstrip()
+                piece = Evidence(
+                    bot.name, 1, 1, FaultKind.TIMEOUT, "", asked, heard.line, b"", bot.limits.move, 0.0, ""
+                )
+                return ConformanceResult(problems=(diagnose(bot, game, piece, "B020"),))
+        exam = exam or await bench.run(rules)
+        assert exam is not None  # without `patience`, `run` waits for the first answer
+        again = await bench.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
+        pieces = first_of_each(exam.seat.evidence, exam.fatal)
+        problems = [await bench.problem(piece, not exam.has_moved) for piece in pieces]
     return ConformanceResult(
         samples=tuple(exam.samples),
         repeated=again,
@@ -211,6 +224,49 @@ async def _run_on(room: TestBench) -> ConformanceResult:
     )
 
 
+async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
+    """Return the reason why a bot cannot play: it cannot be started, or it exits without an answer to any question.
+
+    A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
+    """
+    async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+        for number, view in enumerate(game.examples[1:3] or game.examples, 1):
+            answer = await exam.ask_once(Question(number, 1, view))
+            if not (isinstance(answer, Fault) and answer.kind in ENDED_FAULTS):
+                return None
+    return diagnose_start(bot, game, exam.seat.evidence[0])
+
+
+async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
+    """Compare a bot's answers after a warm start and after a cold start. Return the problem if they differ, else None.
+
+    If the answers after two cold starts also differ, compare only whether each answer is a move or a fault.
+    """
+
+    async def answers(bot: BuiltBot, views: Sequence[View], patience: float = float("inf")) -> list[Answer]:
+        received: list[Answer] = []
+        until = time.monotonic() + patience
+        async with test_bench(bot, game, level) as bench, bench.seated() as exam:
+            for number, view in enumerate(views, 1):
+                # A bot that lives for one table starts twice.
+                table = number if bot.spec.lifetime == "fixture" else min(number, 2)
+                received.append(await exam.ask_once(Question(table, number, view)))
+                if time.monotonic() > until:
+                    break
+        return received
+
+    unwarmed, views = bot._replace(warm=()), [*game.edges.values()]
+    cold = await answers(unwarmed, views, COMPARISON_TIME_S)
+    del views[len(cold) :]
+    warm = await answers(bot, views)
+    if cold != warm and cold != await answers(unwarmed, views) and [*map(type, cold)] == [*map(type, warm)]:
+        return None
+    for view, before, now in zip(views, cold, warm, strict=True):
+        if before != now:
+            return differs_when_warm(bot, PROTOCOLS[bot.spec.protocol].ask(view), before, now)
+    return None
+
+
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[Sample | None]:
     """Ask all bots at the same time, next to one busy process per core. Return the slowest answer of each bot.
 
@@ -219,8 +275,7 @@ async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> li
     slowest: dict[int, Sample] = {}
 
     async def one(number: int, bot: BuiltBot, game: Game, watcher: Monitor) -> None:
-        async with bot_sandbox(bot, level) as home, open_seat(bot, game, home.sandbox, 1, watcher) as seat:
-            exam = Conformance(seat)
+        async with bot_sandbox(bot, level) as home, TestBench(bot, game, home, watcher).seated() as exam:
             with suppress(HostFailure):
                 await exam.edges(game)
                 slowest[number] = ConformanceResult(tuple(exam.samples)).slowest(

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from host.base.errors import Problem
+from host.base.format import duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.submissions.languages import LANGUAGES, Language
-from protocols.wire import FaultKind
+from protocols.wire import Answer, Fault, FaultKind
 
 CODES: Mapping[str, str] = {
     FaultKind.TIMEOUT: "B031",
@@ -41,6 +42,10 @@ OUTPUT_PATTERNS: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code
     "B037": ACCESS_DENIED
 }
 """The messages that a runtime prints before it exits, by error code."""
+
+ENDS_CODE = "B035"
+NEVER_STARTS_CODES = {code for code, symptom in SYMPTOMS.items() if symptom.at_start} | {"B018"}
+"""The codes of bots that cannot be started. Other bots that end may answer another question."""
 
 EXPLAINED_FAULTS = frozenset(
     {FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT}
@@ -76,11 +81,46 @@ def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Prob
     stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
+    if code == "B018":
+        shown = [f"command: {escape_control_chars(' '.join(bot.argv))[:MAX_SHOWN_CHARS]}"]
     if piece.raw:
-        shown.append(f"wrote: {output_text(piece)!r}")
+        shown.append(f"wrote: {_output_text(piece)!r}")
     shown += [f"stderr: {line[:MAX_SHOWN_CHARS]}" for line in stderr.splitlines()[-STDERR_LINES_SHOWN:] if line.strip()]
     message = _runtime_message(code, piece) if code in SYMPTOMS else MESSAGES.get(code, _any)(bot, game, piece)
     return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
+
+
+def diagnose_start(bot: BuiltBot, game: Game, piece: Evidence) -> Problem:
+    """Return the explanation of a bot that ends at every question; `piece` is the first of these faults."""
+    problem = diagnose(bot, game, piece)
+    if problem.code in NEVER_STARTS_CODES:
+        return problem
+    return problem._replace(code=ENDS_CODE, message=f"{piece.ended} without an answer to any question")
+
+
+def wrong_protocol(bot: BuiltBot, game: Game, piece: Evidence, protocol: str) -> Problem:
+    """Return the explanation of a silent bot that answers when it is asked by another protocol."""
+    problem = diagnose(bot, game, piece, "B021" if protocol == "lines" else "")
+    return problem._replace(hint=f'protocol = "{protocol}" in bot.toml: asked in that way, it answers with a move')
+
+
+def differs_when_warm(bot: BuiltBot, asked: Sequence[bytes], cold: Answer, warm: Answer) -> Problem:
+    """Return the explanation of a bot that answers a question differently after a warm start."""
+    told = f"asked: {b' '.join(asked).decode().strip()}\ncold: {_answer_text(cold)}\nwarm: {_answer_text(warm)}"
+    message = "answers differently when it is forked from a warm interpreter"
+    return Problem("B039", bot.name, message, told, "remove `warm = true` from its bot.toml, or from croupier.toml")
+
+
+def _answer_text(answer: Answer) -> str:
+    words = (answer.kind, answer.detail) if isinstance(answer, Fault) else (answer.verb, answer.n, answer.text)
+    return escape_control_chars(" ".join(map(str, words)).rstrip())
+
+
+def sandbox_failure(bot: str, reasons: Sequence[str]) -> Problem:
+    """Return the explanation of a sandbox that failed; `reasons` are those of all attempts, in order."""
+    *others, last = map(escape_control_chars, reasons)
+    evidence = "\n".join(dict.fromkeys(others))
+    return Problem("B017", bot, f"its sandbox has failed: {last}", evidence, "croupier doctor")
 
 
 def code_of(piece: Evidence) -> str:
@@ -105,7 +145,7 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
         return hint_of_denied_access(bot, piece.stderr + piece.raw)
     if code == "B023":
         words = re.findall(r"[A-Z]+", game.grammar.expected)
-        word = re.sub(r"\W.*", "", output_text(piece).strip()).upper()
+        word = re.sub(r"\W.*", "", _output_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
         return f"{near[0]}  ({expected})" if near else expected
     if code in HINTS_BY_LANGUAGE:
@@ -129,36 +169,31 @@ def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
     return f"a bot's folder is read-only; it may write one file: {kept}"
 
 
-def output_text(piece: Evidence) -> str:
+def _output_text(piece: Evidence) -> str:
     """Return the start of the bot's output."""
     return escape_control_chars(piece.raw.decode(errors="replace"))[:MAX_SHOWN_CHARS]
 
 
-def milliseconds(seconds: float) -> str:
-    """Return a time in milliseconds, for people."""
-    return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 else f"{seconds * 1000:.1f} ms"
-
-
-def last_line(piece: Evidence) -> str:
+def _last_line(piece: Evidence) -> str:
     """Return the last line of standard error."""
     lines = escape_control_chars(piece.stderr.decode(errors="replace")).strip().splitlines()
     return lines[-1][:MAX_SHOWN_CHARS] if lines else ""
 
 
 def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    return f"{piece.kind} after {milliseconds(piece.wall)}: {piece.ended or 'the process kept running'}"
+    return f"{piece.kind} after {duration(piece.wall)}: {piece.ended or 'the process kept running'}"
 
 
 def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     was = "it was waiting, not computing"
     if piece.waited > piece.wall / 2:
-        was = f"it waited for a processor for {milliseconds(piece.waited)}: the machine was busy"
+        was = f"it waited for a processor for {duration(piece.waited)}: the machine was busy"
     if piece.stalls.total > piece.wall / 2:
-        was = f"it was held up for {milliseconds(piece.stalls.total)} by a disk, memory, or from outside"
+        was = f"it was held up for {duration(piece.stalls.total)} by a disk, memory, or from outside"
     if piece.cpu > piece.wall / 2:
         was = "it was computing, not waiting"
     bank = "" if piece.bank is None else f"; it had {piece.bank / 1000:.3f} s in its time bank"
-    return f"no answer after {milliseconds(piece.wall)} (CPU used {milliseconds(piece.cpu)}: {was}{bank})"
+    return f"no answer after {duration(piece.wall)} (CPU used {duration(piece.cpu)}: {was}{bank})"
 
 
 def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
@@ -167,12 +202,12 @@ def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 
 
 def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    last = last_line(piece)
+    last = _last_line(piece)
     return f"{piece.ended} without an answer" + (f":  {last}" if last else "")
 
 
 def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    return f"the sandbox denied an operation, and the bot {piece.ended or 'gave no answer'}:  {last_line(piece)}"
+    return f"the sandbox denied an operation, and the bot {piece.ended or 'gave no answer'}:  {_last_line(piece)}"
 
 
 def _runtime_message(code: str, piece: Evidence) -> str:
@@ -185,22 +220,20 @@ def _runtime_message(code: str, piece: Evidence) -> str:
 MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
     "B020": lambda _bot, _game, piece: (
-        f"answered only after its input was closed: it does not flush (nothing came for {milliseconds(piece.wall)})"
+        f"answered only after its input was closed: it does not flush (nothing came for {duration(piece.wall)})"
     ),
     "B021": lambda _bot, game, _piece: (
         f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
     ),
-    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {output_text(piece)!r}",
+    "B022": lambda _bot, _game, piece: f"wrote more than its answer:  {_output_text(piece)!r}",
     "B023": lambda _bot, game, piece: (
-        f"{output_text(piece).rstrip()!r} is not a move; a move is {game.grammar.expected}"
+        f"{_output_text(piece).rstrip()!r} is not a move; a move is {game.grammar.expected}"
     ),
-    "B024": lambda _bot, _game, piece: f"wrote {output_text(piece)!r} before it was asked",
-    "B025": lambda _bot, _game, piece: (
-        f"wrote {output_text(piece)!r} without a newline within {milliseconds(piece.wall)}"
-    ),
+    "B024": lambda _bot, _game, piece: f"wrote {_output_text(piece)!r} before it was asked",
+    "B025": lambda _bot, _game, piece: f"wrote {_output_text(piece)!r} without a newline within {duration(piece.wall)}",
     "B031": _timed_out,
     "B032": lambda bot, _game, piece: (
-        f"{milliseconds(piece.cpu or bot.limits.cpu)} of CPU for one move, the limit is {milliseconds(bot.limits.cpu)}: "
+        f"{duration(piece.cpu or bot.limits.cpu)} of CPU for one move, the limit is {duration(bot.limits.cpu)}: "
         "too slow, not stuck"
     ),
     "B033": lambda bot, _game, _piece: (

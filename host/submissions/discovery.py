@@ -25,7 +25,7 @@ from host.base.errors import Problem, UserError
 from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX
 from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
-from host.games import GAMES
+from host.play.custom_games import game_by_name, knows_game
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
@@ -38,8 +38,8 @@ MAX_BUILD_COMMANDS = 100
 MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file with thousands
 
 
-def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
-    """Return the bot in a file or folder, with limits of at most those granted.
+def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: str = "") -> Submission:
+    """Return the bot in a file or folder, with limits of at most those granted. Its bot.toml can name `game`.
 
     Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
     """
@@ -53,7 +53,7 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS) -> Submission:
             [Problem("C012", display_path(path), f"there is no bot here: {error.strerror}", hint=hint)], 2
         ) from None
     if stat.S_ISDIR(status.st_mode):
-        return _from_folder(path, FileTree(path), granted)
+        return _from_folder(path, FileTree(path), granted, game)
     contents = SingleFile(path, status)
     _refuse_if(contents.problems)
     return _from_file(path, contents, granted)
@@ -92,7 +92,7 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
 def load_entry(place: Path, game: str, granted: Limits) -> Entry:
     """Return the bot in a file or folder, or its problems. It must not declare another game than `game`."""
     try:
-        submission = load_submission(place, granted)
+        submission = load_submission(place, granted, game)
     except UserError as refused:
         return Entry(place, None, tuple(refused.problems))
     if game and submission.spec.game not in ("", game):
@@ -229,8 +229,8 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
     return Submission(spec, path.parent, (path.name,), limits=granted)
 
 
-def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Submission:
-    toml, spec = _read_spec(folder, contents)
+def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: str) -> Submission:
+    toml, spec = _read_spec(folder, contents, game)
     _refuse_if(contents.problems)
     if not spec.adapter and (found := recognized(contents, spec)):
         spec = replace(spec, adapter=found.name)
@@ -278,13 +278,15 @@ def _from_folder(folder: Path, contents: FileTree, granted: Limits) -> Submissio
 # The bot.toml.
 
 
-def _read_spec(folder: Path, contents: FileTree) -> tuple[Toml, BotSpec]:
+def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSpec]:
     """Return a folder's bot.toml, as text and as values. Raise UserError (exit code 3) with all its problems."""
     if MANIFEST not in contents.modes:
         return Toml(contents.where(""), {}, {}), BotSpec()
     problems: list[Problem] = []
     try:
         toml = read_untrusted(folder / MANIFEST)
+        if toml.data.get("game") == game:
+            toml.data["game"] = game  # the name of an organiser's own game carries it
         problems = _unknown_names(toml)
         spec = load_model(toml, BotSpec)
     except UserError as refused:
@@ -336,7 +338,9 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
         if spec.table_ids:
             against("table_ids", f'contradicts adapter = "{adapter.name}"', "remove it")
     protocol = (
-        adapter.protocol if adapter else spec.protocol or (GAMES[spec.game].protocol if spec.game in GAMES else "")
+        adapter.protocol
+        if adapter
+        else spec.protocol or (game_by_name(spec.game).protocol if knows_game(spec.game) else "")
     )
     if protocol == "argv":
         for key, given in (

@@ -18,7 +18,7 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import MAX_FILE_BYTES, FileTree
+from host.submissions.file_tree import SUBMITTED, FileTree
 
 if TYPE_CHECKING:
     from host.bots.bot_spec import BotSpec
@@ -63,13 +63,15 @@ class Language(NamedTuple):
     """A row of LANGUAGES: everything that croupier knows about a language."""
 
     name: str
-    build: Callable[[Submission, Command], list[Step]]  # from the submission and the arguments of a first question
-    run: Callable[[Submission, frozenset[str]], Command]  # from the submission and the file names after the build
     starter: Starter
     hello: str  # a complete program that answers S to any question by argv
     suffixes: tuple[str, ...] = ()  # of source files; the first is the usual one
     programs: tuple[str, ...] = ()  # the programs that must be installed
     package: str = ""  # the Debian packages with these programs
+    # From the submission and the arguments of a first question.
+    build: Callable[[Submission, Command], list[Step]] = lambda _submission, _question: []
+    # From the submission and the file names after the build.
+    run: Callable[[Submission, frozenset[str]], Command] = lambda _submission, _files: ("./bot",)
     compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
     keys: tuple[str, ...] = ()  # keys of bot.toml that this language has, but not every language
     is_executable: bool = False  # any program: the submitted file itself is executed
@@ -121,11 +123,6 @@ def build_c(submission: Submission, _question: Command) -> list[Step]:
 def build_cpp(submission: Submission, _question: Command) -> list[Step]:
     """Compile C++."""
     return [Step((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *submission.spec.sources, "-lm"))]
-
-
-def run_program(_spec: Submission, _files: frozenset[str]) -> Command:
-    """Run the compiled program."""
-    return ("./bot",)
 
 
 JAVA_LEAN = (
@@ -331,7 +328,7 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
     try:
         done = subprocess.run(
             [program, "-I", "-S", "-B", "-c", COMPILED],
-            input=contents.start_of(name, MAX_FILE_BYTES),
+            input=contents.start_of(name, SUBMITTED.file_bytes),
             capture_output=True,
             cwd="/",
             env={},
@@ -367,11 +364,6 @@ def can_convert() -> bool:
     program = tool("python3")
     command = [str(program), "-I", "-W", "ignore", "-c", "import lib2to3.main"]
     return program is not None and subprocess.run(command, capture_output=True, check=False, env={}).returncode == 0
-
-
-def no_build(_spec: Submission, _question: Command) -> list[Step]:
-    """Build nothing."""
-    return []
 
 
 def build_lisp(submission: Submission, _question: Command) -> list[Step]:
@@ -430,7 +422,6 @@ C = Language(
     package="gcc libc6-dev",
     keys=("sources",),
     build=build_c,
-    run=run_program,
     starter=Starter("bot.c", {}),
     flush="C: fflush(stdout)",
     debug="fprintf(stderr, …)",
@@ -443,7 +434,6 @@ CPP = Language(
     package="g++",
     keys=("sources",),
     build=build_cpp,
-    run=run_program,
     starter=Starter("bot.cpp", {}),
     hello=C_HELLO,
     flush="C++: std::flush",
@@ -491,7 +481,6 @@ PYTHON = Language(
     programs=("python3",),
     package="python3",
     keys=("entry", "python", "requires", "warm"),
-    build=no_build,
     run=run_python,
     starter=Starter("bot.py", {"entry": "bot.py"}),
     flush="Python: print(…, flush=True)",
@@ -547,7 +536,6 @@ ANY = Language(
     name="any",
     keys=("entry", "sources"),
     is_executable=True,
-    build=no_build,
     run=run_any,
     starter=Starter("bot", {"run": ["./bot"]}),
     hello="#!/bin/sh\necho S\n",
@@ -555,14 +543,35 @@ ANY = Language(
 )
 
 
-def script_by(*words: str) -> Callable[[Submission, frozenset[str]], Command]:
-    """Return a function that returns the command of a script: an interpreter, its options, and the script."""
-    return lambda submission, _files: (need(words[0]), *words[1:], submission.spec.entry)
+def scripts(
+    name: str, *, suffixes: Command, package: str, command: Command, hello: str, debug: str, flush: str = ""
+) -> Language:
+    """Return the row of a language whose scripts are run by an interpreter; `command` is the interpreter with its options."""
+    file = f"bot{suffixes[0]}"
+    return Language(
+        name=name,
+        suffixes=suffixes,
+        programs=command[:1],
+        package=package,
+        keys=("entry",),
+        run=lambda submission, _files: (need(command[0]), *command[1:], submission.spec.entry),
+        starter=Starter(file, {"entry": file}),
+        hello=hello,
+        interpreter=re.compile(command[0]),
+        flush=flush,
+        debug=debug,
+    )
 
 
 def build_rust(submission: Submission, _question: Command) -> list[Step]:
     """Compile Rust."""
     return [Step((need("rustc"), "-O", "--edition=2021", "-o", "bot", submission.spec.entry))]
+
+
+def build_haskell(submission: Submission, _question: Command) -> list[Step]:
+    """Compile Haskell."""
+    options = ("-O", "-with-rtsopts=-V0", "-no-keep-hi-files", "-no-keep-o-files")
+    return [Step((need("ghc"), *options, "-o", "bot", submission.spec.entry))]
 
 
 @cache
@@ -574,85 +583,55 @@ def haskell_libraries(_tmp: str) -> Mapping[str, str]:
     return {"LD_LIBRARY_PATH": ":".join(folders)}
 
 
-JAVASCRIPT = Language(
-    name="javascript",
+JAVASCRIPT = scripts(
+    "javascript",
     suffixes=(".js", ".mjs", ".cjs"),
-    programs=("node",),
     package="nodejs",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("node", "--openssl-config=/dev/null", "--single-threaded-gc", "--v8-pool-size=1"),
-    starter=Starter("bot.js", {"entry": "bot.js"}),
+    command=("node", "--openssl-config=/dev/null", "--single-threaded-gc", "--v8-pool-size=1"),
     hello='console.log("S");\n',
-    interpreter=re.compile("node"),
     debug="console.error(…)",
 )
-PERL = Language(
-    name="perl",
+PERL = scripts(
+    "perl",
     suffixes=(".pl",),
-    programs=("perl",),
     package="perl",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("perl"),
-    starter=Starter("bot.pl", {"entry": "bot.pl"}),
+    command=("perl",),
     hello='print "S\\n";\n',
-    interpreter=re.compile("perl"),
     flush="Perl: $| = 1",
     debug="print STDERR …",
 )
-RUBY = Language(
-    name="ruby",
+RUBY = scripts(
+    "ruby",
     suffixes=(".rb",),
-    programs=("ruby",),
     package="ruby",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("ruby"),
-    starter=Starter("bot.rb", {"entry": "bot.rb"}),
+    command=("ruby",),
     hello='puts "S"\n',
-    interpreter=re.compile("ruby"),
     flush="Ruby: $stdout.sync = true",
     debug="warn …",
 )
-PHP = Language(
-    name="php",
+PHP = scripts(
+    "php",
     suffixes=(".php",),
-    programs=("php",),
     package="php-cli",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-f"),
-    starter=Starter("bot.php", {"entry": "bot.php"}),
+    command=("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-f"),
     hello='<?php echo "S\\n";\n',
-    interpreter=re.compile("php"),
     debug="fwrite(STDERR, …)",
 )
-LUA = Language(
-    name="lua",
+LUA = scripts(
+    "lua",
     suffixes=(".lua",),
-    programs=("lua",),
     package="lua5.4",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("lua"),
-    starter=Starter("bot.lua", {"entry": "bot.lua"}),
+    command=("lua",),
     hello='print("S")\n',
-    interpreter=re.compile("lua"),
     flush='Lua: io.stdout:setvbuf("line")',
     debug="io.stderr:write(…)",
 )
-BASH = Language(
-    name="bash",
+BASH = scripts(
+    "bash",
     suffixes=(".bash",),  # not .sh: many folders have a build.sh, and such a file may be a script of another shell
-    programs=("bash",),
     package="bash",
-    keys=("entry",),
-    build=no_build,
-    run=script_by("bash", "--norc"),
-    starter=Starter("bot.bash", {"entry": "bot.bash"}),
+    command=("bash", "--norc"),
     hello="echo S\n",
-    interpreter=re.compile("bash"),
     debug="echo … >&2",
 )
 RUST = Language(
@@ -663,7 +642,6 @@ RUST = Language(
     keys=("entry",),
     build=build_rust,
     compiler_reads_proc=True,
-    run=run_program,
     starter=Starter("bot.rs", {"entry": "bot.rs"}),
     hello='fn main() { println!("S"); }\n',
     debug="eprintln!(…)",
@@ -678,7 +656,6 @@ GO = Language(
         Step((need("go"), "build", "-o", "bot", *(["."] if "go.mod" in submission.files else submission.spec.sources)))
     ],
     build_env=lambda tmp: {"GOCACHE": f"{tmp}/go-cache", "GOPATH": f"{tmp}/go", "GOFLAGS": "-buildvcs=false"},
-    run=run_program,
     starter=Starter("bot.go", {}),
     hello='package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("S") }\n',
     flush="Go: Flush() of a bufio.Writer",
@@ -690,21 +667,7 @@ HASKELL = Language(
     programs=("ghc",),
     package="ghc",
     keys=("entry",),
-    build=lambda submission, _question: [
-        Step(
-            (
-                need("ghc"),
-                "-O",
-                "-with-rtsopts=-V0",
-                "-no-keep-hi-files",
-                "-no-keep-o-files",
-                "-o",
-                "bot",
-                submission.spec.entry,
-            )
-        )
-    ],
-    run=run_program,
+    build=build_haskell,
     build_env=haskell_libraries,
     build_reads=("/var/lib/ghc/package.conf.d",),  # Debian's list of packages
     starter=Starter("bot.hs", {"entry": "bot.hs"}),

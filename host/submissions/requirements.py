@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NamedTuple
@@ -22,12 +21,13 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import Submission
+from host.sandbox.limits import MIB
+from host.submissions.file_tree import DOWNLOADING, WHEEL_LIMITS, exceeds
 from host.submissions.languages import Step, need, python, version_of
 
 PIP_ALONE = Path(__file__).with_name("pip_alone.py")
 FOLDER, WHEELS = "packages", "wheels"
 DOWNLOAD_TIMEOUT_S = 300.0
-MAX_WHEELS_BYTES = 128 << 20  # total size of the wheels of a bot
 SIZE_CHECK_INTERVAL_S = 0.1
 PIP_LINES_SHOWN = 6
 
@@ -81,16 +81,14 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
 
 async def _download(submission: Submission, version: str, wheels: Path, making: Path) -> None:
     """Download into `wheels`. pip writes its temporary files into `making`, the folder that contains `wheels`."""
-    command = [sys.executable, "-P", str(PIP_ALONE), str(_pip())]
+    command = [sys.executable, "-P", str(PIP_ALONE), str(WHEEL_LIMITS.file_bytes), str(_pip())]
     command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
     command += submission.spec.requires
     done: CompletedProcess[bytes] | None = None
     with trio.move_on_after(DOWNLOAD_TIMEOUT_S) as patience:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(
-                _stop_beyond, 2 * MAX_WHEELS_BYTES, making, nursery.cancel_scope
-            )  # twice the size: pip copies a file before it deletes the original
+            nursery.start_soon(_cancel_if_too_large, making, nursery.cancel_scope)
             env = os.environ | {"TMPDIR": str(making)}
             done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
             nursery.cancel_scope.cancel()
@@ -98,8 +96,9 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(
             submission, f"was not downloaded within {DOWNLOAD_TIMEOUT_S:.0f} s", "check the network, then try again", 6
         )
-    if done is None or _bytes(wheels) > MAX_WHEELS_BYTES:
-        raise _refused(submission, "downloads too much", f"at most {MAX_WHEELS_BYTES >> 20} MiB of wheels", 4)
+    if done is None or exceeds(wheels, WHEEL_LIMITS):
+        hint = f"at most {WHEEL_LIMITS.total_bytes // MIB} MiB of wheels"
+        raise _refused(submission, "downloads too much", hint, 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         output = "\n".join(one_line(line)[:300] for line in words[-PIP_LINES_SHOWN:])
@@ -107,20 +106,11 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(submission, f"cannot be downloaded:\n{output}", hint, 4)
 
 
-async def _stop_beyond(most: int, folder: Path, scope: trio.CancelScope) -> None:
-    """Cancel a scope as soon as a folder has more than `most` bytes."""
-    while _bytes(folder) <= most:
+async def _cancel_if_too_large(making: Path, scope: trio.CancelScope) -> None:
+    """Cancel a scope as soon as a download exceeds its limits."""
+    while not exceeds(making, DOWNLOADING):
         await trio.sleep(SIZE_CHECK_INTERVAL_S)
     scope.cancel()
-
-
-def _bytes(folder: Path) -> int:
-    total = 0
-    for _place, _folders, names, at in os.fwalk(folder):
-        for name in names:
-            with suppress(OSError):  # pip has moved the file in the meantime
-                total += os.stat(name, dir_fd=at, follow_symlinks=False).st_blocks * 512
-    return total
 
 
 def _refused(submission: Submission, why: str, hint: str, code: int) -> UserError:

@@ -15,7 +15,8 @@ from host.config.tournament_config import Tournament
 from host.results.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
 from host.results.descriptions import bot_metadata
 from host.results.journal import Journal
-from host.stages import KINDS, kind_of, stages_of
+from host.stages import kind_of, stages_of
+from host.stages.kind import StageConfig
 
 AGAIN = "or start again with  croupier run --fresh"
 
@@ -41,16 +42,16 @@ class Raised(NamedTuple):
         return f"{stage_key('stage', self.stage, self.key)}: {self.before} → {self.after}"
 
 
-def raised_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Raised]:
-    """Return the keys that ask for more tables in the second of two canonical forms, if their kind of stage allows it."""
-    after = {stage["name"]: stage for stage in new["stage"]}
+def raised_keys(old: Mapping[str, Any], stages: Sequence[StageConfig]) -> list[Raised]:
+    """Return the keys that ask for more tables in these stages than in a canonical form, if their kind allows it."""
+    after = {stage.name: stage for stage in stages}
     return [
-        Raised(stage["name"], key, stage[key], now[key])
+        Raised(stage["name"], key, stage[key], getattr(now, key))
         for stage in old.get("stage", ())
         for now in [after.get(stage["name"])]
-        if now is not None and now["kind"] == stage["kind"] and stage["kind"] in KINDS
-        for key in KINDS[stage["kind"]].more
-        if now[key] > stage[key]
+        if now is not None and now.kind == stage["kind"]
+        for key in kind_of(now).more
+        if getattr(now, key) > stage[key]
     ]
 
 

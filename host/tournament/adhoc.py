@@ -19,10 +19,10 @@ from host.results.journal import Journal, writing
 from host.results.tournament_dir import commitment, read_seed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.stages import stages_to_json
+from host.stages import registry_of_game, stages_to_json
 from host.stages.adhoc import Adhoc
 from host.stages.kind import Field
-from host.submissions.preflight import prepare_bots
+from host.submissions.examine import prepare_bots
 from host.tournament.runner import Observer
 from host.tournament.stage_runner import Executor, WorkerPool, run_stage
 
@@ -74,7 +74,7 @@ async def adhoc_session(
         for path in place.parent.glob(place.name + "*"):
             path.unlink()
 
-    with writing(place, fresh=forget) as journal:
+    with writing(place, registry_of_game(game.name), fresh=forget) as journal:
         facts = {"game": game.name, "name": "friendly", "level": terms.level, "state": "finished"}
         facts |= {"version": __version__, "machine": paths.describe_machine(), "began": str(time.time())}
         journal.set_metadata(facts | {"seed": seed.hex(), "seed_sha256": commitment(seed), "stages": "[]"})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from host.games.engine import Game
+from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
@@ -12,7 +13,7 @@ from host.rating.statistics import Elo, Interval, Verdict, Z, elo_between, seque
 from host.results.descriptions import fixture_metadata
 from host.stages import stages_to_json
 from host.stages.adhoc import Adhoc
-from host.stages.kind import BLOCK, blocks, contestants
+from host.stages.kind import BLOCK, blocks
 from host.tournament.adhoc import AdhocSession
 
 FIRST = 80  # tables before the first test
@@ -93,7 +94,7 @@ async def run_comparison(
     Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
     """
     names = [bot.name for bot in friends.bots]
-    group, hands = f"duel/{contestants(names)}", friends.hands
+    group, hands = FixtureId("duel", meeting=contestants(names)).group, friends.hands
     friends.journal.set_metadata({"stages": stages_to_json(Adhoc(name="duel", tables=most))})
     duel = Comparison()
     for first, size in batches(most):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.format import thousands
+from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
 from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft, withdrawn
 from host.results.descriptions import fixture_of
@@ -119,11 +120,9 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
 def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
     """Return the exact name of a fixture or of a pairing, and its paths. Raise UserError if there is none."""
     paths = journal.paths()
-    sorted_name = "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))
+    sorted_name = with_sorted_bots(name)
     for wanted in (name, sorted_name):
-        if found := [path for path in paths if path == wanted] or [
-            path for path in paths if path.startswith(f"{wanted}/")
-        ]:
+        if found := [path for path in paths if is_within(path, wanted)]:
             return wanted, found
     near = difflib.get_close_matches(sorted_name, paths, 1)
     hint = (

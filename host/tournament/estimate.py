@@ -16,7 +16,8 @@ import trio
 
 from host.base.format import thousands
 from host.config.tournament_config import Tournament
-from host.games import GAMES
+from host.play.custom_games import game_by_name
+from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, qualified
@@ -124,7 +125,7 @@ def remaining(
     played, orders = dict[str, dict[str, Record]](), dict[str, list[str]]()
     withdrawals, kept = dict[str, Withdrawn](), dict[str, dict[str, int]]()
     if journal.exists():
-        with reading(journal) as book:
+        with reading(journal, tournament.registry) as book:
             facts = book.metadata()
             for number, stage in enumerate(tournament.stages):
                 withdrawals[stage.name] = withdrawn_in(book, tournament.stages, number)
@@ -215,12 +216,12 @@ async def forecast(
     async with interruptible(watch.say), venues(cluster or tournament.cluster, watch.say) as venue:
         level = await choose_level(venue, tournament, folder, watch.say, unsafe=unsafe)
         bots = await venue.ready(
-            submissions, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+            submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
         if folder.journal.exists():
-            with reading(folder.journal) as journal:
+            with reading(folder.journal, tournament.registry) as journal:
                 check_unchanged(journal, tournament, bots, level)
         stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
@@ -247,11 +248,11 @@ async def trial(wave: Sequence[Fixture], hands: WorkerPool, say: Callable[[str],
             if nth and size < min(samples[0][-1].tables * 2, longest):
                 break
             for number, fixture in enumerate(chosen):
-                path, some = f"trial {nth}/{number}/1", min(size, fixture.tables)
+                path, some = str(FixtureId(f"trial {nth}", number, first_table=1)), min(size, fixture.tables)
                 await hands.submit(Job(fixture._replace(path=path, first=1, tables=some)))
             for _ in chosen:
                 record = await hands.next_result()
-                number = int(record.path.split("/")[1])
+                number = FixtureId.parse(record.path).round or 0
                 whole = chosen[number].tables
                 samples[number].append(Sample(min(size, whole), record.seconds, whole))
             played = sum(sample.tables for some in samples for sample in some)

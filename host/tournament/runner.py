@@ -19,7 +19,7 @@ from host.base.format import day
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config import tournament_config as cups
 from host.config.difference import canonical, difference
-from host.games import GAMES
+from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
@@ -121,13 +121,17 @@ async def run_tournament(
         logs = Logs(folder.run, watch.say)
         try:
             bots = await venue.ready(
-                submissions, GAMES[tournament.game], tournament.limits, level, slow_preparation_reporter(watch.say)
+                submissions,
+                game_by_name(tournament.game),
+                tournament.limits,
+                level,
+                slow_preparation_reporter(watch.say),
             )
         except UserError as refused:
             raise logs.refused(refused) from refused
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
-        with writing(folder.journal, fresh=folder.reset if fresh else None) as journal:
+        with writing(folder.journal, tournament.registry, fresh=folder.reset if fresh else None) as journal:
             before = len(journal.changes())
             seed = open_run(journal, folder, tournament, bots, level, reason)
             for change in journal.changes(before):
@@ -183,7 +187,7 @@ def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     if not submissions:
         raise UserError([cups.no_bots(tournament)], 3)
     entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
-    if few := cups.not_enough_bots(tournament.stages[0], entered, GAMES[tournament.game].seats[0]):
+    if few := cups.not_enough_bots(tournament.stages[0], entered, game_by_name(tournament.game).seats[0]):
         raise UserError([few._replace(where=str(tournament.path))], 3)
     _refuse_learning_references(tournament, submissions)
     _refuse_other_seed(tournament, folder)
@@ -203,7 +207,7 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
         wanted = tournament.level
         require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
     if folder.journal.exists() and folder.journal.stat().st_size:
-        with reading(folder.journal) as journal:
+        with reading(folder.journal, tournament.registry) as journal:
             late = {submission.name for submission in loaded.submissions} - journal.bots().keys()
             if problems := changed_config(journal, tournament) + late_problems(tournament, journal, late):
                 raise UserError(problems, 3)
@@ -218,7 +222,7 @@ def changed_config(journal: Journal, tournament: cups.Tournament) -> list[Proble
     if not journal.begun or "config" not in journal.metadata():
         return []
     old, new = json.loads(journal.metadata()["config"]), canonical(tournament)
-    raised = raised_keys(old, new)
+    raised = raised_keys(old, tournament.stages)
     if changed := difference(with_raised(old, raised), new):
         message = f"changed since this run began ({changed})"
         return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
@@ -271,7 +275,7 @@ def _as_it_began(tournament: cups.Tournament, folder: Folder, here: Level, *, fr
     """Return the level at which a run began if it is strong enough and still possible, otherwise the level `here`."""
     if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
         return here
-    with reading(folder.journal) as journal:
+    with reading(folder.journal, tournament.registry) as journal:
         deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written
         began = Level(journal.metadata()["level"]) if journal.begun else here
     return began if tournament.level <= began <= here else here
@@ -422,7 +426,7 @@ def check_unchanged(journal: Journal, tournament: cups.Tournament, bots: Sequenc
         problems.append(Problem("R007", where, message, hint=hint))
     if problems:
         raise UserError(problems, 3)
-    return Additions(late, raised_keys(json.loads(facts["config"]), canonical(tournament)))
+    return Additions(late, raised_keys(json.loads(facts["config"]), tournament.stages))
 
 
 def record_run(journal: Journal, tournament: cups.Tournament, bots: list[BuiltBot], level: Level, seed: bytes) -> None:

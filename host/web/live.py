@@ -17,6 +17,7 @@ import trio
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
 from host.play.custom_games import display_of
+from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import empty_account, render
@@ -26,6 +27,7 @@ from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
 from host.report.visibility import Visible, visible
 from host.results.journal import UNCHANGED, VERSION, Journal, decompress_scores, lock_holder, reading
+from host.stages import CROUPIERS, Registry
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
@@ -71,8 +73,8 @@ class Snapshot(NamedTuple):
 class LivePublisher:
     """Follows a journal and holds the latest snapshot; sets `changed` when it has made a newer one."""
 
-    def __init__(self, path: Path, spoilers: bool = False) -> None:
-        self.path, self._spoilers = path, spoilers
+    def __init__(self, path: Path, spoilers: bool = False, registry: Registry = CROUPIERS) -> None:
+        self.path, self._spoilers, self._registry = path, spoilers, registry
         self.changed = trio.Event()
         self._signature: tuple[tuple[int, int, int], ...] = ()  # of the files that the snapshot was made from
         self._validated_inode: int | None = None
@@ -150,7 +152,7 @@ class LivePublisher:
         """
         try:
             if not self.path.exists() or self.path.stat().st_ino != self._validated_inode:
-                with reading(self.path):
+                with reading(self.path, self._registry):
                     self._validated_inode = self.path.stat().st_ino
                     self._forget()
             with contextlib.closing(
@@ -158,9 +160,11 @@ class LivePublisher:
             ) as database:
                 database.execute("BEGIN")
                 if database.execute("PRAGMA user_version").fetchone() not in ((UNCHANGED,), (VERSION,)):
-                    with reading(self.path):  # raises: another version of croupier has continued this journal
+                    with reading(
+                        self.path, self._registry
+                    ):  # raises: another version of croupier has continued this journal
                         pass
-                yield Journal(database, self.path)
+                yield Journal(database, self.path, self._registry)
         except (sqlite3.Error, OSError) as error:
             raise UserError([Problem("R005", str(self.path), f"cannot be read: {error}")], 3) from error
 
@@ -218,7 +222,7 @@ class LivePublisher:
         if not display_of(summary.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
-        first_tables = {table.name.rpartition("/")[0]: table for table in reversed(replays)}
+        first_tables = {group_of(table.name): table for table in reversed(replays)}
         keys = []
         for group in groups & first_tables.keys():
             table = first_tables[group]

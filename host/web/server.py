@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem, UserError
 from host.report.page import ASSETS, LIVE_POLICY, asset
+from host.stages import CROUPIERS, Registry
 from host.web.live import CachedResponse, LivePublisher, cached_response
 
 MAX_LISTENERS = 500
@@ -197,7 +198,9 @@ def is_local(listener: socket.socket) -> bool:
     return ip_address(listener.getsockname()[0]).is_loopback
 
 
-async def serve_journal(path: Path, listener: socket.socket, spoilers: bool = False) -> None:
+async def serve_journal(
+    path: Path, listener: socket.socket, spoilers: bool = False, registry: Registry = CROUPIERS
+) -> None:
     """Serve a journal until ^C or SIGTERM. With `spoilers`, also serve the cards of stages that are still running."""
     config = Config()
     config.bind = [f"fd://{listener.fileno()}"]
@@ -210,7 +213,7 @@ async def serve_journal(path: Path, listener: socket.socket, spoilers: bool = Fa
     shutdown = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(wait_for_shutdown, shutdown)
-        publisher = await trio.to_thread.run_sync(LivePublisher, path, spoilers)
+        publisher = await trio.to_thread.run_sync(LivePublisher, path, spoilers, registry)
         nursery.start_soon(publisher.follow)
         app = application(publisher, is_local(listener))
         await serve(app, config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]

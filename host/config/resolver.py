@@ -1,0 +1,114 @@
+"""Finds what the names in a croupier.toml stand for: its game, its kinds of stage and its rankings.
+
+A name is one of croupier's own, `package.module:NAME` for a value in the organiser's code beside croupier.toml, or
+`openspiel:GAME`. Such code is trusted like croupier itself: only croupier.toml can name it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.config_file import OwnName, Toml, read
+from host.base.errors import Problem, UserError
+from host.play.custom_games import CustomName, import_value, load_game
+from host.results.ranking import RANKINGS, Ranking
+from host.stages import KINDS, Registry
+from host.stages.kind import OWN_RANKING, Kind
+
+CONFIG = "croupier.toml"
+
+
+def load_kind(named: CustomName, folder: Path) -> OwnName:
+    """Import a stage kind; return its name, which carries it. Raise UserError if it cannot be used."""
+    kind = import_value(named, str(folder.absolute()))
+    if not isinstance(kind, Kind):
+        raise named.refused(f"is not a Kind but a {type(kind).__name__}", "see docs/adding-a-stage.md")
+    if not re.fullmatch("[a-z][a-z0-9-]{0,30}", kind.name) or kind.config().kind != kind.name:
+        hint = f'small letters, digits and -, and its config says kind: Literal["{kind.name}"] = "{kind.name}"'
+        raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
+    if KINDS.get(kind.name, kind) is not kind:
+        raise named.refused(f"has the name of another kind, {kind.name}", "choose another name")
+    return OwnName.carrying(kind.name, named.said, kind)
+
+
+def load_ranking(named: CustomName, folder: Path) -> OwnName:
+    """Import a ranking; return its name, which carries it. Raise UserError if it cannot be used."""
+    ranking = import_value(named, str(folder.absolute()))
+    if not isinstance(ranking, Ranking):
+        raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
+    if not re.fullmatch(OWN_RANKING, ranking.name):
+        raise named.refused(f"is called {ranking.name!r}", "use only small letters, digits and _")
+    if RANKINGS.get(ranking.name, ranking) is not ranking:
+        raise named.refused(f"has the name of another ranking, {ranking.name}", "choose another name")
+    return OwnName.carrying(ranking.name, named.said, ranking)
+
+
+def _game_name(named: CustomName, folder: Path) -> OwnName:
+    name = load_game(named.said, folder, named.where).name
+    assert isinstance(name, OwnName)
+    return name
+
+
+LOADERS: Mapping[str, Callable[[CustomName, Path], OwnName]] = {
+    "game": _game_name,
+    "kind": load_kind,
+    "rank_by": load_ranking,
+}
+"""Loads a value by the key of croupier.toml that names it."""
+
+
+class Resolved(NamedTuple):
+    """What the names in a file stand for, and the problems of those that cannot be used."""
+
+    registry: Registry
+    problems: list[Problem]
+
+
+def resolve(toml: Toml, folder: Path) -> Resolved:
+    """Replace each `package.module:NAME` in a file by the name of the value, if that can be used."""
+    own, problems = dict[tuple[str, str], OwnName](), list[Problem]()
+
+    def name_of(said: Any, *place: str | int) -> Any:
+        if not isinstance(said, str) or ":" not in said:
+            return said
+        key = str(place[-1])
+        named = CustomName(key, said, toml.where(*place))
+        try:
+            found = LOADERS[key](named, folder)
+            if own.setdefault((key, found), found).said != said:
+                raise named.refused(f"has the name of another, {own[key, found].said}", "choose another name")
+        except UserError as refused:
+            problems.extend(refused.problems)
+            return said
+        return own[key, found]
+
+    data, stages = toml.data, toml.data.get("stage")
+    data |= {"game": name_of(data["game"], "game")} if "game" in data else {}
+    for number, stage in enumerate(stages if isinstance(stages, list) else ()):
+        if not isinstance(stage, dict):
+            continue
+        if "kind" in stage:
+            stage["kind"] = str(name_of(stage["kind"], "stage", number, "kind"))
+        if isinstance(words := stage.get("rank_by"), list):
+            stage["rank_by"] = [name_of(word, "stage", number, "rank_by") for word in words]
+    return Resolved(Registry(lambda: own), problems)
+
+
+def registry_of(place: Path) -> Registry:
+    """Return what the names in the journals of a folder stand for, with the code that its croupier.toml, or a file, names.
+
+    It is read when the first such name is found. Errors are ignored here: loading the tournament reports them.
+    """
+
+    path = place / CONFIG if place.is_dir() else place
+
+    @cache
+    def own() -> Mapping[tuple[str, str], OwnName]:
+        with suppress(UserError):
+            return resolve(read(path), path.parent).registry.own()
+        return {}
+
+    return Registry(own)

@@ -1,0 +1,106 @@
+"""Imports the modules of an organiser beside croupier.toml.
+
+Two tournaments can have modules of the same name in one process. Therefore the modules of a folder have a package of
+their own, named after the folder's path, and find each other there.
+"""
+
+import builtins
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from hashlib import sha256
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec, resolve_name
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PREFIX = "own_code_"
+OURS = frozenset({"host", "protocols", "__main__"})
+"""Packages that never belong to a tournament, even if its folder is inside a clone of croupier."""
+
+
+@cache
+def _package(folder: str) -> ModuleType:
+    """Return the package of a folder's modules."""
+    package = ModuleType(PREFIX + sha256(folder.encode()).hexdigest()[:20])
+    package.__path__ = [folder]
+    sys.modules[package.__name__] = package
+    return package
+
+
+def import_from(folder: str, name: str) -> ModuleType:
+    """Import a module from the folder, or from where Python searches if it is not there. Raise ImportError for no module."""
+    return _load(folder, name) if _is_in(folder, name.partition(".")[0]) else importlib.import_module(name)
+
+
+def files_of(folder: str) -> list[Path]:
+    """Return the source files of the modules that were imported from a folder. For a package these are all files in it."""
+    found, package = set[Path](), _package(folder)
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(f"{package.__name__}."):
+            continue
+        for inner in getattr(module, "__path__", ()):
+            found |= {path for path in Path(inner).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+        if module.__file__ is not None:
+            found.add(Path(module.__file__))
+    return sorted(found)
+
+
+def _is_in(folder: str, top: str) -> bool:
+    """Return whether a folder has a module or package. A folder without `__init__.py` is one if Python knows no other."""
+    if top in OURS:
+        return False
+    spec = PathFinder.find_spec(top, [folder])
+    return spec is not None and (spec.origin is not None or find_spec(top) is None)
+
+
+def _load(folder: str, name: str) -> ModuleType:
+    """Return a module of a folder, after importing the packages around it."""
+    module = _package(folder)
+    for part in name.split("."):
+        whole = f"{module.__name__}.{part}"
+        if whole not in sys.modules:
+            setattr(module, part, _executed(folder, whole, module))
+        module = sys.modules[whole]
+    return module
+
+
+def _executed(folder: str, whole: str, parent: ModuleType) -> ModuleType:
+    spec = PathFinder.find_spec(whole, getattr(parent, "__path__", []))
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {whole.partition('.')[2]!r}")
+    module = sys.modules[whole] = module_from_spec(spec)
+    vars(module)["__builtins__"] = vars(builtins) | {"__import__": partial(_import, folder)}
+    try:
+        if spec.loader is not None:
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[whole]
+        raise
+    return module
+
+
+def _import(
+    folder: str,
+    name: str,
+    caller: Mapping[str, Any] | None = None,
+    local: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """Do what an `import` in a module of the folder means; called as `__import__` is."""
+    if level:
+        package = str((caller or {}).get("__package__") or "")
+        name = resolve_name("." * level + name, package).partition(".")[2]
+    elif not _is_in(folder, name.partition(".")[0]):
+        return builtins.__import__(name, caller, local, names or (), 0)
+    if not names:
+        _load(folder, name)
+        return _load(folder, name.partition(".")[0])
+    module = _load(folder, name) if name else _package(folder)
+    for each in names:
+        if not hasattr(module, each) and PathFinder.find_spec(each, getattr(module, "__path__", [])):
+            _load(folder, f"{name}.{each}".lstrip("."))
+    return module

@@ -1,0 +1,134 @@
+"""Examines bots before the first table, so that a bot that cannot play never becomes a result."""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import trio
+
+from host.base.errors import HostFailure, Problem, UserError
+from host.bots.bot_spec import BuiltBot, Submission
+from host.bots.monitor import unwrap_exception_group
+from host.games.engine import Game
+from host.sandbox.detect import no_sandbox_here, require_clock
+from host.sandbox.launch import why_no_sandbox
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
+from host.submissions.build import build
+from host.submissions.conformance import ConformanceResult, run_conformance, startup_problem, warm_mismatch
+from host.submissions.diagnosis import ENDS_CODE, sandbox_failure
+
+Prepared = TypeVar("Prepared")
+"""The result of a step of a bot's preparation."""
+
+MAX_ATTEMPTS = 3  # at each step of a bot's preparation, if a keeper dies or the machine stalls
+
+
+class Findings(NamedTuple):
+    """The findings about one bot. It can play if `refusals` is empty; `check` also requires answers without problems."""
+
+    submission: Submission
+    bot: BuiltBot | None  # as it plays; None if it does not build
+    build_seconds: float
+    seconds: float  # of the whole examination
+    answers: ConformanceResult | None  # to the questions of `check`; None if they were not asked
+    refusals: tuple[Problem, ...]  # why it cannot play
+    exit_code: int  # of the refusals
+    mismatch: Problem | None  # the difference that a warm start makes
+
+    def playable(self) -> BuiltBot:
+        """Return the bot. Raise UserError if it cannot play."""
+        if self.refusals or self.bot is None:
+            raise UserError([*self.refusals], self.exit_code)
+        return self.bot
+
+
+async def examine(submission: Submission, game: Game, granted: Limits, level: Level, rules: Any = None) -> Findings:
+    """Build and start a bot. If rules are given, also ask it the questions of `check`, at tables with these rules.
+
+    No action of the bot makes this function raise.
+    """
+    began = time.monotonic()
+    submission = submission.with_keys(game=game.name)
+    bot = answers = mismatch = None
+    refusals: list[Problem] = []
+    exit_code, build_seconds = 4, 0.0
+    try:
+        bot = await repeated(submission, level, build, submission, level)
+        bot = bot._replace(limits=granted.at_most(submission.limits))
+        build_seconds = time.monotonic() - began
+        if rules is not None:
+            answers = await repeated(submission, level, run_conformance, bot, game, rules, level)
+        faulty = answers is not None and bool(answers.problems)
+        if answers is None or faulty:
+            problem = await repeated(submission, level, startup_problem, bot._replace(warm=()), game, level)
+            refusals += [problem] if problem else []
+        if bot.warm and not faulty and not refusals:
+            mismatch = await repeated(submission, level, warm_mismatch, bot, game, level)
+    except UserError as refused:
+        refusals, exit_code = refused.problems, refused.exit_code
+    if mismatch and submission.spec.warm:
+        refusals.append(mismatch)
+    elif mismatch and bot:
+        bot = bot._replace(warm=())  # the warm start is a default; bot.toml does not request it
+    seconds = time.monotonic() - began
+    return Findings(submission, bot, build_seconds, seconds, answers, tuple(refusals), exit_code, mismatch)
+
+
+async def prepare_bots(
+    submissions: Sequence[Submission],
+    game: Game,
+    granted: Limits,
+    level: Level,
+    told: Callable[[str, float], None] = lambda _name, _seconds: None,
+    warn: Callable[[str], None] | None = None,
+) -> list[BuiltBot]:
+    """Build and start the bots, one per core at a time, and return them in order.
+
+    `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
+    took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
+    practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
+    """
+    require_clock(granted.clock, level)
+    findings: dict[int, Findings] = {}
+    cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
+
+    async def one(number: int, submission: Submission) -> None:
+        async with cores:
+            found = await examine(submission, game, granted, level)
+            if warn is not None and [problem.code for problem in found.refusals] == [ENDS_CODE]:
+                (problem,) = found.refusals
+                warn(f"WARNING  {problem.where}: {problem.message}")
+                found = found._replace(refusals=())
+            if not found.refusals:
+                told(submission.name, found.seconds)
+            findings[number] = found
+
+    async with trio.open_nursery() as nursery:
+        for number, submission in enumerate(submissions):
+            nursery.start_soon(one, number, submission)
+    ordered = [findings[number] for number in range(len(submissions))]
+    if problems := [problem for found in ordered for problem in found.refusals]:
+        raise UserError(problems, max(found.exit_code for found in ordered if found.refusals))
+    return [found.playable() for found in ordered]
+
+
+async def repeated(
+    submission: Submission, level: Level, step: Callable[..., Awaitable[Prepared]], *arguments: object
+) -> Prepared:
+    """Return the result of a step of a bot's preparation; repeat the step if a sandbox fails or the machine stalls.
+
+    Raise UserError if it fails MAX_ATTEMPTS times: exit code 4 if only the sandbox of this bot fails, 6 if the machine
+    cannot create a sandbox without a bot either.
+    """
+    reasons = []
+    for _attempt in range(MAX_ATTEMPTS):
+        try:
+            with unwrap_exception_group():
+                return await step(*arguments)
+        except HostFailure as failed:
+            reasons.append(str(failed))
+    if reason := await why_no_sandbox(level):
+        raise UserError([no_sandbox_here(level, reason)], 6)
+    raise UserError([sandbox_failure(submission.name, reasons)], 4)
