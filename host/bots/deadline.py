@@ -259,10 +259,10 @@ class AnswerTimer:
         doubtful = self._unread or self.overhead > self._policy.doubt
         if doubtful and has_output():
             return Look.READ
-        left = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
-        if not left and not (doubtful and has_output()):
+        extension = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
+        if not extension and not (doubtful and has_output()):
             return Look.LATE
-        self._deadline = now + left
+        self._deadline = now + extension
         return Look.WAIT
 
 
