@@ -734,6 +734,20 @@ def test_no_answer_is_asked_for_again_when_a_keeper_dies(parallel_tables: int, m
     assert record.usage["lively"].starts == MAX_HOST_FAILURES
 
 
+def test_no_argv_answer_is_asked_for_again_when_a_keeper_dies(make: Make) -> None:
+    bot = make("import time\ntime.sleep(0.05)\nprint('S')\n", name="lively", parallel_tables=KILLED_AT)
+
+    async def work() -> Record:
+        async with opened("cardshark", [bot]) as pool, trio.open_nursery() as nursery:
+            nursery.start_soon(kill_every_keeper, 2, 0.5)
+            return await pool.play(Job(fixture_of("cardshark", [bot], KILLED_AT, hands=1)))
+
+    record = trio.run(work)
+
+    assert record.faults == {} and record.replayed == 2
+    assert record.usage["lively"].starts == KILLED_AT  # the two that a keeper took with it are not counted
+
+
 def test_the_death_of_its_keeper_does_not_excuse_what_a_bot_has_written(make: Make) -> None:
     source = """
         import sys, time
@@ -851,10 +865,10 @@ def test_a_machine_that_can_make_no_sandbox_is_refused_and_no_bot_is_charged(
 SLOW_START = "import time\ntime.sleep(0.3)\n" + dedent(LIVELY)
 
 
-async def kill_every_keeper(times: int) -> None:
-    """Kill the keepers of this process as soon as they are seen, in all `times`."""
+async def kill_every_keeper(times: int, pause: float = 0.1) -> None:
+    """Kill the keepers of this process, `times` in all, after pauses of some seconds."""
     while times:
-        await trio.sleep(0.1)
+        await trio.sleep(pause)
         for process in descendants(os.getpid()):
             with suppress(psutil.Error):
                 if process.name() == "keeper" and process.status() != psutil.STATUS_ZOMBIE and times:

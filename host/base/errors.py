@@ -74,7 +74,7 @@ class UserError(Exception):
 
 
 class HostFailure(Exception):
-    """Raised when croupier or the machine has failed and no bot is to blame. The fixture is played again."""
+    """Raised when croupier or the machine has failed and no bot is to blame. What is open is asked again."""
 
     bot = ""  # the bot that croupier was asking or preparing
     table = 0  # the table number in the fixture

@@ -81,6 +81,7 @@ class TimeBank:
         self._bank, self._increment, self._recorded = limits.bank, limits.increment, recorded or {}
         self._table = 0
         self.left = limits.bank.seconds
+        self._free_blocked = limits.bank.seconds  # in the whole fixture: a bot can be blocked on purpose
         self.times: list[BankTime] = []  # what was left when each question was asked
 
     @property
@@ -109,6 +110,12 @@ class TimeBank:
             if (time.table, time.number) == (table, number):
                 return time.left
         return None
+
+    def forgive(self, blocked: float) -> float:
+        """Return the seconds of those in which a bot was blocked that cost no bank."""
+        free = min(blocked, self._free_blocked)
+        self._free_blocked -= free
+        return free
 
     def spend(self, beyond: float) -> float:
         """Take the seconds that an answer has taken beyond `floor`. Return the seconds that were taken."""

@@ -405,6 +405,6 @@ class BuiltBot(NamedTuple):
         """The number of words at the start of the command that start the forking interpreter; 0 if each start is cold."""
         return len(self.warm)
 
-    def command(self, kept: int) -> list[bytes]:
-        """Return the bot's command. Its first `kept` words are those of the forking interpreter."""
-        return [word.encode() for word in (*self.warm[:kept], *self.argv[kept:])]
+    def command(self, warm_count: int) -> list[bytes]:
+        """Return the bot's command. Its first `warm_count` words are those of the forking interpreter."""
+        return [word.encode() for word in (*self.warm[:warm_count], *self.argv[warm_count:])]

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from host.base.errors import HostFailure
+from host.bots.allowance import TimeBank
 from host.bots.stall_sampler import StallSampler
 from host.sandbox.launch import Sandbox
 from host.sandbox.limits import PATIENCE, Limits
@@ -21,13 +22,13 @@ LOOK = 0.02  # seconds after which waits are measured only for the report; most 
 
 
 class HostStall(HostFailure):
-    """Raised when an answer is missing because the machine was busy. The fixture is played again, and the stall is reported."""
+    """Raised when an answer is missing because the machine was busy. The question is asked again, and the stall is reported."""
 
 
 class DeadlinePolicy:
     """Decides whether a late answer of one bot may still be accepted."""
 
-    def __init__(self, limits: Limits, samples: StallSampler, *, charged: bool) -> None:
+    def __init__(self, limits: Limits, samples: StallSampler, *, charged: bool, bank: TimeBank | None = None) -> None:
         self.fair = limits.clock == "fair"
         self.stretch = PATIENCE if limits.clock == "cpu" else 1
         """The first deadline of an answer is this many times the time granted."""
@@ -39,12 +40,9 @@ class DeadlinePolicy:
         """Seconds after the question, or the previous answer, at which `start_counting` must be called; 0: before it."""
 
         self.samples = samples
-        self._sandbox, self._charged, self._has_bank = samples.sandbox, charged, limits.bank.seconds > 0
+        self._sandbox, self._charged, self._bank = samples.sandbox, charged, bank
         self._waits: RunQueueWaits | None = None
         self.waited = 0.0  # seconds, measured at the last missed deadline
-        self._free_blocked = limits.bank.seconds
-        """Seconds blocked that may still cost no bank, in the whole fixture: a bot can be blocked on purpose."""
-
         self._held = 0.0  # seconds of an answer that a fair clock does not count, by the last look
         self._computed_before = 0.0  # seconds of processor time of the sandbox when counting started
 
@@ -70,8 +68,8 @@ class DeadlinePolicy:
         """
         threads = self.look()
         stalls = self.samples.stalls.total
-        if self._has_bank and self.stretch == 1 and stalls <= granted / 2:
-            granted += stalls  # a stall costs no bank; after a longer one, the fixture is played again
+        if self._bank is not None and self.stretch == 1 and stalls <= granted / 2:
+            granted += stalls  # a stall costs no bank; after a longer one, the question is asked again
             if not self.fair and granted > wall:
                 return max(granted - wall, SHORTEST)
         if self.fair:
@@ -108,8 +106,7 @@ class DeadlinePolicy:
         if self.stretch > 1:
             return computed
         stalls = self.samples.stalls
-        stalls = stalls._replace(blocked=min(stalls.blocked, self._free_blocked))
-        self._free_blocked -= stalls.blocked
+        stalls = stalls._replace(blocked=self._bank.forgive(stalls.blocked) if self._bank is not None else 0.0)
         held = max(self._held, stalls.throttled)  # a throttled thread also waits for a processor
         counted = wall - held - (stalls.total - stalls.throttled)
         # While croupier itself was stopped, the bot may have run.
@@ -262,10 +259,10 @@ class AnswerTimer:
         doubtful = self._unread or self.overhead > self._policy.doubt
         if doubtful and has_output():
             return Look.READ
-        left = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
-        if not left and not (doubtful and has_output()):
+        extension = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
+        if not extension and not (doubtful and has_output()):
             return Look.LATE
-        self._deadline = now + left
+        self._deadline = now + extension
         return Look.WAIT
 
 

@@ -88,10 +88,10 @@ class Freezer:
         for turn in self.idle:
             turn.count()
         now = time.perf_counter()
-        left = self.until_look(self.slow_since, now)
-        if now + left < self._armed_for:
-            self._armed_for = now + left
-            _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(left * 1e9) + 1000), None)
+        remaining = self.until_look(self.slow_since, now)
+        if now + remaining < self._armed_for:
+            self._armed_for = now + remaining
+            _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(remaining * 1e9) + 1000), None)
 
     def until_look(self, asked: float, now: float) -> float:
         """Return the seconds from `now` until the next look at a bot, while the answer to a question is slow."""

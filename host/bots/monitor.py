@@ -245,9 +245,9 @@ class CgroupMonitored(MonitoredSandbox):
         if self._start is None:
             return None
         computed = self._group.computed()
-        left = min(self._allowed - (computed - self._start), self._in_all - (computed - self._born))
-        self.soon = left / self._cores
-        return FaultKind.CPU if left < 0 else None
+        remaining = min(self._allowed - (computed - self._start), self._in_all - (computed - self._born))
+        self.soon = remaining / self._cores
+        return FaultKind.CPU if remaining < 0 else None
 
 
 @cache
@@ -345,7 +345,7 @@ async def running_monitor() -> AsyncIterator[Monitor]:
     """Run a monitor for the length of the block."""
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            watcher = Monitor()
-            nursery.start_soon(watcher.run)
-            yield watcher
+            monitor = Monitor()
+            nursery.start_soon(monitor.run)
+            yield monitor
             nursery.cancel_scope.cancel()

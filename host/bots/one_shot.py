@@ -73,13 +73,15 @@ class OneShot:
 
     async def _ask(self, question: HasQuestion) -> Outcome:
         await self._control.reap()
-        words, left = self._protocol.ask(question.view), 0.0
+        words, banked = self._protocol.ask(question.view), 0.0
         if self._bank is not None:
             self._bank.begin(question.table, question.number)
-            left = self._bank.left
-        self._granted = self._limits.per_move + left
+            banked = self._bank.left
+        self._granted = self._limits.per_move + banked
         self._monitored.new_process()
-        self._allowed = min(self._limits.computing + left, self._budget.begin(question.table, self._control.totals.cpu))
+        self._allowed = min(
+            self._limits.computing + banked, self._budget.begin(question.table, self._control.totals.cpu)
+        )
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
@@ -126,17 +128,17 @@ class OneShot:
     def _overdue(self, wall: float) -> float:
         """Return the seconds until the next look at a slow process. Kill it if it is late."""
         try:
-            left = self._policy.extension(self._granted, wall, 0.0, self._monitored.computed())
+            extension = self._policy.extension(self._granted, wall, 0.0, self._monitored.computed())
         except HostStall:
             return self._granted  # its keeper kills it at this moment, and reports that
         finally:
             self._waited = self._policy.waited
-        if not left:
+        if not extension:
             self._late = True
             self._sandbox.keeper.kill_now()
-        if self._bank is not None and left:
-            return min(left, LOOK)  # the process can answer before its deadline, and its waits are lost with it
-        return left or self._granted
+        if self._bank is not None and extension:
+            return min(extension, LOOK)  # the process can answer before its deadline, and its waits are lost with it
+        return extension or self._granted
 
     def _look(self, wall: float) -> float:
         """Measure how long the process has waited for a processor. Only its keeper decides whether it is late."""

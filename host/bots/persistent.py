@@ -175,8 +175,8 @@ class PersistentProcess:
         if child.unsent or self._timer.seconds_to_look() < ALONE_S:
             return None
         asked = self._timer.asked
-        while (left := asked + ALONE_S - time.perf_counter()) > 0:
-            if child.wait_for_output(min(left, self._turn.look_at_others(asked))):
+        while (remaining := asked + ALONE_S - time.perf_counter()) > 0:
+            if child.wait_for_output(min(remaining, self._turn.look_at_others(asked))):
                 return child.read_bytes()
         return None
 

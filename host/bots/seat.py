@@ -41,7 +41,7 @@ from protocols.wire import Answer, Fault, FaultKind
 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
 TIMED = 1000  # maximum number of decisions whose times are stored
-KEPT = 5  # pieces of evidence stored for each bot, kind of fault and fixture
+MAX_PIECES = 5  # pieces of evidence stored for each bot, kind of fault and fixture
 WALLS = 26  # buckets of answer times; 2^25 µs is more than half a minute
 POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task costs a quarter of this
 
@@ -122,7 +122,7 @@ class Seat:
     def send(self, batch: Batch) -> PolledProcess | None:
         """Start a batch (see `ask_all`). Return the process if it already has the questions."""
         for question, move in batch.illegal:
-            self._keep(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
+            self._store_evidence(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
         return None if self.benched else self._process.send(batch)
 
@@ -174,9 +174,9 @@ class Seat:
             cpu = process.cpu if process.is_timed and table <= TIMED_TABLES else 0.0
             return Outcome(move, process.raw.removesuffix(b"\n"), process.wall, cpu)
         for questions, (answers, raws, walls, cpus, _) in self._given:
-            for nth, question in enumerate(questions[: len(answers)]):
+            for index, question in enumerate(questions[: len(answers)]):
                 if question.table == table:
-                    return Outcome(move, raws[nth], walls[nth], cpus[nth] if cpus else 0.0)
+                    return Outcome(move, raws[index], walls[index], cpus[index] if cpus else 0.0)
         return Outcome(move)
 
     def usage(self) -> Usage:
@@ -211,16 +211,16 @@ class Seat:
             self._count_walls(waits)
             slowest = max(waits)
             if slowest > self._slowest_wall:
-                nth = walls.index(slowest)
+                index = walls.index(slowest)
                 outcome = Outcome(
-                    result.answers[nth], result.raws[nth], slowest, result.cpus[nth] if result.cpus else 0.0
+                    result.answers[index], result.raws[index], slowest, result.cpus[index] if result.cpus else 0.0
                 )
-                self._set_slowest(questions[nth], outcome)
+                self._set_slowest(questions[index], outcome)
         if count and questions[0].table <= TIMED_TABLES:  # questions are sorted by table
-            for nth, question in enumerate(questions[:count]):
+            for index, question in enumerate(questions[:count]):
                 if question.table > TIMED_TABLES:
                     break
-                self._time(question, walls[nth], result.cpus[nth] if result.cpus else 0.0)
+                self._time(question, walls[index], result.cpus[index] if result.cpus else 0.0)
         if Fault in map(type, result.answers):
             for question, answer, raw, wall in zip(questions, result.answers, result.raws, walls, strict=False):
                 if isinstance(answer, Fault):
@@ -257,14 +257,14 @@ class Seat:
 
         Of the faults that an adapter reports only a time-out counts for benching.
         """
-        self._keep(question, outcome, fault.kind, fault.detail)
+        self._store_evidence(question, outcome, fault.kind, fault.detail)
         if fault.kind in BENCHING:
             self._grave += 1
             self.benched |= self._grave >= BENCHED_AFTER
 
-    def _keep(self, question: HasQuestion, outcome: Outcome, kind: FaultKind, detail: str) -> None:
+    def _store_evidence(self, question: HasQuestion, outcome: Outcome, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1
-        if self.faults[kind] <= KEPT:
+        if self.faults[kind] <= MAX_PIECES:
             self.evidence.append(self._evidence(question, outcome, kind, detail))
 
     def _evidence(self, question: HasQuestion, outcome: Outcome, kind: str, detail: str) -> Evidence:
@@ -449,7 +449,7 @@ async def open_process(
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged),
+            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged, bank=bank),
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog() if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,

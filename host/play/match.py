@@ -23,13 +23,13 @@ YIELD_INTERVAL_S = (
 
 
 class OpenTable:
-    """A table that is being played and has an open question. `nth` is its index among the tables yielded together."""
+    """A table that is being played and has an open question. `index` is its index among the tables yielded together."""
 
-    __slots__ = ("bots", "game", "nth", "sitting", "table", "view")
+    __slots__ = ("bots", "game", "index", "table", "table_setup", "view")
 
-    def __init__(self, nth: int, table: int, sitting: TableSetup, game: Table) -> None:
-        self.nth, self.table, self.sitting, self.game = nth, table, sitting, game
-        self.bots = sitting.bots if game.game.sides is None else sitting.players(game.game)  # by seat
+    def __init__(self, index: int, table: int, table_setup: TableSetup, game: Table) -> None:
+        self.index, self.table, self.table_setup, self.game = index, table, table_setup, game
+        self.bots = table_setup.bots if game.game.sides is None else table_setup.players(game.game)  # by seat
         self.view: View = ()  # the view of the seat that is asked
 
     @property
@@ -54,7 +54,7 @@ class Together(NamedTuple):
 class PlayedTable(NamedTuple):
     """A table that has been played."""
 
-    sitting: TableSetup
+    table_setup: TableSetup
     scores: Scores
     answers: tuple[Answer, ...]
 
@@ -75,27 +75,27 @@ def max_open_tables(bot: BuiltBot) -> int:
 
 
 async def play(
-    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, watcher: Monitor, most_abreast: int
+    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, monitor: Monitor, max_concurrent_tables: int
 ) -> list[PlayedTable]:
     """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
 
     The monitor gets a turn when it is due. Raise HostFailure as `ask_all` does, UserError (exit code 3)
     if an organiser's own game fails, and GameFailed if a game of croupier's own does.
     """
-    match = _Match(game, seats, root, watcher, most_abreast)
+    match = _Match(game, seats, root, monitor, max_concurrent_tables)
     played: list[PlayedTable] = []
-    sittings = next(plan, None)
-    while sittings is not None:
+    table_setups = next(plan, None)
+    while table_setups is not None:
         try:
-            now = await match.play(sittings, len(played))
+            now = await match.play(table_setups, len(played))
         except GameFailed as failed:
             blame_game(game.name, failed)
             raise
         played += now
         try:
-            sittings = plan.send([table.scores for table in now])
+            table_setups = plan.send([table.scores for table in now])
         except StopIteration:
-            sittings = None
+            table_setups = None
     await match.close()
     return played
 
@@ -103,9 +103,9 @@ async def play(
 class _Match:
     """Carries requests and answers between tables and seats, many tables at a time."""
 
-    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, watcher: Monitor, max_tables: int) -> None:
+    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, monitor: Monitor, max_tables: int) -> None:
         self._game, self._seats, self._root, self._max_tables = game, seats, root, max_tables
-        self._watcher = watcher
+        self._monitor = monitor
         self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
         self._together: list[Together] = []  # tables that ask several seats at once
         # Ended tables and illegal moves, by bot: a seat gets both with its next batch.
@@ -114,43 +114,47 @@ class _Match:
         self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
         self._yield_at = 0.0  # time at which other tasks get the next turn
 
-    async def play(self, sittings: Sequence[TableSetup], before: int) -> list[PlayedTable]:
+    async def play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
         at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
-        if at_once == 1 or len(sittings) == 1:
-            return [await self._play_alone(before + nth, sitting) for nth, sitting in enumerate(sittings, 1)]
-        waiting = iter(enumerate(sittings))
+        if at_once == 1 or len(table_setups) == 1:
+            return [
+                await self._play_alone(before + index, table_setup) for index, table_setup in enumerate(table_setups, 1)
+            ]
+        waiting = iter(enumerate(table_setups))
         finished: dict[int, PlayedTable] = {}
         open_tables = 0
         while True:
             while open_tables < at_once and (following := next(waiting, None)):
-                nth, sitting = following
-                table = self._begun(sitting)
-                opened = OpenTable(nth, before + nth + 1, sitting, table)
+                index, table_setup = following
+                table = self._begun(table_setup)
+                opened = OpenTable(index, before + index + 1, table_setup, table)
                 if self._queue(opened):
                     open_tables += 1
                 else:
-                    finished[nth] = PlayedTable(sitting, table.scores or (), ())
+                    finished[index] = PlayedTable(table_setup, table.scores or (), ())
             if not open_tables:
-                return [finished[nth] for nth in range(len(sittings))]
+                return [finished[index] for index in range(len(table_setups))]
             if time.perf_counter() > self._yield_at:
                 await self._yield()
             for ended in await self._ask_and_advance():
                 open_tables -= 1
-                finished[ended.nth] = PlayedTable(ended.sitting, ended.game.scores or (), tuple(ended.game.answers))
+                finished[ended.index] = PlayedTable(
+                    ended.table_setup, ended.game.scores or (), tuple(ended.game.answers)
+                )
 
-    async def _play_alone(self, number: int, sitting: TableSetup) -> PlayedTable:
+    async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        table = self._begun(sitting)
-        opened = OpenTable(0, number, sitting, table)
+        table = self._begun(table_setup)
+        opened = OpenTable(0, number, table_setup, table)
         bots, seats = opened.bots, [self._seats[bot] for bot in opened.bots]
         all_ended, all_illegal = self._ended, self._illegal
         while (request := table.request) is not None:
             if table.together:
                 await self._ask_together(Together.of(opened))
                 continue
-            nth, opened.view = request
-            bot, seat = bots[nth], seats[nth]
+            place, opened.view = request
+            bot, seat = bots[place], seats[place]
             answer: Answer | None
             if bot in all_ended or bot in all_illegal:
                 (answer,) = await seat.ask(Batch((opened,), all_ended.pop(bot, ()), all_illegal.pop(bot, ())))
@@ -161,11 +165,11 @@ class _Match:
             if time.perf_counter() > self._yield_at:
                 await self._yield()
         self._report_end(opened)
-        return PlayedTable(sitting, table.scores or (), tuple(table.answers))
+        return PlayedTable(table_setup, table.scores or (), tuple(table.answers))
 
-    def _begun(self, sitting: TableSetup) -> Table:
+    def _begun(self, table_setup: TableSetup) -> Table:
         """Return a new table."""
-        return Table(self._game, sitting.rules, sitting.shuffler(self._root), name=sitting.path)
+        return Table(self._game, table_setup.rules, table_setup.shuffler(self._root), name=table_setup.path)
 
     def _queue(self, one: OpenTable) -> bool:
         """Queue the open questions of a table. Return False if the game is over."""
@@ -195,7 +199,7 @@ class _Match:
     async def _yield(self) -> None:
         """Let other tasks run."""
         await trio.lowlevel.checkpoint()
-        self._yield_at = min(time.perf_counter() + YIELD_INTERVAL_S, self._watcher.due)
+        self._yield_at = min(time.perf_counter() + YIELD_INTERVAL_S, self._monitor.due)
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""

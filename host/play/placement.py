@@ -38,9 +38,9 @@ class Placement(NamedTuple):
         """Return the placement in force: "core" or "free"."""
         return "core" if self.cores else "free"
 
-    def cores_of(self, nth: int) -> tuple[int, ...]:
+    def cores_of(self, index: int) -> tuple[int, ...]:
         """Return the cores of the worker with a number; () for every core."""
-        return self.cores[nth] if self.cores else ()
+        return self.cores[index] if self.cores else ()
 
     def __str__(self) -> str:
         counted = f"{self.workers} {plural(self.workers, 'worker')}{f' {self.fewer}' if self.fewer else ''}"
@@ -95,7 +95,7 @@ def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Place
         if workers < len(cores) // width:
             return Placement(workers, reason=f"there are {len(cores)} cores", fewer=fewer)
     return Placement(
-        workers, tuple(tuple(cores[nth * width : (nth + 1) * width]) for nth in range(workers)), fewer=fewer
+        workers, tuple(tuple(cores[index * width : (index + 1) * width]) for index in range(workers)), fewer=fewer
     )
 
 

@@ -106,13 +106,13 @@ class _AnswerCache(dict[Answer, str]):
     def __missing__(self, answer: Answer) -> str:
         if isinstance(answer, Move) and answer.text:
             return f"{answer.verb} {answer.n} {_escaped(answer.text)}"
-        said = (
+        text = (
             f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip() if isinstance(answer, Fault) else str(answer)
         )
         if len(self) > 100_000:
             self.clear()
-        self[answer] = said
-        return said
+        self[answer] = text
+        return text
 
 
 def _escaped(text: str) -> str:
@@ -144,12 +144,12 @@ def unpack(packed: bytes) -> list[list[Answer]]:
         lines = zlib.decompress(packed).decode().split("\n")
     except (zlib.error, UnicodeDecodeError, TypeError) as broken:  # SQLite may contain text instead of bytes
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
-    return [[read_answer(said) for said in line.split(",")] if line else [] for line in lines]
+    return [[read_answer(answer) for answer in line.split(",")] if line else [] for line in lines]
 
 
-def read_answer(said: str) -> Answer:
+def read_answer(spelled: str) -> Answer:
     """Parse an answer of the journal. Raise ValueError if the text is not an answer."""
-    word, _, rest = said.partition(" ")
+    word, _, rest = spelled.partition(" ")
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)
     number, _, text = rest.partition(" ")

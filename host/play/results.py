@@ -16,7 +16,7 @@ def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
     wins: Counter[str] = Counter()
     deals: defaultdict[str, Counter[str]] = defaultdict(Counter)  # wins by bot and shared luck
     for table in played:
-        bots, luck = table.sitting.bots, table.sitting.luck
+        bots, luck = table.table_setup.bots, table.table_setup.luck
         for bot, score in zip(bots, table.scores, strict=True):
             scores[bot].append(score)
         for seat in game.winners(table.scores) if game.winners else ():
@@ -87,4 +87,4 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
     """Return the end of the standard error of a bot's seats, each piece with the name of its table."""
-    return tuple((played[table - 1].sitting.path, said) for seat in some for table, said in seat.stderr)
+    return tuple((played[table - 1].table_setup.path, tail) for seat in some for table, tail in seat.stderr)

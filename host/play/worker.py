@@ -45,9 +45,9 @@ async def serve(cores: Sequence[int]) -> None:
 
         nursery.start_soon(read)
         setup = decode_setup(await waiting.receive())
-        watcher = Monitor(pondering=setup.pondering)
-        nursery.start_soon(watcher.run)
-        pool = BotPool(setup, stack, watcher, cores)
+        monitor = Monitor(pondering=setup.pondering)
+        nursery.start_soon(monitor.run)
+        pool = BotPool(setup, stack, monitor, cores)
         while True:
             job = decode_job(await waiting.receive(), type(setup.rules))
             send(encode(await pool.play(job)))

@@ -1,5 +1,5 @@
 /* Tries to throw the pages of its mapped state file out of memory, which is denied, and writes them to the disk again and
- * again, so that it waits as if the machine had no memory. Verdict: timeout or cpu, at the latest when its fixture is played for the third time. */
+ * again, so that it waits as if the machine had no memory. Verdict: timeout or cpu, at the latest when it stalls for the third time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>

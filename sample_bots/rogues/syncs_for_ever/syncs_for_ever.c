@@ -1,5 +1,5 @@
 /* Writes its state file through to the disk again and again, so that it waits for the disk and hardly computes, as if
- * the machine were slow. Verdict: timeout, at the latest when its fixture is played for the third time. */
+ * the machine were slow. Verdict: timeout, at the latest when it stalls for the third time. */
 #include <fcntl.h>
 #include <unistd.h>
 
