@@ -218,7 +218,7 @@ def test_a_journal_that_has_not_kept_it_says_so_and_one_that_has_lost_it_differs
         database.execute("UPDATE began SET content = ? WHERE bot = 'one'", (zlib.compress(b"9"),))
         database.commit()
         assert croupier("verify", "-C", cup).code == 1
-        database.execute("DROP TABLE began")
+        database.execute("DELETE FROM began")
         database.commit()
     assert croupier("verify", "-C", cup).code == 1
     done = croupier("ask", "one", "league/neptr+one/1", "-C", cup)

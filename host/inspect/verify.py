@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from host.base.errors import UserError
@@ -13,13 +14,10 @@ from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.results import results_of
 from host.results.changes import Change, explains
+from host.results.course import Played, course
 from host.results.journal import Journal
-from host.results.standings import outcome
 from host.results.state import RecordedBot, StageStatus
 from host.sandbox.limits import Limits
-from host.stages import references_of
-from host.stages.kind import Field
-from host.stages.lineup import Lineup
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 
@@ -93,29 +91,21 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
 
 def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield each difference between the recorded places of a stage and those that follow from its records."""
-    run, bots, lineup = journal.state(), journal.bots(), None
-    for state in run.stages:
-        stage, name, out = state.config, state.name, state.withdrawn
-        if state.status is StageStatus.SKIPPED:
-            if lineup and (reach := len(out.entered(lineup.entrants(stage)))) >= stage.min_bots:
-                yield f"{name}: was skipped, but {reach} bots reach it"
-            continue
-        if not state.over:
+    run = journal.state()
+    unplaced = replace(run, stages=[replace(stage, places=()) for stage in run.stages])
+    played = Played(journal.stage_records, journal.sizes)
+    for stage, position in zip(run.stages, course(unplaced, journal.bots(), seed_of(journal), played), strict=True):
+        if stage.status is StageStatus.SKIPPED:
+            if not position.skipped:
+                yield f"{stage.name}: was skipped, but {len(position.bots)} bots reach it"
+        elif not stage.over:
             return
-        order = list(state.field)
-        if lineup is None:  # nothing tells the order in which the bots were entered
-            entered, references = {*bots} - {*run.guests}, {*references_of(stage)}
-            absent = entered & {*out.before}
-            as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references - absent else None
-            lineup = Lineup(as_recorded or sorted(entered), seed_of(journal))
-        if order != (due := out.entered(lineup.seeded(stage) or ())):
-            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due)}"
-        records = {record.path: record for _, record in journal.records(name)}
-        field = Field(order, seed_of(journal), run.stop_early, run.max_faults, out.left(order), journal.sizes(name))
-        places, left = outcome(stage, field, records, bots)
-        lineup.finish(stage, places, left)
-        if list(state.places) != places:
-            yield f"{name}: its recorded places are {_named(state.places)}, its records give {_named(places)}"
+        else:
+            if list(stage.field) != position.bots:
+                yield f"{stage.name}: its recorded bots are {_named(stage.field)}, they should be {_named(position.bots)}"
+            if list(stage.places) != position.places:
+                expected = _named(position.places)
+                yield f"{stage.name}: its recorded places are {_named(stage.places)}, its records give {expected}"
 
 
 def _named(bots: Sequence[str]) -> str:

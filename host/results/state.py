@@ -45,14 +45,6 @@ class Withdrawn(NamedTuple):
     before: Collection[str] = frozenset()
     during: Collection[str] = frozenset()
 
-    def entered(self, order: Iterable[str]) -> list[str]:
-        """Return the bots that begin the stage."""
-        return [bot for bot in order if bot not in self.before]
-
-    def left(self, order: Iterable[str]) -> tuple[str, ...]:
-        """Return the bots that begin the stage and then leave it."""
-        return tuple(bot for bot in self.entered(order) if bot in self.during)
-
 
 NOBODY = Withdrawn()
 
