@@ -114,7 +114,15 @@ def export(
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        things = "lines" if form == "chain" else "rows" if form in ("csv", "changes") else "table" if count == 1 else "tables"
+        things = (
+            "lines"
+            if form == "chain"
+            else "rows"
+            if form in ("csv", "changes")
+            else "table"
+            if count == 1
+            else "tables"
+        )
         click.echo(f"{output}: {count:,} {things}".replace(",", "\u202f"))
 
 

@@ -292,7 +292,8 @@ async def play_stages(
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     lineup = Lineup([bot.name for bot in setup.bots if bot.name not in tournament.guests], setup.seed)
     for number, stage in enumerate(tournament.stages):
-        out = journal.state().stage(stage.name).withdrawn
+        known = journal.state().stage(stage.name)
+        out = known.withdrawn
         order = out.entered(lineup.seeded(stage) or [])
         if number and len(order) < stage.min_bots:
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=order)
@@ -300,7 +301,7 @@ async def play_stages(
             if stage.name == last:
                 return
             continue
-        journal.set_stage(stage.name, StageStatus.RUNNING, field=order)
+        journal.set_stage(stage.name, None if known.over else StageStatus.RUNNING, field=order)
         kept = journal.sizes(stage.name) if journal.changes() else {}
         field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order), kept)
         before = journal.seal(stage.name)
