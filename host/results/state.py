@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, get_type_hints
 import msgspec
 
 from host.bots.bot_spec import BuiltBot
+from host.results.chain import canonical
 from host.results.changes import Change, withdrawn
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
@@ -237,7 +238,7 @@ class RecordedBot(NamedTuple):
             self.name,
             self.sha256,
             self.language,
-            json.dumps(about | ({"source": self.source} if self.source else {})),
+            canonical(about | ({"source": self.source} if self.source else {})),
         )
 
 

@@ -297,7 +297,8 @@ async def play_stages(
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
             watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
         else:
-            journal.set_stage(stage.name, StageStatus.RUNNING, field=position.bots)
+            over = journal.state().stage(stage.name).over
+            journal.set_stage(stage.name, None if over else StageStatus.RUNNING, field=position.bots)
             before = journal.seal(stage.name)
             await run_stage(stage, blank, position.field, journal, pool, watch.progress)
             journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
