@@ -56,7 +56,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
-        seats=seats_of(fixture, (table.setup for table in played)),
+        seats=seats_of(fixture, (table.table_setup for table in played)),
     )
 
 
