@@ -26,7 +26,9 @@ from host.play.records import Fixture, Record, Result
 from host.report import terminal
 from host.report.brackets import bracket_lines, group_lines
 from host.report.timelines import early_order, ranks
-from host.results.standings import Row, RunResults, by_pair, outcome, reordered, standings
+from host.results.course import NOTHING, Outcome, Position, course
+from host.results.overall import overall
+from host.results.standings import Row, by_pair, reordered, standings
 from host.results.state import RunState, StageState, StageStatus
 from host.stages import stage_from_json
 from host.stages.groups import GROUPS as GROUPS_KIND
@@ -493,22 +495,43 @@ TWO_STAGES = {
     "groups": [game("ABCD", 1, (900, 600, 0, -1)), game("EFGH", 1, (800, 700, 0, -1))],
     "final": [game("ABEF", 1, (0, 2400, -1, -2))],
 }
+
+
+def positions_in(run: RunState, names: str, records: Mapping[str, Mapping[str, Record]]) -> list[Position]:
+    """Return the positions of a run whose stages have these records."""
+    return course(run, field(names), b"", NOTHING._replace(records=records.__getitem__))
+
+
+def by_path(records: Iterable[Record]) -> dict[str, Record]:
+    """Return records by their paths, which may be the same for several."""
+    return {f"{record.path} {number}": record for number, record in enumerate(records)}
+
+
+def outcome(stage: Any, names: Iterable[str], records: Mapping[str, Record], max_faults: int) -> Outcome:
+    """Return the outcome of the only stage of a run."""
+    run = RunState(config={"limits": {"max_faults": max_faults}}, stages=[StageState(stage, field=[*names])])
+    (position,) = positions_in(run, "".join(names), {stage.name: records})
+    return position.outcome
+
+
 TWO_STATES = (
     StageState(GROUPS, field=[*"ABCDEFGH"], places=[*"AEFBCGDH"]),
     StageState(FINAL, field=[*"AEFB"], places=[*"BAEF"]),
 )
-TWO = RunResults(RunState(stages=TWO_STATES), field("ABCDEFGH"), TWO_STAGES.__getitem__)
+TWO = positions_in(
+    RunState(stages=TWO_STATES), "ABCDEFGH", {stage: by_path(games) for stage, games in TWO_STAGES.items()}
+)
 
 
 def test_bots_out_before_the_final_are_ranked_by_how_far_they_came() -> None:
-    assert ranking(TWO.standings("final").rows) == [
+    assert ranking(TWO[-1].standings.rows) == [
         *((1, "B"), (2, "A"), (3, "E"), (4, "F")),
         *((5, "C"), (5, "G"), (7, "D"), (7, "H")),
     ]
 
 
 def test_overall_the_last_stage_counts_then_the_place_in_it() -> None:
-    rows = TWO.overall()
+    rows = overall(TWO)
     assert [(row.rank, row.bot, row.stage, row.place, row.tables) for row in rows[:5]] == [
         *((1, "B", "final", 1, 2), (2, "A", "final", 2, 2), (3, "E", "final", 3, 2), (4, "F", "final", 4, 2)),
         (5, "C", "groups", 5, 1),
@@ -538,12 +561,13 @@ def test_a_disqualified_bot_does_not_play_the_next_stage_and_the_next_best_takes
         for fixture in GROUPS_KIND.due(GROUPS, BLANK, Field(names, b""), {})
     }
     records = {path: record._replace(faults={"A": {"crash": 4}}) for path, record in records.items()}
-    all_in, without_a = (outcome(GROUPS, Field(names, b"", max_faults=most), records, field(names)) for most in (0, 3))
-    assert len(all_in.left) == len(without_a.left) == 5 and all_in.left == all_in.places[:5] and "A" in all_in.left
+    all_in, without_a = (outcome(GROUPS, names, records, most) for most in (0, 3))
+    assert len(all_in.advancing) == len(without_a.advancing) == 5
+    assert all_in.advancing == all_in.places[:5] and "A" in all_in.advancing
     assert without_a.places == [*(bot for bot in all_in.places if bot != "A"), "A"]
-    assert without_a.left == without_a.places[:5]
-    league = outcome(stage_of("round-robin"), Field([*"AB"], b"", max_faults=3), {"": records_of_two()}, field("AB"))
-    assert (league.places, league.left) == (["B", "A"], ["B"])
+    assert without_a.advancing == without_a.places[:5]
+    league = outcome(stage_of("round-robin"), "AB", {"": records_of_two()}, 3)
+    assert (league.places, league.advancing) == (["B", "A"], ["B"])
 
 
 def records_of_two() -> Record:
@@ -555,13 +579,10 @@ def test_a_disqualified_bot_is_out_of_later_stages_and_says_why() -> None:
     stages = [stage_of("round-robin"), stage_of("round-robin", name="final")]
     states = (StageState(stages[0], StageStatus.FINISHED), StageState(stages[1], field=[*"BC"]))
     records = [records_of_two(), block("AC", (60, 40)), block("BC", (50, 50))]
-    run = RunResults(
-        replace(AT_MOST_3, stages=states),
-        field("ABC"),
-        {"round-robin": records, "final": [block("BC", (9, 1))]}.__getitem__,
-    )
-    assert [(row.rank, row.bot, row.note) for row in run.standings("final").rows][2] == (3, "A", "is out, disqualified")
-    assert [(row.bot, row.stage, row.place) for row in run.overall()][2] == ("A", "round-robin", 3)
+    played_stages = {"round-robin": by_path(records), "final": by_path([block("BC", (9, 1))])}
+    run = positions_in(replace(AT_MOST_3, stages=states), "ABC", played_stages)
+    assert [(row.rank, row.bot, row.note) for row in run[-1].standings.rows][2] == (3, "A", "is out, disqualified")
+    assert [(row.bot, row.stage, row.place) for row in overall(run)][2] == ("A", "round-robin", 3)
 
 
 def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
     from host.play.records import Record
+    from host.results.course import Position
     from host.results.journal import Journal
-    from host.results.standings import RunResults, StageStandings
+    from host.results.standings import StageStandings
     from host.results.state import RecordedBot, RunState
     from host.stages.kind import StageConfig
     from host.submissions.discovery import Entry
@@ -135,11 +136,11 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
     from host.play.records import count_replays
     from host.results.tournament_dir import seed_text
 
-    stage, results = find_stage(journal, name), run_results(journal)
-    run, bots = results.state, results.bots
-    state, changes = run.stage(stage.name), list(run.changes)
+    stage = find_stage(journal, name)
+    (position,) = (each for each in positions_of(journal) if each.state.name == stage.name)
+    run, bots = position.tournament.run, position.tournament.bots
     seed = known_seed(journal)  # None if its hash is not the one in the journal
-    records = list(results.read(stage.name))
+    records = position.counted
     facts_json = {
         "run": run.name,
         "game": run.game,
@@ -150,30 +151,24 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
         "state": run.status,
         "interrupted": interrupted,
         "stage": stage.name,
-        "seal": journal.seal(stage.name) if state.over else None,
+        "seal": journal.seal(stage.name) if position.state.over else None,
         "fixtures": len(records),
-        "changes": [change.json() for change in changes],
+        "changes": [change.json() for change in run.changes],
         "skipped": [skipped.stage.name for skipped in run.skipped],
         **count_replays(records)._asdict(),
     }
-    standings, texts = results.standings(stage.name), [change.text() for change in changes]
-    return StageResults(stage, run, bots, records, facts_json, state.bots(bots), standings, texts)
+    changes = [change.text() for change in run.changes]
+    return StageResults(stage, run, bots, records, facts_json, position.shown_bots, position.standings, changes)
 
 
-def run_results(journal: "Journal") -> "RunResults":
+def positions_of(journal: "Journal") -> "list[Position]":
     """Return the stages of a run. The records of each stage are read once, when they are needed."""
-    from functools import cache
+    from host.results.course import Played, course
 
-    from host.results.standings import RunResults
-    from host.results.withdrawal import counting
+    def read(name: str) -> dict[str, "Record"]:
+        return {record.path: record for _, record in journal.records(name)}
 
-    state = journal.state()
-
-    @cache
-    def read(name: str) -> list["Record"]:
-        return counting(state.stage(name).config, (record for _, record in journal.records(name)), state.withdrawn)
-
-    return RunResults(state, journal.bots(), read)
+    return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
 
 
 def print_standings(

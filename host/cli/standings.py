@@ -117,11 +117,11 @@ def grades_of_bots(results: "StageResults", journal: "Journal") -> Listing:
 
 def overall_standings(results: "StageResults", journal: "Journal") -> Listing:
     """Return all bots by the last stage that they reached, then by their place in it."""
-    from host.cli.common import run_results
+    from host.cli.common import positions_of
     from host.report import terminal
-    from host.results.standings import OverallRow
+    from host.results.overall import OverallRow, overall
 
-    rows = run_results(journal).overall()
+    rows = overall(positions_of(journal))
     cells = [row._asdict() for row in rows]
     facts = {key: results.facts_json[key] for key in ("run", "game", "sandbox", "state")}
     head = f"{results.run.name} · all stages · {results.run.status}"

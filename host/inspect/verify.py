@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from host.base.errors import UserError
@@ -11,21 +12,21 @@ from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
 from host.play import match
 from host.play.custom_games import game_by_name
-from host.play.results import results_of
+from host.play.results import results_of, seats_of
 from host.results.changes import Change, explains
+from host.results.course import Played, course
 from host.results.journal import Journal
-from host.results.standings import outcome
 from host.results.state import RecordedBot, StageStatus
 from host.sandbox.limits import Limits
-from host.stages import references_of
-from host.stages.kind import Field
-from host.stages.lineup import Lineup
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
 
 BENCHED = Fault(FaultKind.BENCHED)
 UNASKED = (BENCHED, Fault(FaultKind.CRASH))
 """The answers of a bot that was benched, or that has lost its sandbox before it was asked."""
+
+
+CHANGED_LATER = "it was changed after it was sealed"
 
 
 class Audit(NamedTuple):
@@ -41,21 +42,20 @@ class Audit(NamedTuple):
 def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
-    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be the
-    seal of a fixture: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
+    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
+    an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
     journal or its seed cannot be read.
     """
     tables, differences = 0, list[str]()
     bots = journal.bots()
-    seals, aside = list(journal.seals()), journal.set_aside()
+    entries, aside = list(journal.entries()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
-    if published and published not in [seal.sha256 for seal in seals]:
-        none = f"none of the {sum(not seal.change for seal in seals)} fixtures has the seal {published}"
+    if published and published not in [entry.seal for entry in entries]:
+        none = f"none of the {len(entries)} entries has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")
-    for path, _, sound, number, change in seals:
-        if change is not None:
-            if not sound:
-                differences.append(f"change {change.number}: it, or what was recorded before it, was changed later")
+    for kind, number, path, _, sound, _ in entries:
+        if kind != "fixture":
+            differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
             continue
         try:
             if aside:  # the bots may have been others then
@@ -65,23 +65,24 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:
-            if sound or refused.problems[0].code not in ("R005", "R008"):
+            if sound or refused.problems[0].code not in ("R005", "R006", "R008"):
                 raise
             replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
+        except (ValueError, LookupError, TypeError, AttributeError) as damaged:  # a journal may hold anything
+            replayed, found = 0, [f"{path}: its record is damaged: {damaged}"]
         tables += replayed
-        differences += found
-        if not sound:
-            differences.append(f"{path}: it, or a fixture before it, was changed after it was recorded")
+        differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
+    differences += journal.unsealed()
     if not differences:
         differences += wrong_places(journal)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
-    at = next((nth for nth, seal in enumerate(seals, 1) if published and seal.sha256 == published), 0)
+    at = next((nth for nth, entry in enumerate(entries, 1) if published and entry.seal == published), 0)
     return Audit(
         tables=tables,
         differences=differences,
-        sealed=sum(not seal.change for seal in seals[:at]),
-        since=sum(not seal.change for seal in seals[at:]),
-        changes=tuple(seal.change for seal in seals[at:] if seal.change),
+        sealed=sum(entry.kind == "fixture" for entry in entries[:at]),
+        since=sum(entry.kind == "fixture" for entry in entries[at:]),
+        changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
     )
 
 
@@ -93,29 +94,21 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
 
 def wrong_places(journal: Journal) -> Iterator[str]:
     """Yield each difference between the recorded places of a stage and those that follow from its records."""
-    run, bots, lineup = journal.state(), journal.bots(), None
-    for state in run.stages:
-        stage, name, out = state.config, state.name, state.withdrawn
-        if state.status is StageStatus.SKIPPED:
-            if lineup and (reach := len(out.entered(lineup.entrants(stage)))) >= stage.min_bots:
-                yield f"{name}: was skipped, but {reach} bots reach it"
-            continue
-        if not state.over:
+    run = journal.state()
+    unplaced = replace(run, stages=[replace(stage, places=()) for stage in run.stages])
+    played = Played(journal.stage_records, journal.sizes)
+    for stage, position in zip(run.stages, course(unplaced, journal.bots(), seed_of(journal), played), strict=True):
+        if stage.status is StageStatus.SKIPPED:
+            if not position.skipped:
+                yield f"{stage.name}: was skipped, but {len(position.bots)} bots reach it"
+        elif not stage.over:
             return
-        order = list(state.field)
-        if lineup is None:  # nothing tells the order in which the bots were entered
-            entered, references = {*bots} - {*run.guests}, {*references_of(stage)}
-            absent = entered & {*out.before}
-            as_recorded = [*order, *sorted(entered & references)] if {*order} == entered - references - absent else None
-            lineup = Lineup(as_recorded or sorted(entered), seed_of(journal))
-        if order != (due := out.entered(lineup.seeded(stage) or ())):
-            yield f"{name}: its recorded bots are {_named(order)}, they should be {_named(due)}"
-        records = {record.path: record for _, record in journal.records(name)}
-        field = Field(order, seed_of(journal), run.stop_early, run.max_faults, out.left(order), journal.sizes(name))
-        places, left = outcome(stage, field, records, bots)
-        lineup.finish(stage, places, left)
-        if list(state.places) != places:
-            yield f"{name}: its recorded places are {_named(state.places)}, its records give {_named(places)}"
+        else:
+            if list(stage.field) != position.bots:
+                yield f"{stage.name}: its recorded bots are {_named(stage.field)}, they should be {_named(position.bots)}"
+            if list(stage.places) != position.places:
+                expected = _named(position.places)
+                yield f"{stage.name}: its recorded places are {_named(stage.places)}, its records give {expected}"
 
 
 def _named(bots: Sequence[str]) -> str:
@@ -129,6 +122,8 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
     if not len(recorded.answers) == len(recorded.sittings) == len(record.scores):
         return 0, [f"{record.path}: answers of {len(recorded.answers)} tables, but scores of {len(record.scores)}"]
+    if record.seats != seats_of(fixture, recorded.sittings):
+        return 0, [f"{record.path}: its recorded seats are not those of its tables"]
     differences: list[str] = []
     faults: Counter[tuple[str, str]] = Counter()
     kept: dict[int, list[Evidence]] = defaultdict(list)

@@ -19,6 +19,7 @@ from host.report.terminal import time_breakdown
 from host.report.timelines import Duel, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
+from host.results.course import NOTHING, Position, course
 from host.results.grades import Graded, grades_of
 from host.results.journal import Journal, wal_files
 from host.results.seat_effects import Effects, effects, seat_results
@@ -26,10 +27,8 @@ from host.results.standings import (
     Advice,
     Pair,
     Row,
-    StageStandings,
     as_counted_by,
     by_pair,
-    stage_standings,
 )
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.tournament_dir import seed_text
@@ -274,30 +273,18 @@ def _stages(
     run: RunState, read: Mapping[str, Sequence[tuple[int, Record]]], bots: Mapping[str, RecordedBot]
 ) -> Iterator[Stage]:
     """Yield each stage; the bots are in the order in which the stage before has ranked them."""
-    order, earlier = list(bots), list[Row]()
-    for number, state in enumerate(run.stages):
-        following = [record for later in run.stages[number + 1 :] for _, record in read[later.name]]
-        later = {bot for record in following for bot in record.results}
-        records = [record for _, record in read[state.name]]
-        order = state.bots(order)
-        found = stage_standings(run, state, records, bots, earlier)
-        earlier = found.rows
-        yield _stage(run, state, order, bots, records, found, later)
-        order = list(state.places) or order
+    played = NOTHING._replace(records=lambda name: {record.path: record for _, record in read[name]})
+    positions = course(run, bots, None, played)
+    for number, position in enumerate(positions):
+        later = {bot for after in positions[number + 1 :] for record in after.counted for bot in record.results}
+        yield _stage(position, later)
 
 
-def _stage(
-    run: RunState,
-    state: StageState,
-    order: Sequence[str],
-    bots: Mapping[str, RecordedBot],
-    records: Sequence[Record],
-    found: StageStandings,
-    later: Container[str],
-) -> Stage:
-    config, kind = state.config, kind_of(state.config)
-    rows, sure, advice, so_far = found
-    records = as_counted_by(config, records)
+def _stage(position: Position, later: Container[str]) -> Stage:
+    run, bots = position.tournament.run, position.tournament.bots
+    state, config, kind, order = position.state, position.config, position.kind, position.shown_order
+    rows, sure, advice, so_far = position.standings
+    records = as_counted_by(config, position.counted)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
     bracket = kind.bracket(config, order, {record.path: record for record in records}) if kind.bracket else ()

@@ -10,8 +10,9 @@ from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
 from host.rating.statistics import percent
 from host.report.console import open_console
+from host.results.overall import OverallRow
 from host.results.ranking import ranking_of
-from host.results.standings import Advice, OverallRow, Pair, Row
+from host.results.standings import Advice, Pair, Row
 from protocols.wire import FaultKind
 
 if TYPE_CHECKING:  # importing these takes longer than most commands

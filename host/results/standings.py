@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ from host.bots.values import Usage
 from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
-from host.results.disqualification import disqualified, excess, last, qualified
+from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
 from host.results.ranking import Estimate, Ranking, Results, Sure, ranking_of, results_of, won_in, words_of
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import NOTE, counting
 from host.stages import kind_of, references_of
-from host.stages.kind import Field, StageConfig
+from host.stages.kind import StageConfig
 
 NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
 
@@ -242,81 +242,6 @@ def _ranked_from(first: int, rows: Sequence[Row]) -> list[Row]:
     ordered = sorted(rows, key=lambda row: row.rank)
     ranks = [row.rank for row in ordered]
     return [row._replace(rank=first + ranks.index(row.rank)) for row in ordered]
-
-
-class OverallRow(NamedTuple):
-    """A bot over all stages: the last stage that it reached, and its place there."""
-
-    rank: int
-    bot: str
-    language: str
-    author: str
-    stage: str
-    place: int
-    tables: int
-    faults: int
-
-
-class RunResults(NamedTuple):
-    """All stages of a run, with what the journal says about it; `read` returns the records of a stage."""
-
-    state: RunState
-    bots: Mapping[str, RecordedBot]
-    read: Callable[[str], Sequence[Record]]
-
-    def standings(self, name: str) -> StageStandings:
-        """Return the standings of a stage. Stages before it are read only if they rank bots that are out."""
-        stages = self.state.stages
-        number = [stage.name for stage in stages].index(name)
-        out = set(self.bots) - set(stages[number].bots(self.bots))
-        earlier = self.standings(stages[number - 1].name).rows if number and out else ()
-        return stage_standings(self.state, stages[number], self.read(name), self.bots, earlier)
-
-    def overall(self) -> list[OverallRow]:
-        """Return all bots by the last stage that they reached, then by their place in it; none if nothing was played."""
-        found, tables, faults = dict[str, OverallRow](), Counter[str](), Counter[str]()
-        for stage in self.state.stages:
-            if not self.read(stage.name):
-                continue
-            field = stage.bots(self.bots)
-            for row in self.standings(stage.name).rows:
-                tables[row.bot] += row.tables
-                faults[row.bot] += row.costs.faults
-                out = None if row.bot in field else found.get(row.bot)
-                found[row.bot] = OverallRow(
-                    rank=row.rank,
-                    bot=row.bot,
-                    language=row.language,
-                    author=row.author,
-                    stage=out.stage if out else stage.name,
-                    place=out.place if out else row.rank,
-                    tables=tables[row.bot],
-                    faults=faults[row.bot],
-                )
-        return sorted(found.values(), key=lambda row: row.rank)
-
-
-class Outcome(NamedTuple):
-    """The outcome of a finished stage: the bots in the order of their places, and the bots of the next stage, best first."""
-
-    places: list[str]
-    left: list[str]
-
-
-def outcome(
-    stage: StageConfig, field: Field, records: Mapping[str, Record], bots: Mapping[str, RecordedBot]
-) -> Outcome:
-    """Return the outcome of a stage."""
-    kind = kind_of(stage)
-    if kind.places:
-        places = kind.places(stage, field, records)
-    else:
-        inside = {bot: about for bot, about in bots.items() if bot in field.bots}
-        counted = counting(stage, records.values(), field.withdrawn)
-        places = [row.bot for row in standings(stage, as_counted_by(stage, counted), inside)]
-    out = {*disqualified(records.values(), field.max_faults), *field.withdrawn}
-    left = kind.left(stage, field, records) if kind.left else places
-    return Outcome(last(places, out), qualified(left, places, out))
 
 
 def standings(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, get_type_hints
 import msgspec
 
 from host.bots.bot_spec import BuiltBot
+from host.results.chain import canonical
 from host.results.changes import Change, withdrawn
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
@@ -44,14 +45,6 @@ class Withdrawn(NamedTuple):
 
     before: Collection[str] = frozenset()
     during: Collection[str] = frozenset()
-
-    def entered(self, order: Iterable[str]) -> list[str]:
-        """Return the bots that begin the stage."""
-        return [bot for bot in order if bot not in self.before]
-
-    def left(self, order: Iterable[str]) -> tuple[str, ...]:
-        """Return the bots that begin the stage and then leave it."""
-        return tuple(bot for bot in self.entered(order) if bot in self.during)
 
 
 NOBODY = Withdrawn()
@@ -245,7 +238,7 @@ class RecordedBot(NamedTuple):
             self.name,
             self.sha256,
             self.language,
-            json.dumps(about | ({"source": self.source} if self.source else {})),
+            canonical(about | ({"source": self.source} if self.source else {})),
         )
 
 

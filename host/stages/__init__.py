@@ -86,7 +86,7 @@ def references_of(stage: StageConfig) -> tuple[str, ...]:
 # Stages in the journal.
 
 
-def stage_from_json(stored: Any, registry: Registry) -> StageConfig:
+def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
     """Return a stage as the journal stores it. Raise ValueError if it is not valid."""
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")

@@ -14,13 +14,12 @@ from host.base.format import counted, thousands
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
 from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft
+from host.results.course import Played, Position, course
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal
-from host.results.standings import outcome
 from host.results.state import RunStatus, StageState, StageStatus
 from host.stages import kind_of, references_of
 from host.stages.agenda import Records
-from host.stages.kind import Field, Kind, StageConfig
 
 AGAIN = "start again with  croupier run --fresh"
 
@@ -36,12 +35,24 @@ class Begun(NamedTuple):
     """The last stage in which something has been played."""
 
     number: int  # from 0
-    stage: StageConfig
-    kind: Kind[StageConfig]
-    field: Field
+    position: Position
     blank: Fixture
-    over: bool
     later: Sequence[StageState]
+
+    @property
+    def name(self) -> str:
+        """The name of the stage."""
+        return self.position.state.name
+
+    @property
+    def over(self) -> bool:
+        """Whether the stage is recorded as finished."""
+        return self.position.state.over
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """The bots that began the stage."""
+        return self.position.bots
 
 
 def refused(where: str, message: str, hint: str) -> UserError:
@@ -57,26 +68,14 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
         raise UserError(
             [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
         )
-    number = begun[-1]
-    stage = state.stages[number]
-    left, sizes = stage.withdrawn.left(stage.field), journal.sizes(stage.name)
-    return Begun(
-        number=number,
-        stage=stage.config,
-        kind=kind_of(stage.config),
-        field=Field(stage.field, seed, state.stop_early, state.max_faults, left, sizes),
-        blank=_blank(journal),
-        over=stage.over,
-        later=state.stages[number + 1 :],
-    )
+    number, played = begun[-1], Played(journal.stage_records, journal.sizes)
+    position = course(state, journal.bots(), seed, played)[number]
+    return Begun(number, position, _blank(journal), state.stages[number + 1 :])
 
 
 def _blank(journal: Journal) -> Fixture:
     """Return a fixture with the game and the rules of the run."""
-    number, path = next((seal.fixture, seal.path) for seal in journal.seals() if seal.change is None)
-    whole = journal.full_record(path, number)
-    assert whole is not None
-    played = fixture_of(whole[1])
+    played = fixture_of(journal.first_fixture())
     return Fixture(played.game, played.rules, "", "", (), 0)
 
 
@@ -87,10 +86,10 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
     """Plan to play a fixture again, or all fixtures of a pairing such as `league/ada+grace`."""
     begun, (name, paths) = last_begun(journal, seed), _fixtures(journal, name)
     stages = {place[0] for path in paths if (place := journal.place_of(path))}
-    if stages != {begun.stage.name}:
-        message = f"{begun.stage.name} has begun, and this result has decided which bots play there"
+    if stages != {begun.name}:
+        message = f"{begun.name} has begun, and this result has decided which bots play there"
         raise refused(name, message, AGAIN)
-    records = journal.stage_records(begun.stage.name)
+    records = journal.stage_records(begun.name)
     bots = journal.bots()
     playing = {bot for path in paths for bot in records[path].results}
     for bot in sorted(playing):
@@ -109,7 +108,7 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         f"{counted(len(paths), 'fixture')}, {counted(tables, 'table')}: the record is kept and no longer counts",
         "croupier run plays it again with the same seed path, hence with the same cards",
     )
-    return Correction(Draft(REDO, name, reason, begun.stage.name, set_aside=paths), effects)
+    return Correction(Draft(REDO, name, reason, begun.name, set_aside=paths), effects)
 
 
 def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
@@ -129,10 +128,10 @@ def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
 def _paired_later(begun: Begun, records: Records, without: Container[str]) -> list[str]:
     """Return the played fixtures that the stage would not reach without the results of some."""
     left = _Without(records, without)
-    agenda = begun.kind.agenda(begun.stage, begun.blank, begun.field, left)
+    agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
         pass
-    out = frozenset(begun.field.withdrawn)
+    out = frozenset(begun.position.field.withdrawn)
     return [path for path in left if path not in left.asked and out.isdisjoint(records[path].results)]
 
 
@@ -170,14 +169,14 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
     if of := [stage.name for stage in state.configs if bot in references_of(stage)]:
         message = f"is a reference of {of[0]}: all results there are results against it"
         raise refused(bot, message, AGAIN)
-    playing = bot in begun.field.bots
-    if playing and not begun.kind.leavable and not begun.over:
-        message = f"{begun.stage.name} is under way, and the results of {bot} decide who meets whom there"
-        raise refused(bot, message, f"croupier run --stage {begun.stage.name} plays it to its end; withdraw {bot} then")
-    if playing and not begun.over and len(begun.field.bots) - len(begun.field.withdrawn) <= 2:
-        raise refused(bot, f"{begun.stage.name} is under way and would have fewer than two bots", AGAIN)
+    playing = bot in begun.bots
+    if playing and not begun.position.kind.leavable and not begun.over:
+        message = f"{begun.name} is under way, and the results of {bot} decide who meets whom there"
+        raise refused(bot, message, f"croupier run --stage {begun.name} plays it to its end; withdraw {bot} then")
+    if playing and not begun.over and len(begun.bots) - len(begun.position.field.withdrawn) <= 2:
+        raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", AGAIN)
     effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
-    kept = [f"the bots of {begun.stage.name} were chosen before, and stay the same"] if begun.number else []
+    kept = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
     following = [f"it does not play in {stage.name}" for stage in begun.later]
     return Correction(Draft(WITHDRAW, bot, reason), (*filter(None, effects), *kept, *following, "nothing is deleted"))
 
@@ -197,9 +196,9 @@ def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correc
     begun = last_begun(journal, seed)
     if bot not in journal.state().withdrawn:
         raise refused(bot, "is not withdrawn", "croupier status shows the changes of the run")
-    playing = bot in begun.field.bots
+    playing = bot in begun.bots
     back = "its tables count again, and what it has missed is played by  croupier run"
-    absent = f"{begun.stage.name} began without it and goes on without it"
+    absent = f"{begun.name} began without it and goes on without it"
     return Correction(Draft(READMIT, bot, reason), (back if playing else absent,))
 
 
@@ -215,11 +214,10 @@ def _settle(journal: Journal, seed: bytes, redo: bool) -> None:
     """Open a finished stage again if something is left to play in it; otherwise, compute its places again."""
     begun = last_begun(journal, seed)
     reopened = {stage.name: StageStatus.WAITING for stage in begun.later if stage.status is not StageStatus.WAITING}
-    name, records = begun.stage.name, journal.stage_records(begun.stage.name)
-    if begun.over and (redo or begun.kind.agenda(begun.stage, begun.blank, begun.field, records).next() is not None):
-        reopened[name] = StageStatus.RUNNING
+    if begun.over and (redo or begun.position.agenda(begun.blank).next() is not None):
+        reopened[begun.name] = StageStatus.RUNNING
     elif begun.over:
-        journal.set_stage(name, places=outcome(begun.stage, begun.field, records, journal.bots()).places)
+        journal.set_stage(begun.name, places=begun.position.outcome.places)
     for stage, status in reopened.items():
         journal.set_stage(stage, status)
     if reopened:

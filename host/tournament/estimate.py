@@ -3,6 +3,7 @@
 Fixtures that may be played now are listed. Later ones depend on results, so they are only counted.
 """
 
+import contextlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,14 +19,11 @@ from host.config.tournament_config import Tournament
 from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
-from host.play.records import Fixture, Record
-from host.results.disqualification import disqualified, qualified
+from host.play.records import Fixture
+from host.results.course import NOTHING, Played, Position, course
 from host.results.journal import reading
-from host.results.state import Withdrawn
+from host.results.state import RunState
 from host.sandbox.levels import Level
-from host.stages import kind_of
-from host.stages.kind import Field, StageConfig
-from host.stages.lineup import Lineup
 from host.tournament.runner import (
     Observer,
     check_unchanged,
@@ -33,6 +31,7 @@ from host.tournament.runner import (
     interruptible,
     load_checked,
     slow_preparation_reporter,
+    with_terms,
 )
 from host.tournament.stage_runner import BackendFactory, WorkerPool
 
@@ -121,58 +120,29 @@ def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
-    played, orders = dict[str, dict[str, Record]](), dict[str, Sequence[str]]()
-    withdrawals, kept = dict[str, Withdrawn](), dict[str, dict[str, int]]()
-    if journal.exists():
-        with reading(journal, tournament.registry) as book:
-            for state in book.state().with_stages(*tournament.stages).stages:
-                withdrawals[state.name] = state.withdrawn
-                kept[state.name] = book.sizes(state.name)
-                played[state.name] = {record.path: record for _, record in book.records(state.name)}
-                if state.over:
-                    orders[state.name] = state.places
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    lineup = Lineup([name for name in names if name not in tournament.guests], seed)
-    known, stages, now = True, list[StageEstimate](), list[Fixture]()
-    for number, stage in enumerate(tournament.stages):
-        out_of_it = withdrawals.get(stage.name, Withdrawn())
-        bots = out_of_it.entered(lineup.entrants(stage))
-        kind, records = kind_of(stage), played.get(stage.name, {})
-        if number and len(bots) < stage.min_bots:
-            stages.append(StageEstimate(stage.name, stage.kind, len(bots), "skipped", 0, 0, tourneys=False))
-            continue
-        seeded = lineup.seeded(stage)
-        order = out_of_it.entered(seeded) if seeded else bots
-        withdrawn = out_of_it.left(order)
-        early, most, sizes = tournament.stop_early, tournament.max_faults, kept.get(stage.name, {})
-        field = Field(order, seed or b"", early, most, withdrawn, sizes)
-        wave = [] if stage.name in orders and kind.adaptive else kind.due(stage, blank, field, records)
-        if wave:  # what was added since it was finished
-            orders.pop(stage.name, None)
-        named = known and seeded is not None and not (kind.drawn and seed is None)
-        stages.append(
-            estimate_of(stage, blank, field, records, wave)._replace(meetings=meetings(wave) if named else ())
-        )
-        now = now or wave
-        if stage.name in orders:
-            out = {*disqualified(records.values(), tournament.max_faults), *withdrawn}
-            places = orders[stage.name]
-            left = qualified(kind.left(stage, field, records) if kind.left else places, places, out)
-        else:  # the advancing bots are unknown; only their number matters
-            bots = [bot for bot in bots if bot not in withdrawn]
-            left, known = bots[: kind.size(stage, blank, len(bots)).left if kind.size else len(bots)], False
-        lineup.finish(stage, orders.get(stage.name, left), left)
-    return stages, now
+    entered = [name for name in names if name not in tournament.guests]
+    with contextlib.ExitStack() as stack:
+        book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
+        known, bots = (book.state(), book.bots()) if book else (RunState(), {})
+        played = Played(book.stage_records, book.sizes) if book else NOTHING
+        stages, now = list[StageEstimate](), list[Fixture]()
+        for position in course(with_terms(known, tournament), bots, seed, played, entered, blank):
+            stages.append(estimate_of(position, blank))
+            now = now or position.due
+        return stages, now
 
 
-def estimate_of(
-    stage: StageConfig, blank: Fixture, field: Field, records: dict[str, Record], wave: Sequence[Fixture]
-) -> StageEstimate:
-    """Count what is left of a stage; the fixtures of `wave` may be played now."""
-    kind = kind_of(stage)
+def estimate_of(position: Position, blank: Fixture) -> StageEstimate:
+    """Count what is left of a stage."""
+    stage, kind, field, records, wave = position.config, position.kind, position.field, position.records, position.due
     none = StageEstimate(stage.name, stage.kind, len(field.bots), "exactly", 0, 0, tourneys=False)
+    if position.skipped:
+        return none._replace(bounds="skipped")
     if not wave:
         return none
+    named = position.decided and position.seeded is not None and not (kind.drawn and position.tournament.seed is None)
+    none = none._replace(meetings=meetings(wave) if named else ())
     none = none._replace(about=kind.about(stage, blank, len(field.bots)) if kind.about else "")
     if kind.size is not None:
         size = kind.size(stage, blank, len(field.bots))

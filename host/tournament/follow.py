@@ -2,15 +2,16 @@
 
 import time
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
+from host.results.course import NOTHING, course
 from host.results.journal import Journal, lock_holder
-from host.results.state import RunState, RunStatus, StageStatus
+from host.results.state import RunStatus, StageStatus
 from host.results.withdrawal import left_out
 from host.stages import kind_of
 from host.tournament.progress import AllMeet, Progress, Tally, early_order
@@ -57,7 +58,7 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
     tally, run = Tally(), journal.state()
-    meeting = all_meet_stages(run, journal.bots())
+    meeting = all_meet_stages(journal)
     for stage in run.stages:
         name, kind = stage.name, kind_of(stage.config)
         if name in wanted:
@@ -89,7 +90,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     while running:
         run = journal.state()
         running = run.status is RunStatus.RUNNING  # read first, so that the last records are still read below
-        meeting = all_meet_stages(run, journal.bots())
+        meeting = all_meet_stages(journal)
         for stage in run.stages:
             name = stage.name
             if name not in over and stage.status is not StageStatus.WAITING:
@@ -111,14 +112,10 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
             )
 
 
-def all_meet_stages(run: RunState, bots: Iterable[str]) -> dict[str, AllMeet]:
+def all_meet_stages(journal: Journal) -> dict[str, AllMeet]:
     """Return the stages in which every two bots meet, with their bots."""
-    gone, entered = run.withdrawn, list(bots)
-    return {
-        stage.name: AllMeet(stage.config, [bot for bot in stage.bots(entered) if bot not in gone])
-        for stage in run.stages
-        if kind_of(stage.config).all_meet
-    }
+    positions = course(journal.state(), journal.bots(), None, NOTHING)
+    return {each.state.name: AllMeet(each.config, each.staying) for each in positions if each.kind.all_meet}
 
 
 def _inode(path: Path) -> int:

@@ -23,17 +23,16 @@ from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
-from host.results.disqualification import disqualified, excess, rule
+from host.results.course import Played, course
+from host.results.disqualification import excess, rule
 from host.results.journal import Journal, in_use, lock_holder, reading, writing
 from host.results.late_bots import LateBots
-from host.results.standings import outcome
 from host.results.state import RecordedBot, RunState, RunStatus, StageStatus
 from host.results.tournament_dir import Folder, commitment
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.stages import references_of
-from host.stages.kind import Field, SkippedStage
-from host.stages.lineup import Lineup
+from host.stages.kind import SkippedStage
 from host.tournament.additions import (
     Additions,
     late_problems,
@@ -290,28 +289,24 @@ async def play_stages(
 ) -> None:
     """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    lineup = Lineup([bot.name for bot in setup.bots if bot.name not in tournament.guests], setup.seed)
+    entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
+    played = Played(journal.stage_records, journal.sizes)
     for number, stage in enumerate(tournament.stages):
-        out = journal.state().stage(stage.name).withdrawn
-        order = out.entered(lineup.seeded(stage) or [])
-        if number and len(order) < stage.min_bots:
-            journal.set_stage(stage.name, StageStatus.SKIPPED, field=order)
-            watch.say(f"WARNING  {SkippedStage(stage, len(order))}")
-            if stage.name == last:
-                return
-            continue
-        journal.set_stage(stage.name, StageStatus.RUNNING, field=order)
-        kept = journal.sizes(stage.name) if journal.changes() else {}
-        field = Field(order, setup.seed, tournament.stop_early, tournament.max_faults, out.left(order), kept)
-        before = journal.seal(stage.name)
-        records = await run_stage(stage, blank, field, journal, pool, watch.progress)
-        places, left = outcome(stage, field, records, journal.bots())
-        lineup.finish(stage, places, left)
-        journal.set_stage(stage.name, StageStatus.FINISHED, places=places)
-        if (seal := journal.seal(stage.name)) != before:
-            watch.say(f"{stage.name} is over; publish its seal: {seal}")
-            for bot, faults in disqualified(records.values(), tournament.max_faults).items():
-                watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {excess(faults, tournament.max_faults)}")
+        position = course(journal.state(), journal.bots(), setup.seed, played, entered)[number]
+        if position.skipped:
+            journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
+            watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
+        else:
+            over = journal.state().stage(stage.name).over
+            journal.set_stage(stage.name, None if over else StageStatus.RUNNING, field=position.bots)
+            before = journal.seal(stage.name)
+            await run_stage(stage, blank, position.field, journal, pool, watch.progress)
+            journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
+            if (seal := journal.seal(stage.name)) != before:
+                watch.say(f"{stage.name} is over; publish its seal: {seal}")
+                for bot, faults in position.disqualified.items():
+                    why = excess(faults, tournament.max_faults)
+                    watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {why}")
         if stage.name == last:
             return
 
@@ -428,21 +423,29 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
     return Additions(late, raised_keys(state.config, tournament.stages))
 
 
-def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
-    """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
-    state = replace(
+def with_terms(known: RunState, tournament: Tournament) -> RunState:
+    """Return what a run knows of itself, with the terms of a tournament."""
+    terms = replace(
         known,
         game=tournament.game,
         name=tournament.name,
-        status=RunStatus.RUNNING,
         config=canonical(tournament),
         guests=sorted(tournament.guests),
         parallel_tables=tournament.parallel_tables,
+    )
+    return terms.with_stages(*tournament.stages)
+
+
+def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
+    """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
+    state = replace(
+        with_terms(known, tournament),
+        status=RunStatus.RUNNING,
         version=__version__,
         machine=paths.describe_machine(),
         began=known.began or time.time(),
     )
-    journal.set_state(state.with_stages(*tournament.stages))
+    journal.set_state(state)
     for name in journal.bots().keys() - {bot.name for bot in bots}:
         journal.remove_bot(name)
     fixed = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change

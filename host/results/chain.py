@@ -1,0 +1,135 @@
+"""Composes the chain of a journal: one line of canonical JSON for each entry, and the seal after each line.
+
+An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, or a change. Every line holds
+the seal before it, so a seal covers everything up to its line. The functions are pure: they get the stored values.
+docs/checking.md describes the lines for people who check them without croupier.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from host.play.records import Record
+
+Kind = Literal["terms", "stage", "version", "fixture", "change"]
+
+SALT_BYTES = 32
+"""Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
+
+PUBLIC = ("faults", "benched", "replayed")
+"""The parts of a record's summary that a line shows. The private part has only a hash of the others."""
+
+
+def canonical(value: Any) -> str:
+    """Return the JSON text of a value: sorted keys, no spaces, ASCII.
+
+    A number with a fraction has the fewest digits from which the same 64-bit number is read. Raise ValueError for NaN and
+    infinite numbers, which JSON does not have.
+    """
+    return _encode(value)
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text. Raise ValueError if it is not canonical."""
+    try:
+        value = json.loads(text)
+        if canonical(value) == text:
+            return value
+    except RecursionError as deep:
+        raise ValueError(str(deep)) from deep
+    raise ValueError("a text is not canonical JSON")
+
+
+def line_after(seal: str, kind: Kind, content: Mapping[str, Any]) -> str:
+    """Return the line of an entry, without a line end. `seal` is the one before it; empty before the first line."""
+    return canonical({"before": seal, kind: content})
+
+
+def seal_of(line: str) -> str:
+    """Return the seal after a line, in hexadecimal: the SHA-256 of the line with its line end."""
+    return _sha256(f"{line}\n".encode())
+
+
+def content_of(line: str, kind: Kind, before: str) -> Any:
+    """Return the content of a line. Raise ValueError if it is not one of this kind after the seal `before`."""
+    entry = parsed(line)
+    if not isinstance(entry, dict) or entry.keys() != {"before", kind} or entry["before"] != before:
+        raise ValueError(f"not a line of the kind {kind} after {before or 'nothing'}")
+    return entry[kind]
+
+
+class StoredFixture(NamedTuple):
+    """What a journal stores of a fixture. Blobs are as they are stored, packed or compressed."""
+
+    number: int  # from 1, in the order in which fixtures ended
+    path: str
+    stage: str
+    at: float  # seconds since 1970
+    about: Mapping[str, Any]
+    versions: Sequence[int | None]  # of its bots, in their order
+    summary: bytes
+    seats: bytes  # for each table, the bots by seat as indexes into the fixture's bots
+    scores: bytes
+    answers: bytes
+    times: bytes
+    banks: bytes
+    faults: Sequence[tuple[int, str, str, bytes]]  # id, bot, kind, evidence
+    states: Sequence[tuple[str, bytes]]  # the state files that outlive it, after it
+
+
+def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
+    """Return the content of a fixture's line. Raise ValueError, TypeError or zlib.error if what is stored is damaged."""
+    about = stored.about
+    if about["path"] != stored.path or len(salt) != SALT_BYTES:
+        raise ValueError(f"the description of {stored.path!r} is that of another fixture")
+    summary = dict(zip(Record._fields, _unpack(stored.summary), strict=True))
+    private = {
+        "summary": _sha256(stored.summary),
+        "times": _sha256(stored.times),
+        "banks": _sha256(stored.banks),
+        "evidence": [[number, bot, kind, _sha256(piece)] for number, bot, kind, piece in stored.faults],
+        "states": [[bot, _sha256(content)] for bot, content in stored.states],
+    }
+    half = SALT_BYTES // 2
+    hashes = {
+        "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
+        "private": salted(salt[half:], canonical(private).encode()),
+    }
+    public = {key: summary[key] for key in PUBLIC}
+    more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
+    return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
+
+
+def _unzipped(blob: bytes) -> Any:
+    return _unpack(zlib.decompress(blob)) if blob else []
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def salted(salt: bytes, content: bytes) -> str:
+    """Return the hash of something that stays hidden, in hexadecimal. Without the salt nobody can try what it may be."""
+    return _sha256(salt + content)
+
+
+def differing(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield each key at which two JSON values differ, spelled with dots, and both values; "absent" if there is no such key."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        pairs = [(each, old.get(each, "absent"), new.get(each, "absent")) for each in sorted(old.keys() | new.keys())]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = [(str(nth), *both) for nth, both in enumerate(zip(old, new, strict=True), 1)]
+    else:
+        pairs = []
+        if canonical(old) != canonical(new):
+            yield key, old, new
+    for each, before, after in pairs:
+        yield from differing(before, after, f"{key}.{each}" if key else each)
+
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_unpack = msgspec.msgpack.decode

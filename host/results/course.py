@@ -1,0 +1,265 @@
+"""Says stage by stage where a tournament stands, from what its run knows and from its records.
+
+Run, dry run, verify, corrections, standings and pages ask this module; none of them goes through the stages by itself.
+Everything follows from the given values. Each value is computed when it is first used, and only once.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from host.play.records import Fixture, Record
+from host.results.disqualification import disqualified, last, qualified
+from host.results.standings import Row, StageStandings, as_counted_by, stage_standings, standings
+from host.results.state import RecordedBot, RunState, StageState
+from host.results.withdrawal import counting
+from host.stages import kind_of, references_of
+from host.stages.agenda import Agenda, Records
+from host.stages.kind import Entrants, Field, Kind, StageConfig
+
+
+class Played(NamedTuple):
+    """What has been played: functions that return the records of a stage, and the tables of each of its fixtures ever."""
+
+    records: Callable[[str], Records]
+    sizes: Callable[[str], Mapping[str, int]]
+
+
+NOTHING = Played(lambda _stage: {}, lambda _stage: {})
+
+
+class Outcome(NamedTuple):
+    """The outcome of a stage: the bots in the order of their places, and the bots of the next stage, best first."""
+
+    places: Sequence[str]
+    advancing: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What a course follows from. `entered` are the bots without guests, in the order in which the first stage gets them.
+
+    With a `blank` fixture, which has the game and its rules, what is left to play counts too: a finished stage to which
+    fixtures were added is not over, and the number of bots that a stage will leave is known before its end.
+    """
+
+    run: RunState
+    bots: Mapping[str, RecordedBot]
+    seed: bytes | None  # None if it is not known
+    played: Played
+    entered: Sequence[str]
+    blank: Fixture | None = None
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a tournament stands in one stage. `before` is the position in the stage before; None in the first one."""
+
+    tournament: Tournament
+    state: StageState
+    before: "Position | None"
+
+    @property
+    def config(self) -> StageConfig:
+        """The stage as configured."""
+        return self.state.config
+
+    @property
+    def kind(self) -> Kind[Any]:
+        """The kind of the stage."""
+        return kind_of(self.config)
+
+    @cached_property
+    def records(self) -> Records:
+        """What has been played of the stage."""
+        return self.tournament.played.records(self.state.name)
+
+    # Which bots begin the stage.
+
+    @property
+    def decided(self) -> bool:
+        """Whether the stages before are over, so that it is known which bots reach this one."""
+        return self.before is None or (self.before.decided and (self.before.skipped or self.before.over))
+
+    @cached_property
+    def reaching(self) -> Sequence[str]:
+        """The bots that are still in the tournament, best first if a stage has ranked them; also references and the
+        withdrawn. Unless `decided`, only their number means something."""
+        if self.before is None:
+            return self.tournament.entered
+        before = self.before
+        if before.skipped:
+            return before.reaching
+        references = {*before.reaching} & {*references_of(before.config)}
+        return [*before.advancing, *sorted(references)]
+
+    @cached_property
+    def seeded(self) -> list[str] | None:
+        """The bots that reach the stage in the order in which it begins; None if that depends on a seed that is unknown."""
+        if self.kind.seeded is None:
+            return self._entrants
+        places = {each.state.name: each.places for each in self._earlier if not each.skipped}
+        order: list[str] | None = self.kind.seeded(self.config, Entrants(self._entrants, places, self.tournament.seed))
+        return order
+
+    @cached_property
+    def bots(self) -> list[str]:
+        """The bots that begin the stage. Their order is that of the stage before if `seeded` is None."""
+        return [bot for bot in self.seeded or self._entrants if bot not in self.state.withdrawn.before]
+
+    @property
+    def _entrants(self) -> list[str]:
+        references = references_of(self.config)
+        return [bot for bot in self.reaching if bot not in references]
+
+    @property
+    def _earlier(self) -> Iterator["Position"]:
+        position = self.before
+        while position is not None:
+            yield position
+            position = position.before
+
+    @property
+    def skipped(self) -> bool:
+        """Whether too few bots reach the stage. The first stage is played in any case."""
+        return self.before is not None and len(self.bots) < self.config.min_bots
+
+    @cached_property
+    def field(self) -> Field:
+        """What the schedule of the stage starts from."""
+        run, bots = self.tournament.run, self.bots
+        return Field(
+            bots=bots,
+            seed=self.tournament.seed or b"",
+            stop_early=run.stop_early,
+            max_faults=run.max_faults,
+            withdrawn=tuple(bot for bot in bots if bot in self.state.withdrawn.during),
+            kept=self.tournament.played.sizes(self.state.name),
+        )
+
+    # What is played, and what follows from it.
+
+    def agenda(self, blank: Fixture, records: Records | None = None) -> Agenda:
+        """Return what is left to play, after the given records or those of the stage."""
+        return self.kind.agenda(self.config, blank, self.field, self.records if records is None else records)
+
+    @cached_property
+    def due(self) -> list[Fixture]:
+        """The fixtures that may be played now; none of a finished stage that takes no additions, or without `blank`."""
+        blank = self.tournament.blank
+        if blank is None or self.skipped or (self.state.over and self.kind.adaptive):
+            return []
+        return self.kind.due(self.config, blank, self.field, self.records)
+
+    @property
+    def over(self) -> bool:
+        """Whether the stage has been played to its end."""
+        return self.state.over and not self.due
+
+    @cached_property
+    def disqualified(self) -> dict[str, int]:
+        """The bots with too many faults in the stage, with their faults."""
+        return disqualified(self.records.values(), self.field.max_faults)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The outcome of the stage if it ends now, from its records alone."""
+        kind, field = self.kind, self.field
+        if kind.places:
+            places = kind.places(self.config, field, self.records)
+        else:
+            inside = {name: bot for name, bot in self.tournament.bots.items() if name in field.bots}
+            counted = counting(self.config, self.records.values(), field.withdrawn)
+            places = [row.bot for row in standings(self.config, as_counted_by(self.config, counted), inside)]
+        return Outcome(last(places, self._out), self._qualified(places))
+
+    @property
+    def _out(self) -> set[str]:
+        """The bots of the stage that do not play the next one, whatever their place."""
+        return {*self.disqualified, *self.field.withdrawn}
+
+    def _qualified(self, places: Sequence[str]) -> list[str]:
+        left = self.kind.left(self.config, self.field, self.records) if self.kind.left else places
+        return qualified(left, places, self._out)
+
+    @cached_property
+    def places(self) -> Sequence[str]:
+        """The bots in the order of their places: as recorded, or else from the records; until then as they advance."""
+        if not self.over:
+            return self.advancing
+        return self.state.places or self.outcome.places
+
+    @cached_property
+    def advancing(self) -> Sequence[str]:
+        """The bots that play the next stage, best first. Before the end of the stage, only their number means something."""
+        if self.over:
+            return self._qualified(self.state.places) if self.state.places else self.outcome.advancing
+        bots, blank = [bot for bot in self.bots if bot not in self.field.withdrawn], self.tournament.blank
+        size = self.kind.size(self.config, blank, len(bots)) if self.kind.size and blank else None
+        return bots[: size.left] if size else bots
+
+    # What pages show.
+
+    @cached_property
+    def shown_order(self) -> Sequence[str]:
+        """The bots of the stage as recorded. Until they are, those of the stage before in the order of their places."""
+        if self.state.field:
+            return self.state.field
+        return (
+            list(self.tournament.bots) if self.before is None else self.before.state.places or self.before.shown_order
+        )
+
+    @property
+    def shown_bots(self) -> list[str]:
+        """The bots that take part as recorded. Until they are, all bots."""
+        return list(self.state.field or self.tournament.bots)
+
+    @property
+    def staying(self) -> list[str]:
+        """Those of them that are not withdrawn."""
+        return [bot for bot in self.shown_bots if bot not in self.tournament.run.withdrawn]
+
+    @cached_property
+    def counted(self) -> list[Record]:
+        """The records that count now. Those of withdrawn bots do not, unless they have decided who met whom."""
+        return counting(self.config, self.records.values(), self.tournament.run.withdrawn)
+
+    @cached_property
+    def standings(self) -> StageStandings:
+        """The standings of the stage. Stages before it are read only if they rank bots that are out."""
+        run, bots = self.tournament.run, self.tournament.bots
+        earlier: Sequence[Row] = ()
+        if self.before is not None and set(bots) - set(self.shown_bots):
+            earlier = self.before.standings.rows
+        return stage_standings(run, self.state, self.counted, bots, earlier)
+
+
+def course(
+    run: RunState,
+    bots: Mapping[str, RecordedBot],
+    seed: bytes | None,
+    played: Played,
+    entered: Sequence[str] | None = None,
+    blank: Fixture | None = None,
+) -> list[Position]:
+    """Return the position of a tournament in each of its stages. The arguments are those of `Tournament`.
+
+    Without `entered`, the order in which the bots were entered follows from the recorded bots of the first stage.
+    """
+    tournament = Tournament(run, bots, seed, played, _entered(run, bots) if entered is None else entered, blank)
+    positions = list[Position]()
+    for state in run.stages:
+        positions.append(Position(tournament, state, positions[-1] if positions else None))
+    return positions
+
+
+def _entered(run: RunState, bots: Mapping[str, RecordedBot]) -> Sequence[str]:
+    """Return the bots without guests. Nothing tells the order in which they were entered, but the first stage shows it."""
+    entered = {*bots} - {*run.guests}
+    if run.stages:
+        first = run.stages[0]
+        references = entered & {*references_of(first.config)}
+        if {*first.field} == entered - references - {*first.withdrawn.before}:
+            return [*first.field, *sorted(references)]
+    return sorted(entered)

@@ -1,0 +1,406 @@
+"""The chain of a journal: what a line says, what it hides, and that every alteration of a journal is found."""
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command import croupier
+from test_lasting_state import COUNTS, MANIFEST
+
+from host.base.errors import UserError
+from host.inspect.verify import verify
+from host.play.records import Record, Result
+from host.results import chain
+from host.results.journal import reading, writing
+from host.results.seals import NOT_SEALED
+from host.results.state import RunStatus, StageStatus
+
+pack = msgspec.msgpack.encode
+SALT = bytes(range(chain.SALT_BYTES))
+RECORD = Record("s/a+b/1", {"a": Result(1, 1, 3, 3, 3, 3)}, {"b": {"crash": 1}}, {}, (), (), b"", benched=("b",))
+STORED = chain.StoredFixture(
+    number=7,
+    path="s/a+b/1",
+    stage="s",
+    at=1700000000.25,
+    about={"game": "pazaak", "rules": {"hands": 3}, "plan": "independent", "path": "s/a+b/1", "bots": ["a", "b"]},
+    versions=[1, 3],
+    summary=pack(RECORD),
+    seats=zlib.compress(pack([[0, 1], [1, 0]])),
+    scores=zlib.compress(pack([[3, 0], [1, 3]])),
+    answers=zlib.compress(b"DRAW,STAND\nSTAND"),
+    times=b"",
+    banks=b"",
+    faults=[(9, "b", "crash", pack(["b", 1, 2, "crash", "", b"5 K", b"\xff", b"a secret on stderr"]))],
+    states=[("a", zlib.compress(b"what a keeps"))],
+)
+
+
+def test_canonical_json_is_one_line_of_ascii_with_sorted_keys() -> None:
+    value = {"z": [1, 0.1, 1e-7, True, None], "a": {"é\n": "\udcff\u2028"}}
+    text = chain.canonical(value)
+    assert text == '{"a":{"\\u00e9\\n":"\\udcff\\u2028"},"z":[1,0.1,1e-07,true,null]}'
+    assert text.isascii() and text.isprintable()
+    assert chain.canonical(chain.parsed(text)) == text
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        chain.canonical(float("nan"))
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"b":1,"a":2}', '{"a":1,"a":1}', "1.50", '"é"', "01", "", "[1]\n"])
+def test_a_text_that_is_spelled_otherwise_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        chain.parsed(text)
+
+
+def test_the_seal_is_the_hash_of_a_line_that_holds_the_seal_before() -> None:
+    first = chain.line_after("", "terms", {"game": "pazaak"})
+    second = chain.line_after(chain.seal_of(first), "stage", {"name": "s", "status": "running"})
+    assert first == '{"before":"","terms":{"game":"pazaak"}}'
+    assert chain.seal_of(first) == hashlib.sha256((first + "\n").encode()).hexdigest()
+    assert json.loads(second)["before"] == chain.seal_of(first)
+    assert chain.content_of(second, "stage", chain.seal_of(first)) == {"name": "s", "status": "running"}
+
+
+@pytest.mark.parametrize(
+    "line", ['{"before":"","terms":1}', '{"before":"x","stage":1}', '{"before":"","more":1,"stage":1}', "[]", "{}", "x"]
+)
+def test_a_line_of_another_kind_or_place_is_refused(line: str) -> None:
+    with pytest.raises(ValueError):
+        chain.content_of(line, "stage", "")
+
+
+def test_a_fixture_shows_its_results_and_hides_answers_evidence_and_states() -> None:
+    content = chain.fixture_content(STORED, SALT)
+    shown = {key: content[key] for key in content.keys() - {"answers", "private", "rules"}}
+    assert shown == {
+        "number": 7,
+        "path": "s/a+b/1",
+        "stage": "s",
+        "at": 1700000000.25,
+        "game": "pazaak",
+        "plan": "independent",
+        "bots": ["a", "b"],
+        "versions": [1, 3],
+        "seats": [[0, 1], [1, 0]],
+        "scores": [[3, 0], [1, 3]],
+        "faults": {"b": {"crash": 1}},
+        "benched": ["b"],
+        "replayed": 0,
+    }
+    line = chain.line_after("", "fixture", content)
+    assert not [hidden for hidden in ("DRAW", "secret", "keeps", b"secret".hex()) if hidden in line]
+    assert content["answers"] == hashlib.sha256(SALT[:16] + b"DRAW,STAND\nSTAND").hexdigest()
+    other = chain.fixture_content(STORED, bytes(chain.SALT_BYTES))
+    assert {key for key in content if content[key] != other[key]} == {"answers", "private"}
+
+
+def test_every_part_of_a_fixture_changes_its_line() -> None:
+    line = chain.canonical(chain.fixture_content(STORED, SALT))
+    others = {
+        "number": 8,
+        "stage": "t",
+        "at": 1700000000.5,
+        "about": {**STORED.about, "plan": "mirrored"},
+        "versions": [2, 3],
+        "summary": pack(RECORD._replace(seconds=1.0)),
+        "seats": zlib.compress(pack([[1, 0], [1, 0]])),
+        "scores": zlib.compress(pack([[3, 0], [1, 2]])),
+        "answers": zlib.compress(b"DRAW,STAND\nDRAW"),
+        "times": zlib.compress(pack([[1, 1, 20, 3]])),
+        "banks": zlib.compress(pack([[1, 1, 900]])),
+        "faults": [(9, "b", "crash", pack(["b", 1, 2, "crash", "", b"5 K", b"\xff", b"another"]))],
+        "states": [("a", zlib.compress(b"another"))],
+    }
+    assert others.keys() | {"path"} == {*STORED._fields}
+    for key, value in others.items():
+        assert chain.canonical(chain.fixture_content(STORED._replace(**{key: value}), SALT)) != line, key
+    with pytest.raises(ValueError, match="another fixture"):
+        chain.fixture_content(STORED._replace(path="s/a+c/1"), SALT)
+
+
+def test_the_keys_that_differ_are_named() -> None:
+    old = {"config": {"limits": {"max_faults": 3}, "stages": [{"name": "a"}, {"name": "b"}]}, "began": None}
+    new = {"config": {"limits": {}, "stages": [{"name": "a"}, {"name": "c"}]}, "began": 1.5}
+    assert list(chain.differing(old, new)) == [
+        ("began", None, 1.5),
+        ("config.limits.max_faults", 3, "absent"),
+        ("config.stages.2.name", "b", "c"),
+    ]
+    assert not list(chain.differing(old, old))
+
+
+# Alterations of two finished tournaments: one with state files, time banks and two stages, one with corrections.
+
+ROOT = Path(__file__).parents[1]
+HEAD = """
+name = "Sealed"
+game = "pazaak"
+bots = ["bots/*", "sample:neptr"]
+[limits]
+move = "10 s"
+cpu = "10 s"
+startup = "20 s"
+max_faults = 1000
+"""
+LEAGUE = """
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = 2
+practice = true
+"""
+FINAL = """
+[[stage]]
+name = "final"
+kind = "knockout"
+set = 2
+first_to = 1
+practice = true
+"""
+BREAKS = """\
+import sys
+sys.stderr.write("a word on stderr")
+print("nonsense")
+"""
+
+
+def cup_in(place: Path, config: str) -> Path:
+    """Make a tournament with a bot that says nothing sensible, and commit to its seed; return its folder."""
+    (place / "bots").mkdir(parents=True)
+    (place / "bots" / "breaks.py").write_text(BREAKS)
+    (place / "croupier.toml").write_text(config)
+    return place
+
+
+def command(cup: Path, *words: object) -> None:
+    """Run a command that succeeds."""
+    done = croupier("-C", cup, *words)
+    assert done.code == 0, done.err
+
+
+@pytest.fixture(scope="module")
+def with_states(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the journal of a tournament of two stages with lasting state files and time banks."""
+    cup = cup_in(tmp_path_factory.mktemp("states") / "cup", f'{HEAD}bank = "20 s / table"\n{LEAGUE}{FINAL}')
+    (cup / "bots" / "one").mkdir()
+    (cup / "bots" / "one" / "counts.py").write_text(COUNTS)
+    (cup / "bots" / "one" / "bot.toml").write_text(MANIFEST.format(name="one", lifetime="stage"))
+    command(cup, "seed", "commit")
+    command(cup, "run")
+    return cup / "run" / "run.sqlite"
+
+
+@pytest.fixture(scope="module")
+def corrected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the journal of a tournament with every kind of correction, and with stored sums."""
+    folder = tmp_path_factory.mktemp("corrected")
+    cup = cup_in(folder / "cup", HEAD + LEAGUE)
+    shutil.copy(cup / "bots" / "breaks.py", cup / "bots" / "other.py")
+    command(cup, "seed", "commit")
+    command(cup, "run")
+    command(cup, "redo", "league/neptr+other", "--reason", "power cut")
+    (folder / "new.py").write_text(BREAKS + "# better\n")
+    command(cup, "add", folder / "new.py", "--replace", "breaks", "--reason", "a mistake")
+    shutil.copy(cup / "bots" / "other.py", cup / "bots" / "late.py")
+    text = (cup / "croupier.toml").read_text()
+    (cup / "croupier.toml").write_text(text.replace("tables_per_pair = 2", "tables_per_pair = 4"))
+    command(cup, "run", "--reason", "the mail was late")
+    command(cup, "withdraw", "other", "--reason", "author's wish")
+    command(cup, "run")
+    journal = cup / "run" / "run.sqlite"
+    with reading(journal) as book:
+        row = ("league", max(number for number, _ in book.records()), len(book.changes()), pack(book.sums("league")))
+    with closing(sqlite3.connect(journal)) as database, database:
+        database.execute("INSERT INTO summed VALUES (?, ?, ?, ?)", row)
+    return journal
+
+
+JOURNALS = ("with_states", "corrected")
+
+
+def journal_of(name: str, request: pytest.FixtureRequest) -> Path:
+    """Return one of the two journals."""
+    found: Path = request.getfixturevalue(name)
+    return found
+
+
+def differences(journal: Path, published: str) -> list[str]:
+    """Return what `verify --seal` finds without playing a table again."""
+    try:
+        with reading(journal) as book:
+            return verify(book, 1e-9, published).differences
+    except UserError as refused:
+        return [str(problem) for problem in refused.problems]
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_a_journal_that_nobody_altered_has_no_difference(name: str, request: pytest.FixtureRequest) -> None:
+    journal = journal_of(name, request)
+    with reading(journal) as book:
+        assert (verify(book, published=book.seal()).differences, len(book.seal())) == ([], 64)
+        counts = {kind: sum(entry.kind == kind for entry in book.entries()) for kind in ("change", "version", "stage")}
+    assert counts["change"] == (5 if name == "corrected" else 0)
+    assert counts["version"] == (5 if name == "corrected" else 3)
+
+
+def leaves(value: Any) -> Iterator[Callable[[Any], Any]]:
+    """Yield functions that alter one leaf of a copy of a value, or take out one key."""
+
+    def take_out(inner: Any, key: Any) -> None:
+        del inner[key]
+
+    def alter(inner: Any, key: Any) -> None:
+        inner[key] = altered(inner[key])
+
+    def reach(whole: Any, way: tuple[Any, ...], work: Callable[[Any, Any], None]) -> Any:
+        inner = whole = deepcopy(whole)
+        for key in way[:-1]:
+            inner = inner[key]
+        work(inner, way[-1])
+        return whole
+
+    def walk(inner: Any, way: tuple[Any, ...]) -> Iterator[Callable[[Any], Any]]:
+        for key, each in list(inner.items() if isinstance(inner, dict) else enumerate(inner)):
+            own = (*way, key)
+            yield partial(reach, way=own, work=take_out)
+            if isinstance(each, dict | list):
+                yield from walk(each, own)
+            else:
+                yield partial(reach, way=own, work=alter)
+
+    yield from walk(value, ())
+
+
+def altered(value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value + 2**-20
+        case bytes():
+            return value[:-1] + bytes([value[-1] ^ 1]) if value else b"x"
+        case str():
+            return "skipped" if value == "finished" else f"{value}x"
+    return 1
+
+
+FORMS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (chain.parsed, chain.canonical),
+    (json.loads, json.dumps),
+    (lambda blob: msgspec.msgpack.decode(zlib.decompress(blob)), lambda value: zlib.compress(pack(value))),
+    (msgspec.msgpack.decode, pack),
+]
+
+
+def others(value: Any, deep: bool) -> Iterator[Any]:
+    """Yield other values of a column; if `deep`, with every key of its content altered or taken out."""
+    yield altered(value)
+    for read, write in FORMS if deep and isinstance(value, str | bytes) else ():
+        try:
+            content = read(value)
+        except (ValueError, TypeError, zlib.error):
+            continue
+        if isinstance(content, dict | list):
+            yield from (write(alter(content)) for alter in leaves(content))
+        return
+
+
+def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    """Yield every alteration of a journal: what it alters, and the statement with its values."""
+    with closing(sqlite3.connect(journal)) as database:
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+            rows = database.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+            few = rows if table in ("run", "stage", "version", "change") else [*rows[:1], *rows[-1:]]
+            this = " AND ".join(f"{column} IS ?" for column in columns)
+            for row in few:
+                yield f"{table}.{row[0]}" if table == "run" else table, f"DELETE FROM {table} WHERE {this}", row
+                for column, value in zip(columns, row, strict=True):
+                    what = f"run.{row[0]}" if table == "run" else f"{table}.{column}"
+                    for other in others(value, row is few[0] or len(few) > 2):
+                        yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_every_alteration_of_a_journal_is_found_or_named(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    journal = journal_of(name, request)
+    with reading(journal) as book:
+        published = book.seal()
+    copied = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
+    assert not differences(copied, published)
+    missed, tried = [], set()
+    for what, statement, values in alterations(journal):
+        shutil.copy(journal, copied)
+        tried.add(what)
+        try:
+            with closing(sqlite3.connect(copied)) as database:
+                database.execute("PRAGMA synchronous = OFF")
+                assert database.execute(statement, values).rowcount == 1
+                database.commit()
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.IntegrityError:  # no journal can be altered so
+            continue
+        if not differences(copied, published) and not {what, what.partition(".")[0]} & NOT_SEALED.keys():
+            missed.append((what, values))
+    assert not missed
+    assert {"run.config", "stage.places", "version.entered_by", "record.times", "fault.evidence", "chain.line"} <= tried
+
+
+def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:
+    section = (
+        (ROOT / "docs" / "security.md").read_text().partition("## What a seal does not cover")[2].partition("\n## ")[0]
+    )
+    assert {*re.findall(r"^\| `(.*?)` ", section, re.MULTILINE)} == NOT_SEALED.keys()
+
+
+# The lines of a chain, outside croupier.
+
+
+def test_the_program_on_the_page_computes_the_seal(corrected: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "checking.md").read_text()
+    (tmp_path / "seal.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    lines = tmp_path / "chain.ndjson"
+    command(corrected.parents[1], "export", "chain", "-o", lines)
+    with reading(corrected) as book:
+        seal, count = book.seal(), len([*book.entries()])
+
+    def said(*seals: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, tmp_path / "seal.py", lines, *seals], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    assert said(seal) == (0, f"{count} lines, seal {seal}\n")
+    assert said("0" * 64) == (1, f"no line has the seal {'0' * 64}\n")
+    text = lines.read_text().splitlines(keepends=True)
+    kinds = [next(key for key in json.loads(line) if key != "before") for line in text]
+    assert (kinds[0], {*kinds[1:4]}) == ("terms", {"version"})
+    lines.write_text("".join([*text[:5], *text[6:]]))
+    assert said()[1] == "line 6 does not follow the line before it\n"
+
+
+def test_the_chain_of_a_running_stage_is_for_the_organiser_only(with_states: Path, tmp_path: Path) -> None:
+    cup = Path(shutil.copytree(with_states.parents[1], tmp_path / "cup"))
+    with writing(cup / "run" / "run.sqlite") as book:
+        book.set_stage("final", StageStatus.RUNNING)
+        book.set_status(RunStatus.INTERRUPTED)
+    done = croupier("-C", cup, "export", "chain")
+    assert (done.code, done.out, "its cards are still secret" in done.err) == (5, "", True)
+    spoiled = croupier("-C", cup, "export", "chain", "--spoilers")
+    assert spoiled.out.splitlines()[-1].endswith('"status":"running"}}')
