@@ -169,6 +169,17 @@ async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> As
         yield seat, sandbox
 
 
+def offenders(check: Callable[..., object], cases: Iterable[Sequence[Any]]) -> list[str]:
+    """Call a check with the values of each case; return the cases in which an assertion failed, with the assertion."""
+    found = []
+    for case in cases:
+        try:
+            check(*case)
+        except AssertionError as error:
+            found.append(f"{check.__name__}{tuple(case)}: {error}")
+    return found
+
+
 def answers_of(record: Record) -> list[list[Answer]]:
     """Return each table's answers."""
     return unpack(record.answers)

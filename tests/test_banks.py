@@ -114,6 +114,7 @@ def test_a_bot_gets_the_smaller_of_two_banks() -> None:
 # At play.
 
 
+@pytest.mark.timing
 def test_a_bot_that_thinks_too_long_runs_out_of_its_bank_and_has_a_full_one_at_the_next_table() -> None:
     record = played("cardshark", [bot_of(THINKS.format(seconds=0.05), "thinker")], 2, hands=8)
     for table, answers in enumerate(answers_of(record), 1):
@@ -132,6 +133,7 @@ def test_a_bot_that_thinks_too_long_runs_out_of_its_bank_and_has_a_full_one_at_t
     )
 
 
+@pytest.mark.timing
 def test_a_bank_for_a_fixture_lasts_for_all_its_tables() -> None:
     limits = LIMITS._replace(bank=Bank(BANK, "fixture"))
     record = played("cardshark", [bot_of(THINKS.format(seconds=0.05), "thinker", limits)], 4, hands=2)
@@ -141,6 +143,7 @@ def test_a_bank_for_a_fixture_lasts_for_all_its_tables() -> None:
     assert first_timeout(answers) >= 4
 
 
+@pytest.mark.timing
 def test_an_increment_keeps_a_bot_at_play() -> None:
     limits = LIMITS._replace(increment=0.5)
     record = played("cardshark", [bot_of(THINKS.format(seconds=0.05), "thinker", limits)], 1, hands=8)
@@ -201,6 +204,7 @@ def ask_stopped(bot: BuiltBot, seconds: float) -> tuple[list[object], list[int]]
     return trio.run(work)
 
 
+@pytest.mark.timing
 def test_a_machine_that_stops_a_bot_costs_it_no_bank() -> None:
     limits = LIMITS._replace(move=0.2, bank=Bank(2.0, "table"))
     answers, left = ask_stopped(bot_of(THINKS.format(seconds=0.3), "stalled", limits), 0.7)
@@ -226,6 +230,7 @@ BLOCKED = """
 """
 
 
+@pytest.mark.timing
 def test_a_bot_that_waits_for_a_disk_on_purpose_gains_its_bank_once_at_most() -> None:
     bot = bot_of(BLOCKED, "blocked", LIMITS._replace(bank=Bank(1.0, "fixture")))
 
@@ -259,6 +264,7 @@ SPINS = """
 """
 
 
+@pytest.mark.timing
 @only_counted
 @pytest.mark.parametrize("clock", ["fair", "cpu"])
 def test_a_clock_that_counts_computing_takes_only_that_from_the_bank(clock: str) -> None:

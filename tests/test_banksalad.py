@@ -452,6 +452,7 @@ def test_the_alarm_of_2018_can_be_felt_and_caught(body: str, answer: Answer, tmp
     assert (told, usage.starts) == ([answer] * 2, 1)
 
 
+@pytest.mark.timing
 def test_who_swallows_the_exception_is_killed_by_the_host(tmp_path: Path) -> None:
     body = """
         N.append(1)

@@ -121,6 +121,7 @@ def test_a_bot_cannot_choose_its_clock() -> None:
     assert Limits(clock="fair").at_most(Limits()) == Limits(clock="fair")
 
 
+@pytest.mark.timing
 @only_counted
 def test_who_sleeps_is_as_late_by_a_fair_clock_as_by_any() -> None:
     record = alone(bot_of(SLEEPS.format(seconds=3600), ".py", "sleeper", FAIR))
@@ -129,6 +130,7 @@ def test_who_sleeps_is_as_late_by_a_fair_clock_as_by_any() -> None:
     assert MOVE <= record.evidence[0].wall < PATIENCE * MOVE
 
 
+@pytest.mark.timing
 @only_counted
 def test_where_only_computing_counts_a_sleep_does_not_until_all_patience_is_gone() -> None:
     patient = alone(bot_of(SLEEPS.format(seconds=1.5 * MOVE), ".py", "patient", CPU))
@@ -241,6 +243,7 @@ def is_blocked(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.timing
 def test_what_a_stalled_host_cannot_tell_is_asked_again_and_listed() -> None:
     bot = bot_of(BLOCKED, ".c", "blocked", AMPLE._replace(move=MOVE))
 
@@ -265,6 +268,7 @@ def test_what_a_stalled_host_cannot_tell_is_asked_again_and_listed() -> None:
     assert record.faults == {}
 
 
+@pytest.mark.timing
 def test_an_answer_that_came_while_its_host_was_stalled_is_taken() -> None:
     move = 0.7
     bot = bot_of(SLEEPS.format(seconds=0.1), ".py", "prompt", AMPLE._replace(move=move))
@@ -300,6 +304,7 @@ COMPUTES = r"""
 """
 
 
+@pytest.mark.timing
 @only_counted
 def test_a_fair_clock_counts_what_a_bot_waits_while_its_host_is_delayed(monkeypatch: pytest.MonkeyPatch) -> None:
     core, usable, asked = min(os.sched_getaffinity(0)), os.sched_getaffinity(0), list[bytes]()
@@ -405,6 +410,7 @@ def test_a_record_holds_what_was_computed_and_waited_for() -> None:
     assert record.usage["plain"].cpu > 0
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("protocol", ["argv", "lines"])
 def test_how_long_a_late_bot_has_waited_is_known_whatever_counts(protocol: str) -> None:
     record = alone(bot_of(THREADS, ".c", "crowd", AMPLE._replace(move=MOVE), protocol))
@@ -469,6 +475,7 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
 # A busy machine.
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @only_counted
 def test_beside_sixteen_spinning_processes_hardly_anybody_who_computes_little_is_late_by_a_fair_clock() -> None:

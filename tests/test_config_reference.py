@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command import CROUPIER, croupier, environment
+from helpers import offenders
 from jsonschema import Draft202012Validator
 
 from host.base.config_file import load_model, parse
@@ -57,8 +58,12 @@ def every_key() -> Iterator[tuple[str, Key]]:
         yield "bot:%s\n", key
 
 
-@pytest.mark.parametrize(("lines", "key"), [*every_key()], ids=lambda each: each.name if isinstance(each, Key) else "")
-def test_a_key_is_described_and_its_example_is_valid(lines: str, key: Key) -> None:
+def test_every_key_is_described_and_its_example_is_valid() -> None:
+    assert not offenders(check_key, every_key())
+
+
+def check_key(lines: str, key: Key) -> None:
+    """Check the text and the example of a key."""
     assert key.text.endswith((".", ")")) and len(key.text) > 10
     assert key.example.startswith(f"{key.name} = ")
     text = lines.removeprefix("bot:") % key.example

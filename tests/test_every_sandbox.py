@@ -329,6 +329,7 @@ def test_nothing_can_be_written_but_a_tmp_of_its_own(level: Level) -> None:
     assert not Path("/tmp/mark").exists()
 
 
+@pytest.mark.timing
 @at_own_world_levels
 @pytest.mark.parametrize(
     "open_files", [64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]], ids=["usual", "no number is left for the keeper"]
@@ -741,6 +742,7 @@ def test_of_a_hydra_no_head_survives_its_decision(level: Level) -> None:
         assert trio.run(ask) == 0
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @at_own_world_levels
 def test_a_verdict_does_not_wait_for_a_slow_death_and_nothing_begins_before_it(level: Level) -> None:
@@ -834,6 +836,7 @@ def test_a_question_can_be_cut_short(level: Level) -> None:
     assert ended.stopped and not ended.timed_out and ended.wall < 5
 
 
+@pytest.mark.timing
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: a keeper cannot be held up")
 @pytest.mark.parametrize("script", ["sleep 0.4; echo S", "sleep 9"])
 @at_every_level

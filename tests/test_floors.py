@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
+from helpers import offenders
 
 ROOT = Path(__file__).parents[1]
 FLOORS = [
@@ -75,22 +75,28 @@ def floor_of(home: str) -> int:
     return next(number for number, floor in enumerate(FLOORS) if home in floor)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_go_down(module: str) -> None:
-    home = home_of(module)
-    assert home, f"{module} lives on no floor"
-    wrong = [
-        used
-        for used in imports(MODULES[module])
+def test_every_module_lives_on_a_floor() -> None:
+    assert not [module for module in MODULES if not home_of(module)]
+
+
+def test_imports_go_down() -> None:
+    upwards = [
+        f"{module} imports {used}"
+        for module, path in MODULES.items()
+        for used in imports(path)
         if used.partition(".")[0] in ("host", "protocols")
-        and home_of(used) != home
-        and floor_of(home_of(used)) >= floor_of(home)
+        and home_of(used) != home_of(module)
+        and floor_of(home_of(used)) >= floor_of(home_of(module))
     ]
-    assert not wrong
+    assert not upwards
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith(PURE)])
-def test_the_lowest_floors_are_pure(module: str) -> None:
+def test_the_lowest_floors_are_pure() -> None:
+    assert not offenders(check_purity, [(module,) for module in MODULES if module.startswith(PURE)])
+
+
+def check_purity(module: str) -> None:
+    """Check that a module imports and calls only what has no input or output."""
     allowed = {"host", "protocols"} | HARMLESS | ({"random"} if module == "host.games.luck" else set())
     tops = {used.partition(".")[0] for used in imports(MODULES[module])}
     assert tops - {"host"} <= allowed if module.startswith("host") else tops <= allowed - {"host"}

@@ -119,6 +119,7 @@ def beside_a_thinker(turns: int, *, pondering: bool) -> tuple[float, Seat]:
         return trio.run(play)
 
 
+@pytest.mark.timing
 def test_a_bot_that_has_no_question_does_not_compute() -> None:
     total, seat = beside_a_thinker(10, pondering=False)
 
@@ -185,6 +186,7 @@ def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_que
         assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN)
 
 
+@pytest.mark.timing
 def test_a_bot_is_stopped_beside_one_that_thinks_for_a_few_milliseconds_each_time() -> None:
     source = """
         import sys, time
@@ -228,6 +230,7 @@ def test_a_bot_may_end_its_turn_while_another_is_expected_to_think() -> None:
         assert turn.must_stop(0.0)
 
 
+@pytest.mark.timing
 def test_where_pondering_is_allowed_it_may() -> None:
     total, seat = beside_a_thinker(200, pondering=True)
 
@@ -251,6 +254,7 @@ def test_whoever_has_died_of_speaking_early_is_not_taken_for_one_without_a_quest
         assert trio.run(play).usage().pauses == 0
 
 
+@pytest.mark.timing
 def test_whoever_was_stopped_ends_in_good_order() -> None:
     source = """
         import sys

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 import pytest
+from helpers import offenders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -221,9 +222,12 @@ def test_every_bot_of_a_thousand_fields_has_the_place_that_its_bracket_promises(
         check_brackets(1 + seed % 130, Random(seed))
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_BRACKET)
-@pytest.mark.parametrize("size", [*range(2, 40), 100, 128])
-def test_the_best_seeds_meet_as_late_as_possible(kind: Callable[..., elimination.Bracket], size: int) -> None:
+def test_the_best_seeds_meet_as_late_as_possible() -> None:
+    assert not offenders(check_seeds, product(KINDS_OF_BRACKET, [*range(2, 40), 100, 128]))
+
+
+def check_seeds(kind: Callable[..., elimination.Bracket], size: int) -> None:
+    """Check in which round of a bracket the best seeds meet."""
     bots = [f"b{number}" for number in range(1, size + 1)]
     rounds = elimination.followed(kind(bots, every_place=False), better).rounds
     unbeaten = [each for each in rounds if each.lost != (-2, 0) and each.won == (-1, 0) and each.title != "final"]
@@ -234,8 +238,12 @@ def test_the_best_seeds_meet_as_late_as_possible(kind: Callable[..., elimination
         best //= 2
 
 
-@pytest.mark.parametrize("size", range(2, 40))
-def test_only_the_best_seeds_have_byes(size: int) -> None:
+def test_only_the_best_seeds_have_byes() -> None:
+    assert not offenders(check_byes, [(size,) for size in range(2, 40)])
+
+
+def check_byes(size: int) -> None:
+    """Check who has a bye in the first round."""
     bots = [f"b{number}" for number in range(1, size + 1)]
     for kind in KINDS_OF_BRACKET:
         first = elimination.followed(kind(bots, every_place=False), lambda pair: None).rounds[0]

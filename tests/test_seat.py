@@ -234,6 +234,7 @@ WAITS = """
 """
 
 
+@pytest.mark.timing
 def test_the_first_start_has_its_grace(make: Make) -> None:
     limits = AMPLE._replace(move=1.0)
     bot = make(WAITS.format(first=1.5, later=0, dies=False), protocol="lines", state="memory", limits=limits)
@@ -241,6 +242,7 @@ def test_the_first_start_has_its_grace(make: Make) -> None:
     assert kinds_of(alone(bot, 3)) == ["move"] * 3
 
 
+@pytest.mark.timing
 def test_a_restart_may_take_as_long_as_the_first_start_did(make: Make) -> None:
     limits = AMPLE._replace(move=0.4)
     bot = make(WAITS.format(first=2.0, later=0.8, dies=True), protocol="lines", state="memory", limits=limits)
@@ -255,6 +257,7 @@ def test_a_restart_has_no_grace_beyond_that(make: Make) -> None:
     assert kinds_of(alone(bot, 3)) == ["move", "crash", "timeout"]
 
 
+@pytest.mark.timing
 def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None:
     bot = make("import time\ntime.sleep(3600)\n", protocol="lines", limits=AMPLE._replace(move=0.1, startup=2.0))
 
@@ -264,6 +267,7 @@ def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None
     assert max(walls[1:]) < 2.0
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @pytest.mark.parametrize("answered", [0, 1])
 def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
@@ -360,6 +364,7 @@ def test_a_line_too_many_is_a_fault_and_nothing_is_played_again(misdeed: str, nu
         assert faults_of(record, "other") == {}
 
 
+@pytest.mark.timing
 def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
     source = """
         import sys, time
@@ -373,6 +378,7 @@ def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
     assert kinds_of(alone(bot, 16)) == ["move"] * 16
 
 
+@pytest.mark.timing
 def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make) -> None:
     source = """
         import sys, time
@@ -579,6 +585,7 @@ def test_the_seed_is_the_same_for_the_same_path_and_bot_and_no_other(make: Make)
 AT_ONCE = 5.0  # seconds: much more than a loaded machine needs, much less than these bots would live
 
 
+@pytest.mark.timing
 def test_an_orderly_end_gives_fifty_milliseconds_to_say_goodbye(make: Make) -> None:
     source = """
         import sys, time
@@ -695,6 +702,7 @@ def played_with_dying_keepers(bots: list[BuiltBot], times: int, delay: float = 0
     return trio.run(work)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("times", [1, MAX_HOST_FAILURES - 1])
 def test_a_bot_whose_keeper_dies_is_asked_again_and_nobody_is_blamed(times: int, make: Make) -> None:
     bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
@@ -719,6 +727,7 @@ TIRES = """
 """
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("parallel_tables", [1, KILLED_AT])
 def test_no_answer_is_asked_for_again_when_a_keeper_dies(parallel_tables: int, make: Make) -> None:
     # Each process gives eight answers at most, so three are enough for 20 tables if no answer is lost.
@@ -734,6 +743,7 @@ def test_no_answer_is_asked_for_again_when_a_keeper_dies(parallel_tables: int, m
     assert record.usage["lively"].starts == MAX_HOST_FAILURES
 
 
+@pytest.mark.timing
 def test_no_argv_answer_is_asked_for_again_when_a_keeper_dies(make: Make) -> None:
     bot = make("import time\ntime.sleep(0.05)\nprint('S')\n", name="lively", parallel_tables=KILLED_AT)
 
@@ -748,6 +758,7 @@ def test_no_argv_answer_is_asked_for_again_when_a_keeper_dies(make: Make) -> Non
     assert record.usage["lively"].starts == KILLED_AT  # the two that a keeper took with it are not counted
 
 
+@pytest.mark.timing
 def test_the_death_of_its_keeper_does_not_excuse_what_a_bot_has_written(make: Make) -> None:
     source = """
         import sys, time
@@ -775,6 +786,7 @@ def test_the_death_of_its_keeper_does_not_excuse_what_a_bot_has_written(make: Ma
     assert trio.run(work) == [Fault(FaultKind.UNREADABLE)]
 
 
+@pytest.mark.timing
 def test_the_third_time_it_is_the_bots_own_crash_and_the_fixture_goes_on_without_it(make: Make) -> None:
     bots = [make(LIVELY, name=name, protocol="lines") for name in ("lively", "quiet")]
 
@@ -876,6 +888,7 @@ async def kill_every_keeper(times: int, pause: float = 0.1) -> None:
                     times -= 1
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_bot_is_prepared_again_if_its_keeper_dies(times: int, tmp_path: Path) -> None:
     submission = spec_of(written(SLOW_START, ".py", tmp_path, "slow"), protocol="lines")

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
-from helpers import ROGUES
+from helpers import ROGUES, offenders
 
 from host.base.errors import Problem, explanations
 from host.cli import COMMANDS, MAX_COLUMNS, fit_width, global_options_first, group, schema_of
@@ -160,15 +160,23 @@ def pages() -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("words", pages(), ids=" ".join)
-def test_help_fits_the_screen(words: list[str]) -> None:
+def test_every_page_of_help_fits_the_screen() -> None:
+    assert not offenders(check_width, pages())
+
+
+def check_width(*words: str) -> None:
+    """Check that the help of a command fits the screen."""
     done = croupier(*words, "--help")
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= MAX_COLUMNS
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_ends_with_examples_whose_options_exist(name: str) -> None:
+def test_help_ends_with_examples_whose_options_exist() -> None:
+    assert not offenders(check_examples, [(name,) for name in COMMANDS])
+
+
+def check_examples(name: str) -> None:
+    """Check the examples of a command."""
     context = click.Context(group)
     command = group.get_command(context, name)
     assert command is not None
@@ -188,9 +196,10 @@ def test_the_man_page_is_what_the_commands_say() -> None:
     assert (ROOT / "docs" / "croupier.1").read_text() == done.stdout, "tools/manpage.py > docs/croupier.1"
 
 
-@pytest.mark.parametrize("code", explanations())
-def test_every_explanation_fits_the_screen(code: str) -> None:
-    assert max(map(len, croupier("explain", code).out.splitlines())) <= MAX_COLUMNS
+def test_every_explanation_fits_the_screen() -> None:
+    assert not [
+        code for code in explanations() if max(map(len, croupier("explain", code).out.splitlines())) > MAX_COLUMNS
+    ]
 
 
 def test_a_long_message_is_folded_and_loses_no_word() -> None:

@@ -259,6 +259,7 @@ def test_an_exception_is_a_fault_and_its_object_lives_on(moody: BuiltBot) -> Non
     assert answers(moody, in_situation("throws", EXAMPLES[:3])) == [Move("PLAY", 1), thrown, Move("PLAY", 3)]
 
 
+@pytest.mark.timing
 def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_asked_at_once(moody: BuiltBot) -> None:
     bot = moody._replace(limits=helpers.AMPLE._replace(move=1.5))
     told = answers(bot, in_situation("hangs or exits", EXAMPLES))

@@ -26,6 +26,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move
 VIEW = GAMES["cardshark"].examples[0]
 CLOCKS = ["wall", "fair", "cpu"] if detect().level.traits.exact_cpu else ["wall"]
 SAMPLED_S = 0.3
+pytestmark = pytest.mark.timing
 Stall = Callable[[list[int]], AbstractContextManager[object]]
 """A stall of these processes, a keeper and its bot, for the length of a block."""
 

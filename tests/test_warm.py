@@ -219,6 +219,7 @@ def test_nobody_reaches_the_interpreter(level: Level) -> None:
     assert answers_of(level, source, 2) == [STANDS] * 2
 
 
+@pytest.mark.timing
 @at_every_warm_level
 def test_what_a_fork_leaves_running_is_dead_at_the_next(level: Level) -> None:
     source = """
@@ -282,6 +283,7 @@ os.close = lambda number: close(number) or stray()
 """
 
 
+@pytest.mark.timing
 @at_every_warm_level
 @pytest.mark.parametrize("added", [BEFORE_THE_FORK, AFTER_THE_FORK], ids=["before", "after"])
 def test_a_process_that_the_interpreter_starts_later_ends_with_the_next_question(level: Level, added: str) -> None:
@@ -414,6 +416,7 @@ def with_this_bot(level: Level, bot: BuiltBot, test: Callable[[Sandbox, Ask], Aw
         trio.run(run)
 
 
+@pytest.mark.timing
 @at_every_warm_level
 def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: Level) -> None:
     async def test(sandbox: Sandbox, ask: Ask) -> None:
@@ -432,6 +435,7 @@ def test_who_is_forked_ahead_computes_nothing_and_is_the_next_bot(level: Level) 
     with_a_bot(level, "import os\nprint('B', os.getpid())\n", asked_before)
 
 
+@pytest.mark.timing
 @at_every_warm_level
 @pytest.mark.parametrize("place", [0, 1])
 def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: Level, place: int) -> None:
@@ -447,6 +451,7 @@ def test_who_has_died_while_it_waited_costs_no_bot_its_question(level: Level, pl
     with_a_bot(level, "print('S')\n", test)
 
 
+@pytest.mark.timing
 @at_every_warm_level
 def test_nobody_waits_beside_a_bot_that_is_started_cold(level: Level) -> None:
     async def test(sandbox: Sandbox, ask: Ask) -> None:
@@ -480,6 +485,7 @@ def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: Lev
     assert answers_of(level, source) == [STANDS] * 3
 
 
+@pytest.mark.timing
 @pytest.mark.skipif(Level.L4 not in WARM, reason="NO CONTROL GROUP HERE: there is no fair clock")
 def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None:
     limits = AMPLE._replace(clock="fair")
@@ -624,6 +630,7 @@ def test_where_nobody_can_be_kept_from_the_interpreter_each_start_is_cold() -> N
         assert (answers, warm) == ([STANDS] * 2, 0)
 
 
+@pytest.mark.timing
 @at_every_warm_level
 def test_a_clock_looks_at_the_bot_and_not_at_its_interpreter(level: Level) -> None:
     bot = built(folder_of("import time\n\ntime.sleep(1)\nprint('S')\n"))
