@@ -24,7 +24,7 @@ from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
-from host.sandbox.levels import made_of
+from host.sandbox.levels import UNPROTECTED, Level
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
@@ -170,7 +170,7 @@ def render(
         "together": TOGETHER,
         "cut": detail is Detail.CUT,
         "kinds": KINDS,
-        "isolation": made_of(summary.level),
+        "level": Level(summary.level or UNPROTECTED),
         "version": __version__,
         "commands": _commands(summary),
         "withheld": _withheld(summary),

@@ -140,7 +140,7 @@ async def run_tournament(
                 journal.set_state(replace(journal.state(), workers=pool.words))
                 watch.say(
                     f"{tournament.name} · {tournament.game} · {len(bots)} bot{'s' * (len(bots) > 1)} · "
-                    f"level {level} · {pool.words} · seed sha256 {commitment(seed)[:16]}…"
+                    f"level {level.label} · {pool.words} · seed sha256 {commitment(seed)[:16]}…"
                 )
                 if tournament.max_faults:
                     watch.say(rule(tournament.max_faults))
@@ -414,7 +414,7 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
     late = [bot for bot in bots if bot.name not in before]
     problems += late_problems(tournament, journal, [bot.name for bot in late])
     if state.level != level:
-        message = f"this run began at level {state.level}, but the level is now {level}"
+        message = f"this run began at level {state.level.label}, but the level is now {level.label}"
         unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
         hint = BEGIN_AGAIN if state.level.traits.isolates else unsafe
         problems.append(Problem("R007", where, message, hint=hint))
