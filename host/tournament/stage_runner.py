@@ -24,9 +24,9 @@ MAX_SCORED_TABLES = 100
 
 
 class WorkerPool(Protocol):
-    """A running executor. `words` describe it ("2 workers"); `count` is the number of fixtures it plays at once."""
+    """A running executor. `description` says what it is ("2 workers"); `count` is the number of fixtures it plays at once."""
 
-    words: str
+    description: str
     count: int
 
     async def submit(self, job: Job) -> None:
