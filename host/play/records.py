@@ -68,10 +68,11 @@ class Record(NamedTuple):
     said: StderrTail = ()
     failures: tuple[str, ...] = ()  # for each of these times at which a keeper or a worker died, the bot and the reason
     banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
+    seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""
-        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=())
+        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=(), seats=())
 
 
 class Replays(NamedTuple):

@@ -8,6 +8,7 @@ from host.bots.values import Evidence, Usage
 from host.games.engine import Game
 from host.play.match import PlayedTable
 from host.play.records import Fixture, Record, Result, pack
+from host.play.table_plans import TableSetup
 
 
 def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
@@ -55,7 +56,14 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
+        seats=seats_of(fixture, (table.sitting for table in played)),
     )
+
+
+def seats_of(fixture: Fixture, sittings: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
+    """Return the bots by seat at each table, as indexes into the fixture's bots."""
+    number = {bot: index for index, bot in enumerate(fixture.bots)}.__getitem__
+    return tuple(tuple(map(number, sitting.bots)) for sitting in sittings)
 
 
 def total_usage(some: Sequence[Usage]) -> Usage:

@@ -1,0 +1,123 @@
+"""Composes the chain of a journal: one line of canonical JSON for each entry, and the seal after each line.
+
+An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, or a change. Every line holds
+the seal before it, so a seal covers everything up to its line. The functions are pure: they get the stored values.
+docs/checking.md describes the lines for people who check them without croupier.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from host.play.records import Record
+
+Kind = Literal["terms", "stage", "version", "fixture", "change"]
+
+SALT_BYTES = 32
+"""Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
+
+PUBLIC = ("faults", "benched", "replayed")
+"""The parts of a record's summary that a line shows. The others are in the hash of the private part."""
+
+
+def canonical(value: Any) -> str:
+    """Return the JSON text of a value: sorted keys, no spaces, ASCII, and bytes as hexadecimal digits.
+
+    A number with a fraction has the fewest digits from which the same 64-bit number is read. Raise ValueError for NaN and
+    infinite numbers, which JSON does not have.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=bytes.hex)
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text. Raise ValueError if it is not canonical."""
+    value = json.loads(text)
+    if canonical(value) != text:
+        raise ValueError("a text is not canonical JSON")
+    return value
+
+
+def line_after(seal: str, kind: Kind, content: Mapping[str, Any]) -> str:
+    """Return the line of an entry, without a line end. `seal` is the one before it; empty before the first line."""
+    return canonical({"before": seal, kind: content})
+
+
+def seal_of(line: str) -> str:
+    """Return the seal after a line, in hexadecimal: the SHA-256 of the line with its line end."""
+    return hashlib.sha256(f"{line}\n".encode()).hexdigest()
+
+
+def content_of(line: str, kind: Kind, before: str) -> Any:
+    """Return the content of a line. Raise ValueError if it is not one of this kind after the seal `before`."""
+    entry = parsed(line)
+    if not isinstance(entry, dict) or entry.keys() != {"before", kind} or entry["before"] != before:
+        raise ValueError(f"not a line of the kind {kind} after {before or 'nothing'}")
+    return entry[kind]
+
+
+class StoredFixture(NamedTuple):
+    """What a journal stores of a fixture. Blobs are as they are stored, packed or compressed."""
+
+    number: int  # from 1, in the order in which fixtures ended
+    path: str
+    stage: str
+    at: float  # seconds since 1970
+    about: Mapping[str, Any]
+    versions: Sequence[int | None]  # of its bots, in their order
+    summary: bytes
+    seats: Sequence[Sequence[int]]  # for each table, the bots by seat as indexes into the fixture's bots
+    scores: Sequence[Sequence[int]]
+    answers: bytes
+    times: bytes
+    banks: bytes
+    faults: Sequence[tuple[int, str, str, bytes]]  # id, bot, kind, evidence
+    states: Sequence[tuple[str, bytes]]  # the state files that outlive it, after it
+
+
+def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
+    """Return the content of a fixture's line. Raise ValueError, TypeError or zlib.error if what is stored is damaged."""
+    about = stored.about
+    if about["path"] != stored.path or len(salt) != SALT_BYTES:
+        raise ValueError(f"the description of {stored.path!r} is that of another fixture")
+    summary = dict(zip(Record._fields, _unpack(stored.summary), strict=True))
+    public = {key: summary.pop(key) for key in PUBLIC}
+    private = {
+        "summary": summary,
+        "times": _unpack(zlib.decompress(stored.times)) if stored.times else [],
+        "banks": _unpack(zlib.decompress(stored.banks)) if stored.banks else [],
+        "evidence": [[number, bot, kind, _unpack(piece)] for number, bot, kind, piece in stored.faults],
+        "states": [[bot, zlib.decompress(content)] for bot, content in stored.states],
+    }
+    half = SALT_BYTES // 2
+    hashes = {
+        "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
+        "private": salted(salt[half:], canonical(private).encode()),
+    }
+    more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions", "seats", "scores")}
+    return {**about, **more, **public, **hashes}
+
+
+def salted(salt: bytes, content: bytes) -> str:
+    """Return the hash of something that stays hidden, in hexadecimal. Without the salt nobody can try what it may be."""
+    return hashlib.sha256(salt + content).hexdigest()
+
+
+def differing(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield each key at which two JSON values differ, spelled with dots, and both values; "absent" if there is no such key."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        pairs = [(each, old.get(each, "absent"), new.get(each, "absent")) for each in sorted(old.keys() | new.keys())]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = [(str(nth), *both) for nth, both in enumerate(zip(old, new, strict=True), 1)]
+    else:
+        pairs = []
+        if canonical(old) != canonical(new):
+            yield key, old, new
+    for each, before, after in pairs:
+        yield from differing(before, after, f"{key}.{each}" if key else each)
+
+
+_unpack = msgspec.msgpack.decode
