@@ -35,10 +35,13 @@ def canonical(value: Any) -> str:
 
 def parsed(text: str) -> Any:
     """Return the value of a JSON text. Raise ValueError if it is not canonical."""
-    value = json.loads(text)
-    if canonical(value) != text:
-        raise ValueError("a text is not canonical JSON")
-    return value
+    try:
+        value = json.loads(text)
+        if canonical(value) == text:
+            return value
+    except RecursionError as deep:
+        raise ValueError(str(deep)) from deep
+    raise ValueError("a text is not canonical JSON")
 
 
 def line_after(seal: str, kind: Kind, content: Mapping[str, Any]) -> str:
@@ -69,8 +72,8 @@ class StoredFixture(NamedTuple):
     about: Mapping[str, Any]
     versions: Sequence[int | None]  # of its bots, in their order
     summary: bytes
-    seats: Sequence[Sequence[int]]  # for each table, the bots by seat as indexes into the fixture's bots
-    scores: Sequence[Sequence[int]]
+    seats: bytes  # for each table, the bots by seat as indexes into the fixture's bots
+    scores: bytes
     answers: bytes
     times: bytes
     banks: bytes
@@ -87,8 +90,8 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     public = {key: summary.pop(key) for key in PUBLIC}
     private = {
         "summary": summary,
-        "times": _unpack(zlib.decompress(stored.times)) if stored.times else [],
-        "banks": _unpack(zlib.decompress(stored.banks)) if stored.banks else [],
+        "times": _unzipped(stored.times),
+        "banks": _unzipped(stored.banks),
         "evidence": [[number, bot, kind, _unpack(piece)] for number, bot, kind, piece in stored.faults],
         "states": [[bot, zlib.decompress(content)] for bot, content in stored.states],
     }
@@ -97,8 +100,12 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
         "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
-    more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions", "seats", "scores")}
-    return {**about, **more, **public, **hashes}
+    more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
+    return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
+
+
+def _unzipped(blob: bytes) -> Any:
+    return _unpack(zlib.decompress(blob)) if blob else []
 
 
 def salted(salt: bytes, content: bytes) -> str:

@@ -2,14 +2,13 @@
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import platform
+import pwd
 import sqlite3
 import time
 import zlib
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -20,9 +19,11 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.bots.values import BankTime, Evidence, Timing
-from host.play.records import Record, States
+from host.play.records import Record
+from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.journal_schema import Kept, json_error
+from host.results.seals import CHAIN, Entry, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
     RecordedBot,
@@ -43,38 +44,35 @@ SCHEMA = """
 CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stage     (name TEXT PRIMARY KEY, number INTEGER NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL,
                         field TEXT NOT NULL, places TEXT NOT NULL, known INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE bot       (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, language TEXT NOT NULL, about TEXT NOT NULL);
+CREATE TABLE version   (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
+                        about TEXT NOT NULL, entered REAL NOT NULL, entered_by TEXT NOT NULL,
+                        replaces INTEGER REFERENCES version, after INTEGER NOT NULL);
 CREATE TABLE fixture   (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
                         at REAL NOT NULL);
-CREATE TABLE record    (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, scores BLOB NOT NULL,
-                        answers BLOB NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE record    (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, seats BLOB NOT NULL,
+                        scores BLOB NOT NULL, answers BLOB NOT NULL, times BLOB NOT NULL, banks BLOB NOT NULL);
 CREATE TABLE fault     (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
                         kind TEXT NOT NULL, evidence BLOB NOT NULL);
-CREATE TABLE timed     (fixture INTEGER PRIMARY KEY REFERENCES fixture, times BLOB NOT NULL);
-CREATE TABLE banked    (fixture INTEGER PRIMARY KEY REFERENCES fixture, banks BLOB NOT NULL);
-CREATE TABLE began     (fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, content BLOB NOT NULL,
+CREATE TABLE state     (fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, content BLOB NOT NULL,
                         PRIMARY KEY (fixture, bot)) WITHOUT ROWID;
-CREATE TABLE state     (stage TEXT NOT NULL, bot TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (stage, bot))
-                        WITHOUT ROWID;
 CREATE TABLE summed    (stage TEXT PRIMARY KEY, fixture INTEGER NOT NULL, changes INTEGER NOT NULL, sums BLOB NOT NULL)
                         WITHOUT ROWID;
 CREATE TABLE change    (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL,
-                        stage TEXT NOT NULL, reason TEXT NOT NULL, about TEXT NOT NULL, after INTEGER NOT NULL,
-                        seal BLOB NOT NULL);
+                        stage TEXT NOT NULL, reason TEXT NOT NULL, about TEXT NOT NULL, after INTEGER NOT NULL);
 CREATE TABLE set_aside (fixture INTEGER PRIMARY KEY REFERENCES fixture, change INTEGER NOT NULL REFERENCES change);
-CREATE TABLE former_bot(change INTEGER NOT NULL REFERENCES change, name TEXT NOT NULL, sha256 TEXT NOT NULL,
-                        language TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (change, name)) WITHOUT ROWID;
+CREATE INDEX version_by_name ON version(name, after);
 CREATE INDEX fixture_by_path ON fixture(path);
 CREATE INDEX fault_by_bot ON fault(bot, kind);
 CREATE INDEX fault_by_fixture ON fault(fixture);
 """
 """The tables of a journal.
 
-run, stage: what the run knows of itself (state.py). timed: the times of decisions. banked: the time left in the banks at
-each question. began: the state files with lifetime "stage", compressed, as each fixture found them, each only if it
-differs from the last one of its bot. state: these files as the last fixture left them. summed: the sums over the records
-of a stage that count, up to a fixture and after a number of changes; they follow from the records, are not sealed, and no
-longer count after the next change. set_aside: the fixtures that no longer count; a path can be there again after that.
+run, stage: what the run knows of itself (state.py). version: the versions of bots; the newest of a name plays the fixtures
+after number `after`. record: what a fixture produced; times of decisions and time left in banks are empty if there are
+none. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed them. summed: the sums
+over the records of a stage that count, up to a fixture and after a number of changes; they follow from the records, are
+not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count; a path can be there
+again after that. chain: the seals (seals.py).
 """
 
 COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
@@ -86,21 +84,22 @@ SUMS_INTERVAL = 1000
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
-class Seal(NamedTuple):
-    """The seal of a fixture or of a change, in hexadecimal: the hash of all its rows and of the seal before it."""
+class Version(NamedTuple):
+    """A version of a bot: what plays. `sha256` is that of what was built."""
 
-    path: str  # of the fixture; empty for a change
+    number: int
+    bot: str
     sha256: str
-    sound: bool  # whether the rows are those that were sealed, and nothing before them is missing
-    fixture: int = 0  # the number of the fixture; 0 for a change
-    change: Change | None = None
+    entered: float  # seconds since 1970
+    entered_by: str  # the user who has entered it
+    replaces: int | None  # the number of the version whose place it took
 
 
 class Journal:
     """An open journal. Only a journal opened by `writing` can be changed."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
-        self._database, self.path, self._registry = database, path, registry
+        self._database, self.path, self._registry, self._seals = database, path, registry, Seals(database)
         self._database.execute(COUNTED)
 
     def state(self) -> RunState:
@@ -129,6 +128,7 @@ class Journal:
             self._database.execute("DELETE FROM stage")
             self._database.executemany("INSERT INTO run VALUES (?, ?)", run_rows(state).items())
             self._database.executemany("INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)", stage_rows(state))
+            self._reseal()
 
     def set_status(self, status: RunStatus) -> None:
         """Write whether the run is running, interrupted or finished."""
@@ -152,88 +152,107 @@ class Journal:
         )
         with self._written():
             self._database.execute(query, (status, *lists, known, name))
+            if (status, field, places) != (None, None, None):
+                self._reseal()
+
+    def _reseal(self) -> None:
+        """Seal what has changed of the state of the run, if something has been played."""
+        if self.begun:
+            self._seals.update(self.state())
 
     def bots(self, fixture: int | None = None) -> dict[str, RecordedBot]:
         """Return the bots by name. With the number of a fixture, return them as they were when it was played.
 
         Raise UserError if the journal is damaged.
         """
-        if fixture is None:
-            rows = self._database.execute("SELECT name, sha256, language, about FROM bot ORDER BY rowid")
-        else:
-            rows = self._database.execute(f"SELECT name, sha256, language, about FROM {self._bots_then()}", (fixture,))
+        query = (
+            "SELECT name, sha256, language, about FROM version "
+            "WHERE id IN (SELECT max(id) FROM version WHERE ?1 IS NULL OR after < ?1 GROUP BY name) ORDER BY id"
+        )
+        rows = self._database.execute(query, (fixture,))
         with reject_corrupt(self.path):
             return {row[0]: bot_from_row(*row) for row in rows}
 
+    def versions(self) -> list[Version]:
+        """Return all versions of bots that have been entered, in that order."""
+        query = "SELECT id, name, sha256, entered, entered_by, replaces FROM version ORDER BY id"
+        with reject_corrupt(self.path):
+            return [msgspec.convert(row, Version) for row in self._database.execute(query)]
+
     def add_bot(self, bot: RecordedBot) -> None:
-        """Add or replace a bot."""
+        """Enter a version of a bot. It replaces the one before from now on; if nothing has been played, as if it never was."""
         with self._written():
-            self._database.execute("INSERT OR REPLACE INTO bot VALUES (?, ?, ?, ?)", bot.row())
+            if not self.begun:
+                self.remove_bot(bot.name)
+            (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
+            (old,) = self._database.execute("SELECT max(id) FROM version WHERE name = ?", (bot.name,)).fetchone()
+            row = (*bot.row(), time.time(), user_name(), old, last)
+            self._database.execute(
+                "INSERT INTO version(name, sha256, language, about, entered, entered_by, replaces, after) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            self._reseal()
 
     def remove_bot(self, name: str) -> None:
         """Delete a bot that does not play."""
         with self._written():
-            self._database.execute("DELETE FROM bot WHERE name = ?", (name,))
+            self._database.execute("DELETE FROM version WHERE name = ?", (name,))
 
-    def add(
-        self, stage: str, record: Record, about: Mapping[str, Any], began: States = (), *, with_scores: bool = False
-    ) -> None:
+    def add(self, stage: str, record: Record, about: Mapping[str, Any], *, with_scores: bool = False) -> None:
         """Add one complete fixture. If it is already there, change nothing.
 
-        `began` has the state files with which it began, without those that the last fixture of the same bot and stage
-        began with as well; `record.states` has those that it changed. `with_scores`: `records` returns the scores too.
+        `record.states` has the state files that it changed. `with_scores`: `records` returns the scores too.
         """
         with self._written():
-            before = bytes.fromhex(self.seal())
             if self.place_of(record.path) is not None:
                 return
-            row = (record.path, stage, json.dumps(about), time.time())
+            if not self.begun:
+                self._seals.update(self.state())
+            row = (record.path, stage, canonical(about), time.time())
             fixture = self._database.execute(
                 "INSERT INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
             ).lastrowid
+            assert fixture is not None  # a row has been inserted
             self._database.executemany(
                 "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
                 [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
             )
-            if record.times:
-                self._database.execute("INSERT INTO timed VALUES (?, ?)", (fixture, _compress(record.times)))
-            if record.banks:
-                self._database.execute("INSERT INTO banked VALUES (?, ?)", (fixture, _compress(record.banks)))
             self._database.executemany(
-                "INSERT INTO began VALUES (?, ?, ?)",
-                [(fixture, bot, zlib.compress(content, 3)) for bot, content in began],
-            )
-            self._database.executemany(
-                "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
-                [(stage, bot, content) for bot, content in record.states],
+                "INSERT INTO state VALUES (?, ?, ?)",
+                [(fixture, bot, zlib.compress(content, 3)) for bot, content in record.states],
             )
             summary = record.summary()._replace(scores=record.scores if with_scores else ())
-            kept = (fixture, pack(summary), _compress(record.scores), record.answers)
-            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", (*kept, b""))
-            seal = self._seal(int(fixture or 0), before)
-            self._database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (seal, fixture))
-            if int(fixture or 0) % SUMS_INTERVAL == 0:
+            lists = [_compress(each) for each in (record.seats, record.scores)]
+            measured = [_compress(each) if each else b"" for each in (record.times, record.banks)]
+            kept = (fixture, pack(summary), *lists, record.answers, *measured)
+            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
+            self._seals.add("fixture", fixture)
+            if fixture % SUMS_INTERVAL == 0:
                 self._store_sums(stage)
-
-    def forget_states(self, bot: str) -> None:
-        """Delete the state files with lifetime "stage" of a bot."""
-        with self._written():
-            self._database.execute("DELETE FROM state WHERE bot = ?", (bot,))
 
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
-        return dict(self._database.execute("SELECT bot, content FROM state WHERE stage = ?", (stage,)))
+        return self._states(stage, None)
 
     def initial_states(self, path: str) -> dict[str, bytes]:
-        """Return the state files with lifetime "stage" as a fixture found them."""
+        """Return the state files with lifetime "stage" as a fixture found them. The first one finds an empty file."""
+        place = self.place_of(path)
+        if place is None:
+            return {}
+        stage, number = place
+        left = self._states(stage, number)
+        return {name: left.get(name, b"") for name, bot in self.bots(number).items() if bot.lasting}
+
+    def _states(self, stage: str, before: int | None) -> dict[str, bytes]:
+        """Return the state files after the fixtures of a stage, of all or of those before a number."""
         query = (
-            "SELECT bot, content, max(began.fixture) FROM fixture AS this "
-            "JOIN fixture ON fixture.stage = this.stage AND fixture.id <= this.id "
-            "JOIN began ON began.fixture = fixture.id AND bot IN (SELECT value FROM json_each(this.about, '$.bots')) "
-            "WHERE this.id IN (SELECT id FROM counted WHERE path = ?) GROUP BY bot"
-        )  # a fixture has a row only for a state file that differs from the bot's last one, so the latest row counts
+            "SELECT bot, content, max(state.fixture) FROM state JOIN fixture ON fixture.id = state.fixture "
+            "WHERE stage = ?1 AND (?2 IS NULL OR fixture.id < ?2) AND fixture.id > "
+            "(SELECT max(after) FROM version WHERE name = bot AND (?2 IS NULL OR after < ?2)) GROUP BY bot"
+        )  # a new version begins with an empty file
         with reject_corrupt(self.path):
-            return {bot: zlib.decompress(content) for bot, content, _ in self._database.execute(query, (path,))}
+            return {bot: zlib.decompress(content) for bot, content, _ in self._database.execute(query, (stage, before))}
 
     def change(self, draft: Draft, then: Callable[[], None] = lambda: None) -> Change:
         """Append a change. Everything is written, also what `then` writes to the journal, or nothing.
@@ -242,25 +261,20 @@ class Journal:
         """
         with self._written():
             self._database.execute("BEGIN IMMEDIATE")
-            before, summed = bytes.fromhex(self.seal()), self._stored_sums()
+            summed = self._stored_sums()
             (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
-            row = (time.time(), draft.kind, draft.what, draft.stage, draft.reason, json.dumps(draft.about), last, b"")
+            row = (time.time(), draft.kind, draft.what, draft.stage, draft.reason, canonical(draft.about), last)
             number = self._database.execute(
-                "INSERT INTO change(at, kind, what, stage, reason, about, after, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
+                "INSERT INTO change(at, kind, what, stage, reason, about, after) VALUES (?, ?, ?, ?, ?, ?, ?)", row
             ).lastrowid
+            assert number is not None  # a row has been inserted
             for path in draft.set_aside:
                 added = self._database.execute(
                     "INSERT INTO set_aside SELECT id, ? FROM counted WHERE path = ?", (number, path)
                 )
                 if added.rowcount != 1:
                     raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
-            self._database.executemany(
-                "INSERT INTO former_bot SELECT ?, name, sha256, language, about FROM bot WHERE name = ?",
-                [(number, bot) for bot in draft.former_bots],
-            )
-            seal = self._seal_of_change(int(number or 0), before)
-            self._database.execute("UPDATE change SET seal = ? WHERE id = ?", (seal, number))
+            self._seals.add("change", number)
             then()
             for stage in summed:
                 self._store_sums(stage)
@@ -268,84 +282,28 @@ class Journal:
 
     def changes(self, since: int = 0) -> list[Change]:
         """Return the changes of the run after change number `since`, in their order."""
-        query = "SELECT id, at, kind, what, stage, reason, about, after, lower(hex(seal)) FROM change WHERE id > ? ORDER BY id"
+        query = (
+            "SELECT id, at, change.kind, what, stage, reason, about, after, coalesce(seal, '') FROM change "
+            "LEFT JOIN chain ON chain.kind = 'change' AND ref = id WHERE id > ? ORDER BY id"
+        )
         rows = self._database.execute(query, (since,)).fetchall()
         with reject_corrupt(self.path):
             return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
 
-    def seals(self) -> Iterator[Seal]:
-        """Yield the seal of each fixture and of each change, in their order, and whether it is correct."""
-        before, changes = b"", deque(self.changes())
-        fixtures = self._database.execute(
-            "SELECT fixture.id, path, seal FROM fixture LEFT JOIN record ON fixture.id = record.fixture ORDER BY fixture.id"
-        ).fetchall()
-        for fixture, path, kept in [*fixtures, (None, "", b"")]:
-            while changes and (fixture is None or changes[0].after < fixture):
-                change = changes.popleft()
-                seal = bytes.fromhex(change.seal)
-                sound = seal == self._seal_of_change(change.number, before)
-                yield Seal("", change.seal, sound, change=change)
-                before = seal
-            if fixture is None:
-                return
-            seal = kept if isinstance(kept, bytes) else b""
-            try:
-                yield Seal(path, seal.hex(), seal == self._seal(fixture, before), fixture)
-            except sqlite3.OperationalError:  # the column `about` is not even JSON
-                yield Seal(path, seal.hex(), sound=False, fixture=fixture)
-            before = seal
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries of the chain in their order, and whether they are what was sealed."""
+        return self._seals.entries()
+
+    def unsealed(self) -> Iterator[str]:
+        """Yield where the state of the run is not what was sealed, and what is not in the chain."""
+        return self._seals.differences(self.state())
 
     def seal(self, stage: str | None = None) -> str:
         """Return the seal of what was last played or changed in a stage, or in all; empty if nothing has been played.
 
         It depends on everything before it. A published seal proves that nothing was changed in secret, or cut off.
         """
-        query = (
-            "SELECT fixture.id AS after, 0 AS number, seal FROM fixture JOIN record ON fixture.id = record.fixture "
-            "WHERE ?1 IS NULL OR stage = ?1 "
-            "UNION ALL SELECT after, id, seal FROM change WHERE ?1 IS NULL OR stage IN (?1, '')"
-        )
-        query = f"SELECT lower(hex(seal)) FROM ({query}) ORDER BY after DESC, number DESC LIMIT 1"
-        found = self._database.execute(query, (stage,)).fetchone()
-        return str(found[0]) if found else ""
-
-    def _seal(self, fixture: int, before: bytes) -> bytes:
-        """Return the hash of all rows about a fixture and its bots, and of the seal before it."""
-        queries = (
-            "SELECT path, stage, about, at FROM fixture WHERE id = ?",
-            "SELECT summary, scores, answers FROM record WHERE fixture = ?",
-            "SELECT bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id",
-            "SELECT times FROM timed WHERE fixture = ?",
-            f"SELECT name, sha256, language, about FROM {self._bots_then()} WHERE name IN "
-            "(SELECT value FROM json_each((SELECT about FROM fixture WHERE id = ?1), '$.bots')) ORDER BY name",
-            "SELECT key, value FROM run WHERE key IN ('game', 'level', 'seed_sha256') AND ? ORDER BY key",
-        )
-        rows = [self._database.execute(query, (fixture,)).fetchall() for query in queries]
-        began = "SELECT bot, content FROM began WHERE fixture = ? ORDER BY bot"
-        if states := self._database.execute(began, (fixture,)).fetchall():
-            rows.append(states)
-        banked = "SELECT banks FROM banked WHERE fixture = ?"
-        if banks := self._database.execute(banked, (fixture,)).fetchall():
-            rows.append(banks)
-        return _hash(before, rows)
-
-    def _bots_then(self) -> str:
-        """Return a table of the bots as they were when fixture ?1 was played, for a query."""
-        return (
-            "(SELECT name, former_bot.sha256, former_bot.language, former_bot.about, min(change.id) "
-            "FROM former_bot JOIN change ON change.id = former_bot.change WHERE after >= ?1 GROUP BY name "
-            "UNION ALL SELECT name, sha256, language, about, 0 FROM bot WHERE name NOT IN (SELECT name "
-            "FROM former_bot JOIN change ON change.id = former_bot.change WHERE after >= ?1))"
-        )
-
-    def _seal_of_change(self, change: int, before: bytes) -> bytes:
-        """Return the hash of all rows about a change, and of the seal before it."""
-        queries = (
-            "SELECT id, at, kind, what, stage, reason, about, after FROM change WHERE id = ?",
-            "SELECT fixture FROM set_aside WHERE change = ? ORDER BY fixture",
-            "SELECT name, sha256, language, about FROM former_bot WHERE change = ? ORDER BY name",
-        )
-        return _hash(before, [self._database.execute(query, (change,)).fetchall() for query in queries])
+        return self._seals.last(stage)
 
     def set_aside(self) -> dict[int, int]:
         """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
@@ -402,7 +360,7 @@ class Journal:
 
     def _records(self, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, Record]]:
         query = f"SELECT counted.id, path, summary FROM counted JOIN record ON counted.id = record.fixture {where}"
-        entered = {name for (name,) in self._database.execute("SELECT name FROM bot")}
+        entered = {name for (name,) in self._database.execute("SELECT name FROM version")}
         decode = msgspec.msgpack.Decoder(Record).decode
         for fixture, path, summary in self._database.execute(query, values):
             try:
@@ -468,19 +426,23 @@ class Journal:
         With the number of a fixture, return that record of the path, also if it no longer counts.
         """
         query = (
-            "SELECT fixture.id, summary, scores, answers, about FROM fixture JOIN record ON fixture.id = record.fixture "
+            "SELECT fixture.id, summary, seats, scores, answers, banks, about FROM fixture "
+            "JOIN record ON fixture.id = record.fixture "
             "WHERE path = ?1 AND (fixture.id = ?2 OR ?2 IS NULL AND fixture.id IN (SELECT id FROM counted WHERE path = ?1))"
         )
         row = self._database.execute(query, (path, fixture)).fetchone()
         if row is None:
             return None
-        number, summary, scores, answers, about = row
+        number, summary, seats, scores, answers, banks, about = row
         with reject_corrupt(self.path):
             record = msgspec.msgpack.decode(summary, type=Record)._replace(
-                scores=decompress_scores(scores), answers=answers
+                seats=decompress_scores(seats),
+                scores=decompress_scores(scores),
+                answers=answers,
+                banks=msgspec.msgpack.decode(zlib.decompress(banks), type=tuple[BankTime, ...]) if banks else (),
             )
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
-        return record._replace(evidence=pieces, banks=self._banks(number)), self._kept(about)
+        return record._replace(evidence=pieces), self._kept(about)
 
     def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
         """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
@@ -498,16 +460,10 @@ class Journal:
 
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
-        query = "SELECT times FROM timed JOIN counted ON counted.id = timed.fixture WHERE path = ?"
+        query = "SELECT times FROM record JOIN counted ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         with reject_corrupt(self.path):
-            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row else ()
-
-    def _banks(self, fixture: int) -> tuple[BankTime, ...]:
-        """Return what was left in the time banks at each question of a fixture; () if its bots have none."""
-        row = self._database.execute("SELECT banks FROM banked WHERE fixture = ?", (fixture,)).fetchone()
-        with reject_corrupt(self.path):
-            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[BankTime, ...]) if row else ()
+            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row and row[0] else ()
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield the id, fixture path and evidence of faults and of the slowest decisions, in fixtures that count."""
@@ -568,16 +524,12 @@ def reject_corrupt(path: Path | str) -> Iterator[None]:
         raise UserError([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 
-def _hash(before: bytes, rows: Sequence[Any]) -> bytes:
-    return hashlib.sha256(before + repr(rows).encode("utf-8", "surrogateescape")).digest()
-
-
 def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
 
 def decompress_scores(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
-    """Return the scores of a fixture's tables from their compressed form."""
+    """Return the scores, or the seats, of a fixture's tables from their compressed form."""
     with reject_corrupt("the journal"):
         return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
 
@@ -628,7 +580,7 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
 def _schema() -> Mapping[str, set[str]]:
     """Return the tables of a journal with their columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA)
+        database.executescript(SCHEMA + CHAIN)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {table: _columns(database, table) for (table,) in tables}
 
@@ -652,7 +604,7 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     )  # one query, because it goes through all fixtures
     for path, is_text in database.execute(f"{query} LIMIT 1"):
         return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
-    for row in database.execute("SELECT name, sha256, language, about FROM bot"):
+    for row in database.execute("SELECT name, sha256, language, about FROM version"):
         try:
             bot_from_row(*row)
         except (ValueError, LookupError) as wrong:
@@ -662,10 +614,10 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
 
 def _wrong_change(database: sqlite3.Connection) -> str:
     """Return what is malformed in the changes of a journal; empty if nothing is."""
-    query = "SELECT id, at, after, seal, kind, what, stage, reason, about FROM change ORDER BY id"
-    for number, at, after, seal, *texts in database.execute(query):
-        if not (isinstance(at, float) and isinstance(after, int) and isinstance(seal, bytes)):
-            return f"change {number} has no time, place or seal"
+    query = "SELECT id, at, after, kind, what, stage, reason, about FROM change ORDER BY id"
+    for number, at, after, *texts in database.execute(query):
+        if not (isinstance(at, float) and isinstance(after, int)):
+            return f"change {number} has no time or place"
         if not all(isinstance(each, str) for each in texts) or (wrong := json_error(texts[-1], dict[str, Any])):
             return f"change {number}: {wrong or 'not text'}"
     twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"
@@ -740,9 +692,17 @@ def _make(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            f"BEGIN; {SCHEMA} {CHAIN} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
     making.rename(path)
+
+
+def user_name() -> str:
+    """Return the name of the user of this process; its number if it has no name, as in some containers."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"
 
 
 def wal_files(path: Path) -> tuple[Path, Path]:

@@ -1,0 +1,257 @@
+"""Keeps the chain of a journal (chain.py): appends its entries, and compares them with what the journal holds."""
+
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from host.results.chain import (
+    SALT_BYTES,
+    Kind,
+    StoredFixture,
+    canonical,
+    content_of,
+    differing,
+    fixture_content,
+    line_after,
+    parsed,
+    seal_of,
+)
+from host.results.changes import LATE, MORE
+from host.results.state import RunState, StageStatus
+
+CHAIN = """
+CREATE TABLE chain     (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, ref INTEGER NOT NULL, line TEXT NOT NULL,
+                        salt BLOB NOT NULL, seal TEXT NOT NULL);
+CREATE INDEX chain_by_kind ON chain(kind, ref);
+"""
+"""The table of the chain. Lines of terms and stages are stored. The others follow from the row `ref` of their table."""
+
+NOT_SEALED: Mapping[str, str] = {
+    "run.status": "whether a run is finished: it follows from its stages",
+    "stage.known": "the number of fixtures that are known so far",
+    "summed": "sums over the records, which `verify` computes again",
+}
+"""What a seal does not cover in a journal, with the reason (docs/security.md)."""
+
+FREE_TERMS = ("workers", "parallel_tables", "version", "machine")
+"""The terms that may be others when a run continues."""
+
+
+class Entry(NamedTuple):
+    """An entry of the chain. It is sound if it is what was sealed, after the seal before it."""
+
+    kind: Kind
+    ref: int  # the number of the fixture, change or version
+    name: str  # of the fixture, or what it is in words
+    seal: str
+    sound: bool
+    line: str  # empty if the journal is too damaged for it
+
+
+class Seals:
+    """The chain of an open journal."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def last(self, stage: str | None = None) -> str:
+        """Return the last seal, or that after the last entry that concerns a stage; empty if there is none."""
+        query = "SELECT seal FROM chain ORDER BY number DESC LIMIT 1"
+        if stage is not None:
+            query = (
+                "SELECT seal FROM chain LEFT JOIN fixture ON kind = 'fixture' AND fixture.id = ref "
+                "LEFT JOIN change ON chain.kind = 'change' AND change.id = ref WHERE fixture.stage = ?1 "
+                "OR change.stage IN (?1, '') OR chain.kind = 'stage' AND json_extract(line, '$.stage.name') = ?1 "
+                "ORDER BY number DESC LIMIT 1"
+            )
+        found = self._database.execute(query, () if stage is None else (stage,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def add(self, kind: Kind, ref: int) -> None:
+        """Append the entry of a fixture, a change or a version, whose rows have been written."""
+        salt = secrets.token_bytes(SALT_BYTES) if kind == "fixture" else b""
+        self._append(kind, ref, "", salt, self._content(kind, ref, salt))
+
+    def update(self, state: RunState) -> None:
+        """Append what has changed of the terms, the versions of bots and the stages since it was sealed."""
+        sealed = self._sealed()
+        for kind, name, content in documents(state):
+            if kind == "stage" and sealed.get((kind, name)) is None and content["status"] == StageStatus.WAITING:
+                continue
+            if canonical(sealed.get((kind, name))) != canonical(content):
+                self._append(kind, 0, "stored", b"", content)
+            if kind == "terms":
+                for number in self._without_entry("version", "version"):
+                    self.add("version", number)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries in their order."""
+        before = ""
+        rows = self._database.execute(
+            "SELECT number, kind, ref, line, salt, seal FROM chain ORDER BY number"
+        ).fetchall()
+        for expected, (number, kind, ref, stored, salt, seal) in enumerate(rows, 1):
+            line, name = "", f"{kind} {ref}"
+            try:
+                content = content_of(stored, kind, before) if stored else self._content(kind, ref, salt)
+                name = _name(kind, content)
+                line = line_after(before, kind, content)
+            except (ValueError, TypeError, LookupError, AttributeError, zlib.error, sqlite3.Error):
+                pass  # the journal is damaged, so the entry is not sound
+            yield Entry(kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line)
+            before = str(seal)
+
+    def differences(self, state: RunState) -> Iterator[str]:
+        """Yield where the journal holds something else than its chain says, apart from entries that are not sound."""
+        for kind, table in (("fixture", "fixture"), ("change", "change"), ("version", "version")):
+            for number in self._without_entry(kind, table):
+                yield f"{kind} {number}: it is not in the chain"
+        sealed = self._sealed()
+        for kind, name, content in documents(state):
+            before = sealed.pop((kind, name), None)
+            if before is None and kind == "stage":
+                before = stage_content(name, StageStatus.WAITING)
+            for key, was, found in differing(before, content):
+                yield f"{kind}{name and ' ' + name}: {key} is {canonical(found)}, but it was sealed as {canonical(was)}"
+        for kind, name in sealed:
+            yield f"{kind} {name}: it was sealed, and is not in the journal"
+        yield from self._unexplained_terms()
+
+    def _unexplained_terms(self) -> Iterator[str]:
+        """Yield each change of the terms that no change of the run explains."""
+        before, allowed = dict[str, Any](), {*FREE_TERMS}
+        for kind, ref, line in self._database.execute("SELECT kind, ref, line FROM chain ORDER BY number").fetchall():
+            if kind == "change":
+                row = self._database.execute("SELECT kind, what FROM change WHERE id = ?", (ref,)).fetchone()
+                allowed |= {row[1]} if row and row[0] == MORE else {"guests"} if row and row[0] == LATE else set()
+            if kind != "terms":
+                continue
+            terms = _content(line, "terms")
+            for key, was, found in differing(before, terms) if before else ():
+                if allowed.isdisjoint(key.split(".")):
+                    yield f"terms: {key} was changed from {canonical(was)} to {canonical(found)} during the run"
+            before = dict(terms)
+
+    def _append(self, kind: Kind, ref: int, line: str, salt: bytes, content: Mapping[str, Any]) -> None:
+        full = line_after(self.last(), kind, content)
+        row = (kind, ref, line and full, salt, seal_of(full))
+        self._database.execute("INSERT INTO chain(kind, ref, line, salt, seal) VALUES (?, ?, ?, ?, ?)", row)
+
+    def _sealed(self) -> dict[tuple[str, str], Any]:
+        """Return the terms and the stages as they were sealed last."""
+        query = "SELECT kind, line FROM chain WHERE kind IN ('terms', 'stage') ORDER BY number"
+        found = [(kind, _content(line, kind)) for kind, line in self._database.execute(query)]
+        return {(kind, str(content.get("name")) if kind == "stage" else ""): content for kind, content in found}
+
+    def _without_entry(self, kind: str, table: str) -> list[int]:
+        """Return the numbers of the rows of a table that the chain does not have."""
+        query = f"SELECT id FROM {table} WHERE id NOT IN (SELECT ref FROM chain WHERE kind = ?) ORDER BY id"
+        return [number for (number,) in self._database.execute(query, (kind,))]
+
+    def _content(self, kind: str, ref: int, salt: bytes) -> dict[str, Any]:
+        """Return what the line of a row says. Raise LookupError, ValueError or TypeError if the row is damaged."""
+        match kind:
+            case "fixture":
+                return fixture_content(self._fixture(ref), salt)
+            case "version":
+                return self._version(ref)
+            case "change":
+                return self._change(ref)
+        raise LookupError(f"there is no kind {kind!r}")
+
+    def _fixture(self, number: int) -> StoredFixture:
+        query = (
+            "SELECT path, stage, at, about, summary, seats, scores, answers, times, banks "
+            "FROM fixture JOIN record ON fixture = id WHERE id = ?"
+        )
+        path, stage, at, about, summary, seats, scores, answers, times, banks = self._row(query, number)
+        description = parsed(about)
+        faults = "SELECT id, bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id"
+        states = "SELECT bot, content FROM state WHERE fixture = ? ORDER BY bot"
+        return StoredFixture(
+            number=number,
+            path=path,
+            stage=stage,
+            at=at,
+            about=description,
+            versions=[self._version_then(bot, number) for bot in description["bots"]],
+            summary=summary,
+            seats=seats,
+            scores=scores,
+            answers=answers,
+            times=times,
+            banks=banks,
+            faults=self._database.execute(faults, (number,)).fetchall(),
+            states=self._database.execute(states, (number,)).fetchall(),
+        )
+
+    def _version_then(self, bot: str, fixture: int) -> int | None:
+        """Return the number of the version of a bot that plays a fixture with this number."""
+        query = "SELECT max(id) FROM version WHERE name = ? AND after < ?"
+        (found,) = self._database.execute(query, (bot, fixture)).fetchone()
+        return None if found is None else int(found)
+
+    def _version(self, number: int) -> dict[str, Any]:
+        keys = ("number", "name", "sha256", "language", "entered", "entered_by", "replaces", "after")
+        query = (
+            "SELECT about, id, name, sha256, language, entered, entered_by, replaces, after FROM version WHERE id = ?"
+        )
+        about, *row = self._row(query, number)
+        return {**parsed(about), **dict(zip(keys, row, strict=True))}
+
+    def _change(self, number: int) -> dict[str, Any]:
+        keys = ("number", "at", "kind", "what", "stage", "reason", "after")
+        about, *row = self._row(
+            "SELECT about, id, at, kind, what, stage, reason, after FROM change WHERE id = ?", number
+        )
+        aside = self._database.execute("SELECT fixture FROM set_aside WHERE change = ? ORDER BY fixture", (number,))
+        more = {"about": parsed(about), "set_aside": [fixture for (fixture,) in aside]}
+        return {**dict(zip(keys, row, strict=True)), **more}
+
+    def _row(self, query: str, number: int) -> tuple[Any, ...]:
+        row: tuple[Any, ...] | None = self._database.execute(query, (number,)).fetchone()
+        if row is None:
+            raise LookupError("a row is missing")
+        return row
+
+
+def documents(state: RunState) -> Iterator[tuple[Kind, str, dict[str, Any]]]:
+    """Yield what is sealed of the state of a run: its terms, then each stage by name."""
+    terms = state.terms()
+    if terms["config"].get("seed", "random") != "random":  # a seed in croupier.toml stays secret; its hash is sealed
+        terms["config"]["seed"] = "chosen"
+    yield "terms", "", terms
+    for stage in state.stages:
+        yield "stage", stage.name, stage_content(stage.name, stage.status, [*stage.field], [*stage.places])
+
+
+def stage_content(
+    name: str, status: StageStatus, field: list[str] | None = None, places: list[str] | None = None
+) -> dict[str, Any]:
+    """Return what the line of a stage says."""
+    return {"name": name, "status": str(status), "field": field or [], "places": places or []}
+
+
+def _content(line: str, kind: str) -> Mapping[str, Any]:
+    """Return the content of a stored line; {} if it is damaged, which `entries` reports."""
+    try:
+        content = parsed(line)[kind]
+    except (ValueError, TypeError, LookupError):
+        content = None
+    return content if isinstance(content, dict) else {}
+
+
+def _name(kind: str, content: Mapping[str, Any]) -> str:
+    """Return what to call an entry."""
+    match kind:
+        case "fixture":
+            return str(content["path"])
+        case "change":
+            return f"change {content['number']}"
+        case "version":
+            return f"version {content['number']} of {content['name']}"
+        case "stage":
+            return f"stage {content['name']}, {content['status']}"
+    return kind
