@@ -32,9 +32,9 @@ STORED = chain.StoredFixture(
 
 
 def test_canonical_json_is_one_line_of_ascii_with_sorted_keys() -> None:
-    value = {"z": [1, 0.1, 1e-7, True, None], "a": {"é\n": "\udcff\u2028"}, "b": b"\x00\xff"}
+    value = {"z": [1, 0.1, 1e-7, True, None], "a": {"é\n": "\udcff\u2028"}}
     text = chain.canonical(value)
-    assert text == '{"a":{"\\u00e9\\n":"\\udcff\\u2028"},"b":"00ff","z":[1,0.1,1e-07,true,null]}'
+    assert text == '{"a":{"\\u00e9\\n":"\\udcff\\u2028"},"z":[1,0.1,1e-07,true,null]}'
     assert text.isascii() and text.isprintable()
     assert chain.canonical(chain.parsed(text)) == text
     with pytest.raises(ValueError, match="not JSON compliant"):

@@ -21,16 +21,16 @@ SALT_BYTES = 32
 """Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
 
 PUBLIC = ("faults", "benched", "replayed")
-"""The parts of a record's summary that a line shows. The others are in the hash of the private part."""
+"""The parts of a record's summary that a line shows. The private part has only a hash of the others."""
 
 
 def canonical(value: Any) -> str:
-    """Return the JSON text of a value: sorted keys, no spaces, ASCII, and bytes as hexadecimal digits.
+    """Return the JSON text of a value: sorted keys, no spaces, ASCII.
 
     A number with a fraction has the fewest digits from which the same 64-bit number is read. Raise ValueError for NaN and
     infinite numbers, which JSON does not have.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=bytes.hex)
+    return _encode(value)
 
 
 def parsed(text: str) -> Any:
@@ -51,7 +51,7 @@ def line_after(seal: str, kind: Kind, content: Mapping[str, Any]) -> str:
 
 def seal_of(line: str) -> str:
     """Return the seal after a line, in hexadecimal: the SHA-256 of the line with its line end."""
-    return hashlib.sha256(f"{line}\n".encode()).hexdigest()
+    return _sha256(f"{line}\n".encode())
 
 
 def content_of(line: str, kind: Kind, before: str) -> Any:
@@ -87,19 +87,19 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
     summary = dict(zip(Record._fields, _unpack(stored.summary), strict=True))
-    public = {key: summary.pop(key) for key in PUBLIC}
     private = {
-        "summary": summary,
-        "times": _unzipped(stored.times),
-        "banks": _unzipped(stored.banks),
-        "evidence": [[number, bot, kind, _unpack(piece)] for number, bot, kind, piece in stored.faults],
-        "states": [[bot, zlib.decompress(content)] for bot, content in stored.states],
+        "summary": _sha256(stored.summary),
+        "times": _sha256(stored.times),
+        "banks": _sha256(stored.banks),
+        "evidence": [[number, bot, kind, _sha256(piece)] for number, bot, kind, piece in stored.faults],
+        "states": [[bot, _sha256(content)] for bot, content in stored.states],
     }
     half = SALT_BYTES // 2
     hashes = {
         "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
+    public = {key: summary[key] for key in PUBLIC}
     more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
     return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
 
@@ -108,9 +108,13 @@ def _unzipped(blob: bytes) -> Any:
     return _unpack(zlib.decompress(blob)) if blob else []
 
 
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def salted(salt: bytes, content: bytes) -> str:
     """Return the hash of something that stays hidden, in hexadecimal. Without the salt nobody can try what it may be."""
-    return hashlib.sha256(salt + content).hexdigest()
+    return _sha256(salt + content)
 
 
 def differing(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -127,4 +131,5 @@ def differing(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, Any, Any
         yield from differing(before, after, f"{key}.{each}" if key else each)
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 _unpack = msgspec.msgpack.decode

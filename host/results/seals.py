@@ -61,7 +61,7 @@ class Seals:
         query = "SELECT seal FROM chain ORDER BY number DESC LIMIT 1"
         if stage is not None:
             query = (
-                "SELECT seal FROM chain LEFT JOIN fixture ON kind = 'fixture' AND fixture.id = ref "
+                "SELECT seal FROM chain LEFT JOIN fixture ON chain.kind = 'fixture' AND fixture.id = ref "
                 "LEFT JOIN change ON chain.kind = 'change' AND change.id = ref WHERE fixture.stage = ?1 "
                 "OR change.stage IN (?1, '') OR chain.kind = 'stage' AND json_extract(line, '$.stage.name') = ?1 "
                 "ORDER BY number DESC LIMIT 1"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, get_type_hints
 import msgspec
 
 from host.bots.bot_spec import BuiltBot
+from host.results.chain import canonical
 from host.results.changes import Change, withdrawn
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
@@ -233,12 +234,7 @@ class RecordedBot(NamedTuple):
             "state_lifetime": self.state_lifetime,
             "limits": self.limits.by_name(),
         }
-        return (
-            self.name,
-            self.sha256,
-            self.language,
-            json.dumps(about | ({"source": self.source} if self.source else {})),
-        )
+        return self.name, self.sha256, self.language, canonical(about | ({"source": self.source} if self.source else {}))
 
 
 class _About(msgspec.Struct):
