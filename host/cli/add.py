@@ -1,7 +1,6 @@
 """The command `add`: adds submissions to a tournament, or replaces a bot by a new version."""
 
 import contextlib
-import json
 import os
 import time
 from pathlib import Path
@@ -137,8 +136,6 @@ def _add_one(
         bot, report = found.playable(), report_on(found, game, level, tournament.rules)
         intake.copy.rename(target)
     entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
-    with (bots / ".submissions.jsonl").open("a") as log:
-        log.write(json.dumps(entry) + "\n")
     plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
     if not context.json:
         click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")

@@ -14,7 +14,7 @@ from host.cli.output import whole_file
 
 
 @click.command()
-@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle", "changes"]))
+@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle", "changes", "chain"]))
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
@@ -26,9 +26,9 @@ def export(
     """Export results for other programs: csv (one row per seat), jsonl (one event per line) or playlog (format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
-    lists the organiser's corrections.
+    lists the organiser's corrections. chain has one line of JSON for all that is sealed, to check it without croupier.
     """
-    from host.report.export import one_playlog, write_changes, write_csv, write_events
+    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_events
     from host.results.journal import reading
 
     if form == "bundle":
@@ -50,6 +50,8 @@ def export(
             count = 1
         elif form == "changes":
             count = write_changes(book, file)
+        elif form == "chain":
+            count = write_chain(book, spoilers, file)
         else:
             count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
     if output is None:
@@ -57,5 +59,5 @@ def export(
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        rows = form in ("csv", "changes")
-        click.echo(f"{output}: {f'{thousands(count)} rows' if rows else counted(count, 'table')}")
+        things = {"csv": "rows", "changes": "rows", "chain": "lines"}.get(form)
+        click.echo(f"{output}: {f'{thousands(count)} {things}' if things else counted(count, 'table')}")

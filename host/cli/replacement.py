@@ -1,6 +1,5 @@
 """Replaces a bot by a new version of it: `croupier add FILE --replace BOT`."""
 
-import json
 import os
 import time
 from functools import partial
@@ -60,7 +59,7 @@ def replace_one(
         require_clock(limits.clock, level)
         found = trio.run(examine, tournament.as_played(checked), game, limits, level, rules)
         bot, report = found.playable(), report_on(found, game, level, rules)
-        swap = partial(_swap, bots, old, intake.copy, bot)
+        swap = partial(_swap, bots, old, intake.copy)
         change = _recorded(tournament, folder, bot, reason, swap) if begun else None
         if not begun:
             swap()
@@ -122,12 +121,9 @@ def _recorded(
         return replace_bot(journal, bot, reason, revealed=folder.revealed, swap=swap)
 
 
-def _swap(bots: Path, old: Path, new: Path, bot: "BuiltBot") -> None:
+def _swap(bots: Path, old: Path, new: Path) -> None:
     """Move the old files into the folder of old versions, and the new files into their place."""
     kept = bots / REPLACED / str(time.time_ns())
     kept.mkdir(parents=True)
     old.rename(kept / old.name)
     new.rename(bots / new.name)
-    entry = {"bot": bot.name, "path": str(bots / new.name), "sha256": bot.sha256, "at": time.time()}
-    with (bots / ".submissions.jsonl").open("a") as log:
-        log.write(json.dumps(entry | {"replaced": str(kept / old.name)}) + "\n")

@@ -12,7 +12,7 @@ from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
 from host.play import match
 from host.play.custom_games import game_by_name
-from host.play.results import results_of
+from host.play.results import results_of, seats_of
 from host.results.changes import Change, explains
 from host.results.course import Played, course
 from host.results.journal import Journal
@@ -24,6 +24,9 @@ from protocols.wire import Fault, FaultKind
 BENCHED = Fault(FaultKind.BENCHED)
 UNASKED = (BENCHED, Fault(FaultKind.CRASH))
 """The answers of a bot that was benched, or that has lost its sandbox before it was asked."""
+
+
+CHANGED_LATER = "it was changed after it was sealed"
 
 
 class Audit(NamedTuple):
@@ -39,21 +42,20 @@ class Audit(NamedTuple):
 def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
     """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
-    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be the
-    seal of a fixture: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
+    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
+    an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
     journal or its seed cannot be read.
     """
     tables, differences = 0, list[str]()
     bots = journal.bots()
-    seals, aside = list(journal.seals()), journal.set_aside()
+    entries, aside = list(journal.entries()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
-    if published and published not in [seal.sha256 for seal in seals]:
-        none = f"none of the {sum(not seal.change for seal in seals)} fixtures has the seal {published}"
+    if published and published not in [entry.seal for entry in entries]:
+        none = f"none of the {len(entries)} entries has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")
-    for path, _, sound, number, change in seals:
-        if change is not None:
-            if not sound:
-                differences.append(f"change {change.number}: it, or what was recorded before it, was changed later")
+    for kind, number, path, _, sound, _ in entries:
+        if kind != "fixture":
+            differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
             continue
         try:
             if aside:  # the bots may have been others then
@@ -63,23 +65,22 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:
-            if sound or refused.problems[0].code not in ("R005", "R008"):
+            if sound or refused.problems[0].code not in ("R005", "R006", "R008"):
                 raise
             replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
         tables += replayed
-        differences += found
-        if not sound:
-            differences.append(f"{path}: it, or a fixture before it, was changed after it was recorded")
+        differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
+    differences += journal.unsealed()
     if not differences:
         differences += wrong_places(journal)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
-    at = next((nth for nth, seal in enumerate(seals, 1) if published and seal.sha256 == published), 0)
+    at = next((nth for nth, entry in enumerate(entries, 1) if published and entry.seal == published), 0)
     return Audit(
         tables=tables,
         differences=differences,
-        sealed=sum(not seal.change for seal in seals[:at]),
-        since=sum(not seal.change for seal in seals[at:]),
-        changes=tuple(seal.change for seal in seals[at:] if seal.change),
+        sealed=sum(entry.kind == "fixture" for entry in entries[:at]),
+        since=sum(entry.kind == "fixture" for entry in entries[at:]),
+        changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
     )
 
 
@@ -119,6 +120,8 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
     if not len(recorded.answers) == len(recorded.sittings) == len(record.scores):
         return 0, [f"{record.path}: answers of {len(recorded.answers)} tables, but scores of {len(record.scores)}"]
+    if record.seats != seats_of(fixture, recorded.sittings):
+        return 0, [f"{record.path}: its recorded seats are not those of its tables"]
     differences: list[str] = []
     faults: Counter[tuple[str, str]] = Counter()
     kept: dict[int, list[Evidence]] = defaultdict(list)

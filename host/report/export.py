@@ -91,6 +91,24 @@ def write_changes(journal: Journal, file: TextIO) -> int:
     return len(changes)
 
 
+def write_chain(journal: Journal, spoilers: bool, file: TextIO) -> int:
+    """Write the lines of the chain, from which anyone can compute the seals. Return the number of lines.
+
+    Raise UserError if a stage is running, because its lines say more than spectators may see, or if a line is not what
+    was sealed.
+    """
+    shown, lines = visible(journal, spoilers).stages, 0
+    for stage in journal.state().stages:
+        if stage.name not in shown and journal.has_played(stage.name):
+            raise still_running(stage.name)
+    for lines, entry in enumerate(journal.entries(), 1):
+        if not entry.sound:
+            message = f"is damaged: {entry.name} was changed after it was sealed"
+            raise UserError([Problem("R005", str(journal.path), message, hint="croupier verify")], 3)
+        file.write(f"{entry.line}\n")
+    return lines
+
+
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one event per line. Return the number of tables."""
     seed, tables = seed_of(journal), 0

@@ -1,7 +1,7 @@
 """Defines the changes of a run that organisers make and that the journal keeps: what each kind says, and who has left.
 
 A change is appended to the journal and sealed like a fixture. Nothing that was recorded is deleted: a change can set
-fixtures aside, which then no longer count, and keeps the former entries of bots that it replaces.
+fixtures aside, which then no longer count.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -62,7 +62,6 @@ class Draft(NamedTuple):
     stage: str = ""
     about: Mapping[str, Any] = {}
     set_aside: Sequence[str] = ()  # the paths of the fixtures whose records no longer count
-    former_bots: Sequence[str] = ()  # the bots whose entries are kept, because `Journal.add_bot` replaces them next
 
 
 REDO, WITHDRAW, READMIT = "redo", "withdraw", "readmit"

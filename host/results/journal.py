@@ -420,6 +420,11 @@ class Journal:
         found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
         return None if found is None else found[0]
 
+    def first_fixture(self) -> dict[str, Any]:
+        """Return the description of the first fixture. Raise UserError if nothing has been played."""
+        row = self._database.execute("SELECT about FROM fixture ORDER BY id LIMIT 1").fetchone()
+        return self._kept(row[0] if row else None)
+
     def full_record(self, path: str, fixture: int | None = None) -> tuple[Record, dict[str, Any]] | None:
         """Return the complete record of a fixture, and its description; None if it has not been played.
 
@@ -452,10 +457,10 @@ class Journal:
             raise UserError([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
         return self._kept(row[0]), row[1]
 
-    def _kept(self, about: str) -> dict[str, Any]:
+    def _kept(self, about: str | None) -> dict[str, Any]:
         if wrong := json_error(about, Kept):
             raise UserError([_refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
-        kept: dict[str, Any] = json.loads(about)
+        kept: dict[str, Any] = json.loads(about or "")
         return kept | {"game": self._registry.game(kept["game"])}
 
     def times(self, path: str) -> tuple[Timing, ...]:

@@ -83,7 +83,7 @@ class Seals:
             if canonical(sealed.get((kind, name))) != canonical(content):
                 self._append(kind, 0, "stored", b"", content)
             if kind == "terms":
-                for number in self._without_entry("version", "version"):
+                for number in self._without_entry("version"):
                     self.add("version", number)
 
     def entries(self) -> Iterator[Entry]:
@@ -93,7 +93,7 @@ class Seals:
             "SELECT number, kind, ref, line, salt, seal FROM chain ORDER BY number"
         ).fetchall()
         for expected, (number, kind, ref, stored, salt, seal) in enumerate(rows, 1):
-            line, name = "", f"{kind} {ref}"
+            line, name = "", self._path(ref) if kind == "fixture" else f"{kind} {ref or ''}".rstrip()
             try:
                 content = content_of(stored, kind, before) if stored else self._content(kind, ref, salt)
                 name = _name(kind, content)
@@ -105,18 +105,19 @@ class Seals:
 
     def differences(self, state: RunState) -> Iterator[str]:
         """Yield where the journal holds something else than its chain says, apart from entries that are not sound."""
-        for kind, table in (("fixture", "fixture"), ("change", "change"), ("version", "version")):
-            for number in self._without_entry(kind, table):
-                yield f"{kind} {number}: it is not in the chain"
+        played = self._without_entry("fixture")
+        if not played and not self.last():  # nothing has been played, so nothing is sealed
+            return
+        yield from (f"{self._path(number)}: it was not sealed" for number in played)
+        yield from (f"{kind} {ref}: it was not sealed" for kind in ("change", "version") for ref in self._without_entry(kind))
         sealed = self._sealed()
         for kind, name, content in documents(state):
             before = sealed.pop((kind, name), None)
             if before is None and kind == "stage":
                 before = stage_content(name, StageStatus.WAITING)
-            for key, was, found in differing(before, content):
-                yield f"{kind}{name and ' ' + name}: {key} is {canonical(found)}, but it was sealed as {canonical(was)}"
-        for kind, name in sealed:
-            yield f"{kind} {name}: it was sealed, and is not in the journal"
+            for key, was, found in differing(before or {}, content):
+                yield f"{f'{kind} {name}'.strip()}: {key} is {canonical(found)}, but it was sealed as {canonical(was)}"
+        yield from (f"stage {name}: it was sealed, and is not in the journal" for _, name in sealed)
         yield from self._unexplained_terms()
 
     def _unexplained_terms(self) -> Iterator[str]:
@@ -145,9 +146,9 @@ class Seals:
         found = [(kind, _content(line, kind)) for kind, line in self._database.execute(query)]
         return {(kind, str(content.get("name")) if kind == "stage" else ""): content for kind, content in found}
 
-    def _without_entry(self, kind: str, table: str) -> list[int]:
-        """Return the numbers of the rows of a table that the chain does not have."""
-        query = f"SELECT id FROM {table} WHERE id NOT IN (SELECT ref FROM chain WHERE kind = ?) ORDER BY id"
+    def _without_entry(self, kind: str) -> list[int]:
+        """Return the numbers of the fixtures, changes or versions that the chain does not have."""
+        query = f"SELECT id FROM {kind} WHERE id NOT IN (SELECT ref FROM chain WHERE kind = ?) ORDER BY id"
         return [number for (number,) in self._database.execute(query, (kind,))]
 
     def _content(self, kind: str, ref: int, salt: bytes) -> dict[str, Any]:
@@ -186,6 +187,10 @@ class Seals:
             faults=self._database.execute(faults, (number,)).fetchall(),
             states=self._database.execute(states, (number,)).fetchall(),
         )
+
+    def _path(self, fixture: int) -> str:
+        row = self._database.execute("SELECT path FROM fixture WHERE id = ?", (fixture,)).fetchone()
+        return str(row[0]) if row else f"fixture {fixture}"
 
     def _version_then(self, bot: str, fixture: int) -> int | None:
         """Return the number of the version of a bot that plays a fixture with this number."""

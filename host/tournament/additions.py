@@ -159,11 +159,10 @@ def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool,
     played = {name: journal.paths_of(name, bot.name) for name in stages}
     about = {"before": journal.bots()[bot.name].sha256, "after": bot.sha256, "revealed": revealed}
     paths = [path for some in played.values() for path in some]
-    draft = Draft(REPLACE, bot.name, reason, about=about, set_aside=paths, former_bots=[bot.name])
+    draft = Draft(REPLACE, bot.name, reason, about=about, set_aside=paths)
 
     def enter() -> None:
         journal.add_bot(RecordedBot.of(bot))
-        journal.forget_states(bot.name)
         if paths:
             reopen(journal, [name for name in stages if played[name]])
         swap()

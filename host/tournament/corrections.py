@@ -75,10 +75,7 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
 
 def _blank(journal: Journal) -> Fixture:
     """Return a fixture with the game and the rules of the run."""
-    number, path = next((seal.fixture, seal.path) for seal in journal.seals() if seal.change is None)
-    whole = journal.full_record(path, number)
-    assert whole is not None
-    played = fixture_of(whole[1])
+    played = fixture_of(journal.first_fixture())
     return Fixture(played.game, played.rules, "", "", (), 0)
 
 

@@ -90,7 +90,6 @@ async def run_stage(
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
     turns, states = Turns(agenda, lasting), journal.states(stage.name)
-    stored: dict[str, bytes] = {}  # the last state files that were stored as those with which a fixture began
     playing: dict[str, Job] = {}
     done, known = len(records), 0
     staying = [bot for bot in field.bots if bot not in field.withdrawn]
@@ -106,12 +105,10 @@ async def run_stage(
         nonlocal done
         record = await pool.next_result()
         job = playing.pop(record.path)
-        began = tuple((bot, content) for bot, content in job.states if stored.get(bot) != content)
-        changed = tuple((bot, content) for bot, content in record.states if states.get(bot) != content)
+        changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
         scored = kind.by_table and job.fixture.tables <= MAX_SCORED_TABLES and len(job.fixture.bots) > 2
         kept = record._replace(states=changed)
-        journal.add(stage.name, kept, fixture_metadata(job.fixture), began, with_scores=scored)
-        stored.update(began)
+        journal.add(stage.name, kept, fixture_metadata(job.fixture), with_scores=scored)
         states.update(changed)
         turns.played(job.fixture)
         done += 1
