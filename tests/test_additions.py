@@ -313,7 +313,7 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
     with reading(cup / "run" / "run.sqlite") as journal:
         assert (journal.bots(1)["bob"], journal.bots()["bob"].sha256 != old.sha256) == (old, True)
         assert len(journal.set_aside()) == 3
-        assert all(each.sound for each in journal.seals())
+        assert all(each.sound for each in journal.entries())
     verified = croupier("verify", "-C", cup, "--seal", seal)
     assert verified.code == 0 and "a new version of bob plays again what the old one played" in verified.out
     again = croupier(*new, "--reason", "it crashed")

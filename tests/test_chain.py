@@ -2,13 +2,30 @@
 
 import hashlib
 import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from command import croupier
+from test_lasting_state import COUNTS, MANIFEST
 
+from host.base.errors import UserError
+from host.inspect.verify import verify
 from host.play.records import Record, Result
 from host.results import chain
+from host.results.journal import reading, writing
+from host.results.seals import NOT_SEALED
+from host.results.state import RunStatus, StageStatus
 
 pack = msgspec.msgpack.encode
 SALT = bytes(range(chain.SALT_BYTES))
@@ -122,3 +139,265 @@ def test_the_keys_that_differ_are_named() -> None:
         ("config.stages.2.name", "b", "c"),
     ]
     assert not list(chain.differing(old, old))
+
+
+# Alterations of two finished tournaments: one with state files, time banks and two stages, one with corrections.
+
+ROOT = Path(__file__).parents[1]
+HEAD = """
+name = "Sealed"
+game = "pazaak"
+bots = ["bots/*", "sample:neptr"]
+[limits]
+move = "10 s"
+cpu = "10 s"
+startup = "20 s"
+max_faults = 1000
+"""
+LEAGUE = """
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = 2
+practice = true
+"""
+FINAL = """
+[[stage]]
+name = "final"
+kind = "knockout"
+set = 2
+first_to = 1
+practice = true
+"""
+BREAKS = """\
+import sys
+sys.stderr.write("a word on stderr")
+print("nonsense")
+"""
+
+
+def cup_in(place: Path, config: str) -> Path:
+    """Make a tournament with a bot that says nothing sensible, and commit to its seed; return its folder."""
+    (place / "bots").mkdir(parents=True)
+    (place / "bots" / "breaks.py").write_text(BREAKS)
+    (place / "croupier.toml").write_text(config)
+    return place
+
+
+def command(cup: Path, *words: object) -> None:
+    """Run a command that succeeds."""
+    done = croupier("-C", cup, *words)
+    assert done.code == 0, done.err
+
+
+@pytest.fixture(scope="module")
+def with_states(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the journal of a tournament of two stages with lasting state files and time banks."""
+    cup = cup_in(tmp_path_factory.mktemp("states") / "cup", f'{HEAD}bank = "20 s / table"\n{LEAGUE}{FINAL}')
+    (cup / "bots" / "one").mkdir()
+    (cup / "bots" / "one" / "counts.py").write_text(COUNTS)
+    (cup / "bots" / "one" / "bot.toml").write_text(MANIFEST.format(name="one", lifetime="stage"))
+    command(cup, "seed", "commit")
+    command(cup, "run")
+    return cup / "run" / "run.sqlite"
+
+
+@pytest.fixture(scope="module")
+def corrected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the journal of a tournament with every kind of correction, and with stored sums."""
+    folder = tmp_path_factory.mktemp("corrected")
+    cup = cup_in(folder / "cup", HEAD + LEAGUE)
+    shutil.copy(cup / "bots" / "breaks.py", cup / "bots" / "other.py")
+    command(cup, "seed", "commit")
+    command(cup, "run")
+    command(cup, "redo", "league/neptr+other", "--reason", "power cut")
+    (folder / "new.py").write_text(BREAKS + "# better\n")
+    command(cup, "add", folder / "new.py", "--replace", "breaks", "--reason", "a mistake")
+    shutil.copy(cup / "bots" / "other.py", cup / "bots" / "late.py")
+    text = (cup / "croupier.toml").read_text()
+    (cup / "croupier.toml").write_text(text.replace("tables_per_pair = 2", "tables_per_pair = 4"))
+    command(cup, "run", "--reason", "the mail was late")
+    command(cup, "withdraw", "other", "--reason", "author's wish")
+    command(cup, "run")
+    journal = cup / "run" / "run.sqlite"
+    with reading(journal) as book:
+        row = ("league", max(number for number, _ in book.records()), len(book.changes()), pack(book.sums("league")))
+    with closing(sqlite3.connect(journal)) as database, database:
+        database.execute("INSERT INTO summed VALUES (?, ?, ?, ?)", row)
+    return journal
+
+
+JOURNALS = ("with_states", "corrected")
+
+
+def journal_of(name: str, request: pytest.FixtureRequest) -> Path:
+    """Return one of the two journals."""
+    found: Path = request.getfixturevalue(name)
+    return found
+
+
+def differences(journal: Path, published: str) -> list[str]:
+    """Return what `verify --seal` finds without playing a table again."""
+    try:
+        with reading(journal) as book:
+            return verify(book, 1e-9, published).differences
+    except UserError as refused:
+        return [str(problem) for problem in refused.problems]
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_a_journal_that_nobody_altered_has_no_difference(name: str, request: pytest.FixtureRequest) -> None:
+    journal = journal_of(name, request)
+    with reading(journal) as book:
+        assert (verify(book, published=book.seal()).differences, len(book.seal())) == ([], 64)
+        counts = {kind: sum(entry.kind == kind for entry in book.entries()) for kind in ("change", "version", "stage")}
+    assert counts["change"] == (5 if name == "corrected" else 0)
+    assert counts["version"] == (5 if name == "corrected" else 3)
+
+
+def leaves(value: Any) -> Iterator[Callable[[Any], Any]]:
+    """Yield functions that alter one leaf of a copy of a value, or take out one key."""
+
+    def take_out(inner: Any, key: Any) -> None:
+        del inner[key]
+
+    def alter(inner: Any, key: Any) -> None:
+        inner[key] = altered(inner[key])
+
+    def reach(whole: Any, way: tuple[Any, ...], work: Callable[[Any, Any], None]) -> Any:
+        inner = whole = deepcopy(whole)
+        for key in way[:-1]:
+            inner = inner[key]
+        work(inner, way[-1])
+        return whole
+
+    def walk(inner: Any, way: tuple[Any, ...]) -> Iterator[Callable[[Any], Any]]:
+        for key, each in list(inner.items() if isinstance(inner, dict) else enumerate(inner)):
+            own = (*way, key)
+            yield lambda whole: reach(whole, own, take_out)
+            if isinstance(each, dict | list):
+                yield from walk(each, own)
+            else:
+                yield lambda whole: reach(whole, own, alter)
+
+    yield from walk(value, ())
+
+
+def altered(value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value + 2**-20
+        case bytes():
+            return value[:-1] + bytes([value[-1] ^ 1]) if value else b"x"
+        case str():
+            return "skipped" if value == "finished" else f"{value}x"
+    return 1
+
+
+FORMS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (chain.parsed, chain.canonical),
+    (json.loads, json.dumps),
+    (lambda blob: msgspec.msgpack.decode(zlib.decompress(blob)), lambda value: zlib.compress(pack(value))),
+    (msgspec.msgpack.decode, pack),
+]
+
+
+def others(value: Any, deep: bool) -> Iterator[Any]:
+    """Yield other values of a column; if `deep`, with every key of its content altered or taken out."""
+    yield altered(value)
+    for read, write in FORMS if deep and isinstance(value, str | bytes) else ():
+        try:
+            content = read(value)
+        except (ValueError, TypeError, zlib.error):
+            continue
+        if isinstance(content, dict | list):
+            yield from (write(alter(content)) for alter in leaves(content))
+        return
+
+
+def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    """Yield every alteration of a journal: what it alters, and the statement with its values."""
+    with closing(sqlite3.connect(journal)) as database:
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+            rows = database.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+            few = rows if table in ("run", "stage", "version", "change") else [*rows[:1], *rows[-1:]]
+            this = " AND ".join(f"{column} IS ?" for column in columns)
+            for row in few:
+                yield f"{table}.{row[0]}" if table == "run" else table, f"DELETE FROM {table} WHERE {this}", row
+                for column, value in zip(columns, row, strict=True):
+                    what = f"run.{row[0]}" if table == "run" else f"{table}.{column}"
+                    for other in others(value, row is few[0] or len(few) > 2):
+                        yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_every_alteration_of_a_journal_is_found_or_named(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    journal = journal_of(name, request)
+    with reading(journal) as book:
+        published = book.seal()
+    missed, tried = [], set()
+    for what, statement, values in alterations(journal):
+        copied = Path(shutil.copy(journal, tmp_path / "altered.sqlite"))
+        tried.add(what)
+        try:
+            with closing(sqlite3.connect(copied)) as database:
+                database.execute("PRAGMA synchronous = OFF")
+                assert database.execute(statement, values).rowcount == 1
+                database.commit()
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.IntegrityError:  # no journal can be altered so
+            continue
+        if not differences(copied, published) and not {what, what.partition(".")[0]} & NOT_SEALED.keys():
+            missed.append((what, values))
+    assert not missed
+    assert {"run.config", "stage.places", "version.entered_by", "record.times", "fault.evidence", "chain.line"} <= tried
+
+
+def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:
+    section = (
+        (ROOT / "docs" / "security.md").read_text().partition("## What a seal does not cover")[2].partition("\n## ")[0]
+    )
+    assert {*re.findall(r"^\| `(.*?)` ", section, re.MULTILINE)} == NOT_SEALED.keys()
+
+
+# The lines of a chain, outside croupier.
+
+
+def test_the_program_on_the_page_computes_the_seal(corrected: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "checking.md").read_text()
+    (tmp_path / "seal.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    lines = tmp_path / "chain.ndjson"
+    command(corrected.parents[1], "export", "chain", "-o", lines)
+    with reading(corrected) as book:
+        seal, count = book.seal(), len([*book.entries()])
+
+    def said(*seals: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, tmp_path / "seal.py", lines, *seals], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    assert said(seal) == (0, f"{count} lines, seal {seal}\n")
+    assert said("0" * 64) == (1, f"no line has the seal {'0' * 64}\n")
+    text = lines.read_text().splitlines(keepends=True)
+    kinds = [next(key for key in json.loads(line) if key != "before") for line in text]
+    assert (kinds[0], {*kinds[1:4]}) == ("terms", {"version"})
+    lines.write_text("".join([*text[:5], *text[6:]]))
+    assert said()[1] == "line 6 does not follow the line before it\n"
+
+
+def test_the_chain_of_a_running_stage_is_for_the_organiser_only(with_states: Path, tmp_path: Path) -> None:
+    cup = Path(shutil.copytree(with_states.parents[1], tmp_path / "cup"))
+    with writing(cup / "run" / "run.sqlite") as book:
+        book.set_stage("final", StageStatus.RUNNING)
+        book.set_status(RunStatus.INTERRUPTED)
+    done = croupier("-C", cup, "export", "chain")
+    assert (done.code, done.out, "its cards are still secret" in done.err) == (5, "", True)
+    spoiled = croupier("-C", cup, "export", "chain", "--spoilers")
+    assert spoiled.out.splitlines()[-1].endswith('"status":"running"}}')

@@ -17,14 +17,16 @@ from helpers import ROGUES
 
 from host.base.errors import UserError
 from host.inspect.verify import Audit, verify
+from host.results.chain import canonical
 from host.results.journal import Journal, reading
+from host.results.seals import Seals
 
 COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],
-    *[("record", column) for column in ("summary", "scores", "answers", "seal")],
+    *[("record", column) for column in ("summary", "seats", "scores", "answers", "times")],
     *[("fault", column) for column in ("bot", "kind", "evidence")],
-    ("timed", "times"),
-    *[("bot", column) for column in ("name", "sha256", "language", "about")],
+    *[("version", column) for column in ("name", "sha256", "language", "about", "entered", "entered_by")],
+    *[("chain", column) for column in ("kind", "seal")],
     ("run", "value"),
 ]
 FACTS = "('game', 'level', 'seed', 'seed_sha256')"
@@ -102,9 +104,12 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
     with changing(played, tmp_path) as (copied, database):
         for table, column in (("fault", "fixture"), ("record", "fixture"), ("fixture", "id")):
             database.execute(f"DELETE FROM {table} WHERE {column} = 2")
-    (difference,) = audit_of(copied).differences
+        database.commit()
+        assert "fixture 2: it was changed after it was sealed" in audit_of(copied).differences
+        database.execute("DELETE FROM chain WHERE kind = 'fixture' AND ref = 2")
+        database.commit()
     with reading(played) as book:
-        assert difference.startswith(f"{book.paths()[2]}: it, or a fixture before it, was changed")
+        assert f"{book.paths()[2]}: it was changed after it was sealed" in audit_of(copied).differences
 
 
 # A journal without its last fixtures is still consistent: only a published seal proves that it was longer.
@@ -113,19 +118,20 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
 def without_the_last(database: sqlite3.Connection) -> None:
     """Delete the last fixture from a journal."""
     (last,) = database.execute("SELECT max(id) FROM fixture").fetchone()
-    for table, column in (("fault", "fixture"), ("timed", "fixture"), ("record", "fixture"), ("fixture", "id")):
+    for table, column in (("fault", "fixture"), ("record", "fixture"), ("fixture", "id")):
         database.execute(f"DELETE FROM {table} WHERE {column} = ?", (last,))
+    database.execute("DELETE FROM chain WHERE kind = 'fixture' AND ref = ?", (last,))
 
 
 def test_what_was_cut_off_at_the_end_is_missed_by_the_seal_that_was_published(played: Path, tmp_path: Path) -> None:
     with reading(played) as book:
-        fixtures, published = len(book.paths()), book.seal()
+        fixtures, entries, published = len(book.paths()), len([*book.entries()]), book.seal()
     assert audit_of(played, published=published) == Audit(20, [], fixtures, 0)
     with changing(played, tmp_path) as (copied, database):
         without_the_last(database)
     assert not audit_of(copied).differences
     (difference,) = audit_of(copied, published=published).differences
-    assert difference.startswith(f"none of the {fixtures - 1} fixtures has the seal {published}: ")
+    assert difference.startswith(f"none of the {entries - 1} entries has the seal {published}: ")
 
 
 def test_what_was_changed_and_sealed_anew_is_missed_by_the_seal_that_was_published(
@@ -142,7 +148,7 @@ def test_what_was_changed_and_sealed_anew_is_missed_by_the_seal_that_was_publish
 
 def test_a_seal_stands_for_what_was_played_before_it_only(played: Path) -> None:
     with reading(played) as book:
-        seals = [seal.sha256 for seal in book.seals()]
+        seals = [entry.seal for entry in book.entries() if entry.kind == "fixture"]
     assert audit_of(played, published=seals[0]) == Audit(20, [], 1, len(seals) - 1)
 
 
@@ -194,6 +200,10 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
     with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
         ((places,),) = database.execute("SELECT places FROM stage").fetchall()
         database.execute("UPDATE stage SET places = ?", (json.dumps(json.loads(places)[::-1]),))
+        database.commit()
+        verified = croupier("verify", "-C", cup)
+        assert (verified.code, "stage tables: places.1 is " in verified.out) == (1, True)
+        resealed(database, cup / "run" / "run.sqlite")
     verified = croupier("verify", "-C", cup)
     assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
 
@@ -204,10 +214,11 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
 def resealed(database: sqlite3.Connection, path: Path) -> None:
     """Seal a journal as croupier does."""
     database.commit()
-    book, before = Journal(database, path), b""
-    for (fixture,) in database.execute("SELECT id FROM fixture ORDER BY id").fetchall():
-        before = book._seal(fixture, before)
-        database.execute("UPDATE record SET seal = ? WHERE fixture = ?", (before, fixture))
+    seals, played = Seals(database), database.execute("SELECT id FROM fixture ORDER BY id").fetchall()
+    database.execute("DELETE FROM chain")
+    seals.update(Journal(database, path).state())
+    for (fixture,) in played:
+        seals.add("fixture", fixture)
 
 
 def summary(change: Callable[[list[Any]], object]) -> Callable[[sqlite3.Connection], object]:
@@ -253,7 +264,7 @@ def seats(database: sqlite3.Connection) -> None:
     """Reverse the order of the seats."""
     told = json.loads(database.execute("SELECT about FROM fixture WHERE id = 1").fetchone()[0])
     told["bots"].reverse()
-    database.execute("UPDATE fixture SET about = ? WHERE id = 1", (json.dumps(told),))
+    database.execute("UPDATE fixture SET about = ? WHERE id = 1", (canonical(told),))
 
 
 CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {

@@ -101,11 +101,12 @@ def write_chain(journal: Journal, spoilers: bool, file: TextIO) -> int:
     for stage in journal.state().stages:
         if stage.name not in shown and journal.has_played(stage.name):
             raise still_running(stage.name)
-    for lines, entry in enumerate(journal.entries(), 1):
+    for entry in journal.entries():
         if not entry.sound:
             message = f"is damaged: {entry.name} was changed after it was sealed"
             raise UserError([Problem("R005", str(journal.path), message, hint="croupier verify")], 3)
         file.write(f"{entry.line}\n")
+        lines += 1
     return lines
 
 

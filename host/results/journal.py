@@ -241,8 +241,8 @@ class Journal:
         if place is None:
             return {}
         stage, number = place
-        left = self._states(stage, number)
-        return {name: left.get(name, b"") for name, bot in self.bots(number).items() if bot.lasting}
+        left, seated = self._states(stage, number), self.scores_of(path)[0]["bots"]
+        return {name: left.get(name, b"") for name, bot in self.bots(number).items() if bot.lasting and name in seated}
 
     def _states(self, stage: str, before: int | None) -> dict[str, bytes]:
         """Return the state files after the fixtures of a stage, of all or of those before a number."""

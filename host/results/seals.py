@@ -109,7 +109,9 @@ class Seals:
         if not played and not self.last():  # nothing has been played, so nothing is sealed
             return
         yield from (f"{self._path(number)}: it was not sealed" for number in played)
-        yield from (f"{kind} {ref}: it was not sealed" for kind in ("change", "version") for ref in self._without_entry(kind))
+        yield from (
+            f"{kind} {ref}: it was not sealed" for kind in ("change", "version") for ref in self._without_entry(kind)
+        )
         sealed = self._sealed()
         for kind, name, content in documents(state):
             before = sealed.pop((kind, name), None)

@@ -234,7 +234,12 @@ class RecordedBot(NamedTuple):
             "state_lifetime": self.state_lifetime,
             "limits": self.limits.by_name(),
         }
-        return self.name, self.sha256, self.language, canonical(about | ({"source": self.source} if self.source else {}))
+        return (
+            self.name,
+            self.sha256,
+            self.language,
+            canonical(about | ({"source": self.source} if self.source else {})),
+        )
 
 
 class _About(msgspec.Struct):
