@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -274,11 +275,11 @@ def leaves(value: Any) -> Iterator[Callable[[Any], Any]]:
     def walk(inner: Any, way: tuple[Any, ...]) -> Iterator[Callable[[Any], Any]]:
         for key, each in list(inner.items() if isinstance(inner, dict) else enumerate(inner)):
             own = (*way, key)
-            yield lambda whole: reach(whole, own, take_out)
+            yield partial(reach, way=own, work=take_out)
             if isinstance(each, dict | list):
                 yield from walk(each, own)
             else:
-                yield lambda whole: reach(whole, own, alter)
+                yield partial(reach, way=own, work=alter)
 
     yield from walk(value, ())
 
@@ -343,9 +344,11 @@ def test_every_alteration_of_a_journal_is_found_or_named(
     journal = journal_of(name, request)
     with reading(journal) as book:
         published = book.seal()
+    copied = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
+    assert not differences(copied, published)
     missed, tried = [], set()
     for what, statement, values in alterations(journal):
-        copied = Path(shutil.copy(journal, tmp_path / "altered.sqlite"))
+        shutil.copy(journal, copied)
         tried.add(what)
         try:
             with closing(sqlite3.connect(copied)) as database:

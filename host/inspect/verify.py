@@ -68,6 +68,8 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
             if sound or refused.problems[0].code not in ("R005", "R006", "R008"):
                 raise
             replayed, found = 0, [f"{path}: {refused.problems[0].message}"]
+        except (ValueError, LookupError, TypeError, AttributeError) as damaged:  # a journal may hold anything
+            replayed, found = 0, [f"{path}: its record is damaged: {damaged}"]
         tables += replayed
         differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
     differences += journal.unsealed()
