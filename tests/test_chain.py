@@ -336,7 +336,7 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
                 yield f"{table}.{row[0]}" if table == "run" else table, f"DELETE FROM {table} WHERE {this}", row
                 for column, value in zip(columns, row, strict=True):
                     what = f"run.{row[0]}" if table == "run" else f"{table}.{column}"
-                    for other in others(value, table in ("run", "stage") or row is few[0] and table not in NOT_SEALED):
+                    for other in others(value, table in ("run", "stage") or (row is few[0] and table not in NOT_SEALED)):
                         yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
 
 

@@ -56,14 +56,14 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
-        seats=seats_of(fixture, (table.sitting for table in played)),
+        seats=seats_of(fixture, (table.table_setup for table in played)),
     )
 
 
-def seats_of(fixture: Fixture, sittings: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
+def seats_of(fixture: Fixture, setups: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
     """Return the bots by seat at each table, as indexes into the fixture's bots."""
     number = {bot: index for index, bot in enumerate(fixture.bots)}.__getitem__
-    return tuple(tuple(map(number, sitting.bots)) for sitting in sittings)
+    return tuple(tuple(map(number, setup.bots)) for setup in setups)
 
 
 def total_usage(some: Sequence[Usage]) -> Usage:
