@@ -336,7 +336,9 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
                 yield f"{table}.{row[0]}" if table == "run" else table, f"DELETE FROM {table} WHERE {this}", row
                 for column, value in zip(columns, row, strict=True):
                     what = f"run.{row[0]}" if table == "run" else f"{table}.{column}"
-                    for other in others(value, table in ("run", "stage") or (row is few[0] and table not in NOT_SEALED)):
+                    for other in others(
+                        value, table in ("run", "stage") or (row is few[0] and table not in NOT_SEALED)
+                    ):
                         yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
 
 
@@ -347,11 +349,13 @@ def test_every_alteration_of_a_journal_is_found_or_named(
     journal = journal_of(name, request)
     with reading(journal) as book:
         published = book.seal()
-    copied = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
-    assert not differences(copied, published)
+    folder = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run"
+    assert not differences(folder / "run.sqlite", published)
     missed, tried = [], set()
-    for what, statement, values in alterations(journal):
-        shutil.copy(journal, copied)
+    for number, (what, statement, values) in enumerate(alterations(journal)):
+        copied = shutil.copy(
+            journal, folder / f"{number}.sqlite"
+        )  # a damaged one may stay open until its cursors are gone
         tried.add(what)
         try:
             with closing(sqlite3.connect(copied)) as database:
