@@ -292,13 +292,14 @@ async def play_stages(
     entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
     played = Played(journal.stage_records, journal.sizes)
     for number, stage in enumerate(tournament.stages):
-        position = course(journal.state(), journal.bots(), setup.seed, played, entered)[number]
+        state = journal.state()
+        position = course(state, journal.bots(), setup.seed, played, entered)[number]
         if position.skipped:
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
             watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
         else:
-            over = journal.state().stage(stage.name).over
-            journal.set_stage(stage.name, None if over else StageStatus.RUNNING, field=position.bots)
+            begins = None if state.stage(stage.name).over else StageStatus.RUNNING
+            journal.set_stage(stage.name, begins, field=position.bots)
             before = journal.seal(stage.name)
             await run_stage(stage, blank, position.field, journal, pool, watch.progress)
             journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
