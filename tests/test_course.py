@@ -4,7 +4,6 @@ Fixtures get results by chance, without any bot. Organisers interrupt the run, p
 that back, enter bots late, and ask for more tables.
 """
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -246,4 +245,3 @@ def test_a_bot_of_the_first_stage_is_entered_in_the_order_that_is_recorded(tmp_p
     with reading(organiser.path) as journal:
         first, _ = positions(journal)
         assert first.bots == [*journal.state().stages[0].field]
-        assert json.dumps(journal.state().terms())
