@@ -957,11 +957,10 @@ def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp
 CELLS = {
     "run": ("value",),
     "stage": ("config", "status", "field", "places", "known"),
-    "bot": ("name", "about"),
+    "version": ("name", "about"),
     "fixture": ("path", "about"),
-    "record": ("summary", "scores", "answers"),
+    "record": ("summary", "seats", "scores", "answers", "times"),
     "fault": ("evidence",),
-    "timed": ("times",),
 }
 ODD = ("", "{}", "[5]", b"\xff", 5)
 
@@ -980,7 +979,7 @@ def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: st
         sql(path, f"UPDATE {table} SET {column} = ? {where}", kept, cell)
 
 
-@pytest.mark.parametrize("lost", ["DROP TABLE fault", "DELETE FROM record", "DELETE FROM bot", "DELETE FROM run"])
+@pytest.mark.parametrize("lost", ["DROP TABLE fault", "DELETE FROM record", "DELETE FROM version", "DELETE FROM run"])
 def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     sql(path, lost)
