@@ -111,8 +111,8 @@ def test_more_tourneys_leave_those_that_were_played() -> None:
 
 def test_every_kind_with_an_order_of_its_own_says_why_no_bot_can_join() -> None:
     for name, kind in KINDS.items():
-        assert kind.closed or not kind.adaptive, name
-        assert {*kind.more} <= {*kind.config.__dataclass_fields__}
+        assert kind.changes.closed or not kind.changes.adaptive, name
+        assert {*kind.changes.more} <= {*kind.config.__dataclass_fields__}
 
 
 # Real play.

@@ -24,7 +24,7 @@ from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
-from host.report.brackets import bracket_lines, group_lines
+from host.report.pictures import picture_lines
 from host.report.timelines import early_order, ranks
 from host.results.course import NOTHING, Outcome, Position, course
 from host.results.overall import overall
@@ -590,10 +590,11 @@ def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:
     records = [cup_set("AC", (6, 4)), cup_set("BD", (3, 7))]
     rows = standings_told(cup, records, field("ABCD"), field=[*"ABCD"]).rows
     assert ranking(rows) == [(1, "A"), (1, "D"), (3, "B"), (3, "C")]  # the final and the tie for place 3 are open
-    bracket = list(bracket_lines(KNOCKOUT.bracket(cup, "ABCD", {record.path: record for record in records})))  # type: ignore[misc]
+    assert KNOCKOUT.picture and GROUPS_KIND.picture
+    bracket = list(picture_lines(KNOCKOUT.picture(cup, "ABCD", records), verbose=False))
     assert bracket[:3] == ["round 1 for places 1 to 4:", "  A  1 : 0  C", "  D  1 : 0  B"]
     assert bracket[3:] == ["final:", "  A  0 : 0  D  open", "for places 3 and 4:", "  C  0 : 0  B  open"]
-    lines = list(group_lines(GROUPS_KIND.groups(TWO_STAGES["groups"], ())))  # type: ignore[misc]
+    lines = list(picture_lines(GROUPS_KIND.picture(GROUPS, "ABCDEFGH", TWO_STAGES["groups"]), verbose=False))
     assert lines[0] == "round 1; each group is ordered by games in which a bot advanced, then by chips:"
     assert [line.split()[-1] for line in lines[1:5]] == ["900", "600", "0", "-1"]
 

@@ -44,7 +44,8 @@ from host.rating.statistics import (
 )
 from host.rating.strength import Order, Ratings, ratings
 from host.stages import kind_of
-from host.stages.kind import Kind, PairedRound, StageConfig
+from host.stages.kind import Kind, StageConfig
+from host.stages.picture import PairedRound, Rounds
 
 UNKNOWN = "–"
 
@@ -281,8 +282,9 @@ def _buchholz(results: Results) -> dict[str, Estimate]:
 
 
 def _rounds(results: Results) -> Sequence[PairedRound]:
-    rounds = kind_of(results.stage).rounds
-    return rounds(results.records) if rounds else ()
+    draw = kind_of(results.stage).picture
+    picture = draw(results.stage, results.bots, results.records) if draw else None
+    return picture.rounds if isinstance(picture, Rounds) else ()
 
 
 def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:

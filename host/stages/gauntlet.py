@@ -17,6 +17,7 @@ from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     FORBID,
+    ChangePolicy,
     Field,
     GradeTerms,
     ImpossibleStageError,
@@ -175,8 +176,5 @@ GAUNTLET = Kind(
     settle=settle,
     references=lambda stage: stage.references,
     grades=terms,
-    leavable=True,
-    adaptive=False,
-    closed="",
-    more=("tables",),
+    changes=ChangePolicy.pairs_decide("tables"),
 )

@@ -10,7 +10,7 @@ path: the groups of a round, the lot of a round, the lot of a game.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, Literal, NamedTuple
@@ -22,10 +22,9 @@ from host.play.records import Fixture, Record, Result
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
     Few,
     Field,
-    Group,
-    GroupSeat,
     ImpossibleStageError,
     Kind,
     Many,
@@ -34,6 +33,8 @@ from host.stages.kind import (
     rankings,
     with_plan,
 )
+from host.stages.picture import Group, GroupSeat
+from host.stages.picture import Groups as Picture
 
 FEWEST, MOST = 3, 5  # bots in a group
 FINALISTS, ADVANCE = 5, 2
@@ -277,8 +278,8 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
     }
 
 
-def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
-    """Return the groups of all rounds; `later` has the bots that have played in a later stage."""
+def picture(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) -> Picture:
+    """Return the groups of all rounds."""
     found: dict[str, dict[str, list[Result]]] = {}
     for record in records:
         for bot, result in record.results.items():
@@ -294,23 +295,23 @@ def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...
                 bot=bot,
                 chips=sum(result.score for result in games) / len(games),
                 first=sum(result.wins for result in games),
-                on=went[bot] > rounds[name] or bot in later,
+                on=went[bot] > rounds[name],
                 score=sum(result.final for result in games) / len(games),
             )
             for bot, games in found[name].items()
         ]
         seats.sort(key=lambda seat: seat.merit, reverse=True)
         groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
-    return tuple(groups)
+    return Picture(tuple(groups))
 
 
-def reached(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
+def reached(stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
     """Return the last round of each bot, its place in its group and its chips, as a key.
 
     Among bots with the same place in different groups, only their chips decide. Equal bots of a group share its place.
     """
     found: dict[str, tuple[float, ...]] = dict.fromkeys(order, (0.0, 0.0, 0.0))
-    for group in groups(records, ()):  # the rounds in their order
+    for group in picture(stage, order, records).groups:  # the rounds in their order
         for seat in group.seats:
             better = sum(other.merit > seat.merit for other in group.seats)
             found[seat.bot] = (group.round, -better, seat.chips)
@@ -352,7 +353,7 @@ advance = 1
     unit="fixture",
     unit_key="repeat",
     comparison="shared",
-    groups=groups,
+    picture=picture,
     reached=reached,
-    closed="its groups were drawn without it",
+    changes=ChangePolicy.results_decide("its groups were drawn without it"),
 )

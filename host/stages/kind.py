@@ -1,6 +1,6 @@
 """Defines a kind of stage, and what all kinds share."""
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
 from host.stages.agenda import Agenda, Records, Schedule
+from host.stages.picture import Picture
 
 BLOCK = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
@@ -141,76 +142,49 @@ class Size(NamedTuple):
     bounds: str = "exactly"  # or "at least"
 
 
-class Tie(NamedTuple):
-    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
-
-    bots: tuple[str | None, str | None]
-    sets: tuple[int, int]
-    winner: str | None
-
-
-class Bracket(NamedTuple):
-    """One round of a part of a bracket: the ties for places `first` to `last`."""
-
-    round: int
-    first: int
-    last: int
-    ties: tuple[Tie, ...]
-    title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
-    note: str = ""  # why it is played, if that is not plain
-
-
-class PairedSet(NamedTuple):
-    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
-
-    bots: tuple[str, str]
-    points: tuple[float, float]
-    won: tuple[int | float, int | float]
-    tables: int
-
-
-class PairedRound(NamedTuple):
-    """A round in which every bot plays one set, or has a bye."""
-
-    number: int
-    sets: tuple[PairedSet, ...]
-    bye: str | None
-
-
-class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
-
-    If equal bots share a place, a fraction of a game counts. `score` is like `chips`, but negative scores count: they
-    tell apart bots that have lost all their chips.
-    """
-
-    bot: str
-    chips: float
-    first: float
-    on: bool
-    score: float
-
-    @property
-    def merit(self) -> tuple[float, ...]:
-        """Return the sort key of the bot in its group; greater is better."""
-        return self.first, self.chips, self.score
-
-
-class Group(NamedTuple):
-    """The bots of a group, best first."""
-
-    name: str
-    round: int
-    games: int
-    seats: tuple[GroupSeat, ...]
-
-
 class GradeTerms(NamedTuple):
     """What a bot must show to get the points for a reference."""
 
     points: int
     sure: float  # 0 to 1, the certainty
     at_least: float  # 0 to 1, the share of tables that the bot wins; a draw counts half
+
+
+class ChangePolicy(NamedTuple):
+    """Which corrections a stage takes once a fixture has been played. One of the three functions below makes it."""
+
+    adaptive: bool
+    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
+    a new version of a bot, and stages before it keep their results once it has begun."""
+    leavable: bool
+    """Whether a bot can leave the stage while it runs. Its fixtures are left out."""
+    closed: str
+    """Why no other bot can play. Empty: bots may come late."""
+    more: tuple[str, ...] = ()
+    """The keys that may be raised. More tables must leave the seed paths of the others."""
+
+    @classmethod
+    def results_decide(cls, closed: str) -> "ChangePolicy":
+        """Return the policy of a stage in which results, or the order of the stage before, decide what is played."""
+        return cls(adaptive=True, leavable=False, closed=closed)
+
+    @classmethod
+    def field_decides(cls, closed: str, *, leavable: bool = False, more: tuple[str, ...] = ()) -> "ChangePolicy":
+        """Return the policy of a stage whose fixtures depend on all its bots, but not on results."""
+        return cls(adaptive=False, leavable=leavable, closed=closed, more=more)
+
+    @classmethod
+    def pairs_decide(cls, *more: str) -> "ChangePolicy":
+        """Return the policy of a stage in which the fixtures of some bots depend on those bots alone.
+
+        Bots may come late and leave. Of the other bots, only how tables are divided into fixtures may depend; there
+        `field.kept` counts.
+        """
+        return cls(adaptive=False, leavable=True, closed="", more=more)
+
+
+RESULTS_DECIDE = ChangePolicy.results_decide("its fixtures were drawn without it")
+"""The policy of a kind that states none."""
 
 
 C = TypeVar("C", bound=StageConfig)
@@ -272,12 +246,9 @@ class Kind(Generic[C]):
     comparison: Literal["all", "shared", "none"] = "all"
     """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
 
-    bracket: Callable[[C, Sequence[str], Records], tuple[Bracket, ...]] | None = None
-    """Return the rounds of a bracket, from the bots in the order of the stage before. None: there is no bracket."""
-    groups: Callable[[Sequence[Record], Container[str]], tuple[Group, ...]] | None = None
-    """Return the groups of a stage; the second argument has the bots of later stages. None: there are no groups."""
-    rounds: Callable[[Sequence[Record]], tuple[PairedRound, ...]] | None = None
-    """Return the rounds so far, if every bot plays one set in each. None: the stage has no such rounds."""
+    picture: Callable[[C, Sequence[str], Sequence[Record]], Picture] | None = None
+    """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
+    standings count them. None: the standings show everything."""
     reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
     """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
     order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
@@ -287,20 +258,11 @@ class Kind(Generic[C]):
     """Whether almost every game suits. Another suitable kind is preferred, and a stage needs as many bots as a table."""
     by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
     per_bot: bool = False  # whether `unit_key` counts the units of each bot; otherwise those of each pair
-    leavable: bool = False
-    """Whether a bot can leave the stage while it runs: no fixture depends on a fixture of other bots, and each fixture is
-    left out with its bots."""
     all_meet: bool = False
     """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
 
-    adaptive: bool = True
-    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
-    a new version of a bot, and stages before it keep their results once it has begun."""
-    closed: str = "its fixtures were drawn without it"
-    """Why no other bot can play once a fixture has been played. Empty: bots may come late. Then the fixtures of some bots
-    must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
-    more: tuple[str, ...] = ()
-    """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+    changes: ChangePolicy = RESULTS_DECIDE
+    """Which corrections the stage takes once a fixture has been played."""
 
     def __post_init__(self) -> None:
         if "KIND" not in vars(self.config):  # a copy of a kind does not take its config

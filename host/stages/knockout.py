@@ -13,7 +13,7 @@ from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     BLANK,
     BotCount,
-    Bracket,
+    ChangePolicy,
     Entrants,
     Few,
     Field,
@@ -23,13 +23,13 @@ from host.stages.kind import (
     Size,
     StageConfig,
     Surroundings,
-    Tie,
     block_size,
     blocks,
     rankings,
     two_can_play,
     with_plan,
 )
+from host.stages.picture import Bracket, BracketRound, Tie
 
 BestOf = Annotated[int, integer(0, 1999)]
 NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
@@ -251,14 +251,14 @@ def _ties(
         )
 
 
-def bracket(stage: Knockout, order: Sequence[str], records: Records) -> tuple[Bracket, ...]:
+def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Bracket:
     """Return the rounds whose ties are known so far."""
     found = [
-        Bracket(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
-        for of, ties in _ties(stage, order, records)
+        BracketRound(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
+        for of, ties in _ties(stage, order, {record.path: record for record in records})
         if any(None not in tie.bots for tie in ties)
     ]
-    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+    return Bracket(tuple(sorted(found, key=lambda part: (part.round, part.first))))
 
 
 def reached(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
@@ -293,7 +293,7 @@ min_bots = 8
     size=size,
     own_deals=True,
     comparison="none",
-    bracket=bracket,
+    picture=picture,
     reached=reached,
-    closed="its bracket is under way",
+    changes=ChangePolicy.results_decide("its bracket is under way"),
 )

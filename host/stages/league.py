@@ -11,6 +11,7 @@ from host.play.records import Fixture
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
     Field,
     Kind,
     Many,
@@ -102,7 +103,5 @@ rank_by = ["points"]
     per_bot=True,
     any_game=True,
     about=about,
-    leavable=True,
-    adaptive=False,
-    closed="its tables were drawn so that those bots meet equally often",
+    changes=ChangePolicy.field_decides("its tables were drawn so that those bots meet equally often", leavable=True),
 )

@@ -10,6 +10,7 @@ from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
     Field,
     Kind,
     Many,
@@ -116,8 +117,5 @@ rank_by         = ["games", "hands"]
     unit_key="tables_per_pair",
     own_deals=True,
     all_meet=True,
-    leavable=True,
-    adaptive=False,
-    closed="",
-    more=("tables_per_pair",),
+    changes=ChangePolicy.pairs_decide("tables_per_pair"),
 )

@@ -18,11 +18,10 @@ from host.stages import pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
     Field,
     Kind,
     Many,
-    PairedRound,
-    PairedSet,
     Size,
     StageConfig,
     block_size,
@@ -31,6 +30,7 @@ from host.stages.kind import (
     two_can_play,
     with_plan,
 )
+from host.stages.picture import PairedRound, PairedSet, Rounds
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 
 
@@ -132,7 +132,7 @@ def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
     return f"{rounds} {plural(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
 
 
-def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
+def picture(_stage: Swiss, _order: Sequence[str], records: Sequence[Record]) -> Rounds:
     """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
     sets: dict[tuple[int, str], list[Record]] = {}
     for record in records:
@@ -146,7 +146,7 @@ def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
         playing = {bot for each in of_round for bot in each.bots}
         out = [bot for bot in everybody if bot not in playing]
         found.append(PairedRound(number, tuple(of_round), out[0] if len(out) == 1 else None))
-    return tuple(found)
+    return Rounds(tuple(found))
 
 
 def _paired_set(played: Sequence[Record]) -> PairedSet:
@@ -168,6 +168,6 @@ SWISS = Kind(
     own_deals=True,
     unit_key="tables_per_pairing",
     about=about,
-    rounds=rounds,
-    closed="its rounds are under way, and each pairs bots by their results so far",
+    picture=picture,
+    changes=ChangePolicy.results_decide("its rounds are under way, and each pairs bots by their results so far"),
 )

@@ -7,7 +7,7 @@ from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
 from host.stages.agenda import Lazy, Records, Schedule
-from host.stages.kind import Field, Kind, Many, StageConfig, rankings
+from host.stages.kind import ChangePolicy, Field, Kind, Many, StageConfig, rankings
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,5 @@ rank_by  = ["chips"]
     own_deals=True,
     unit="fixture",
     unit_key="tourneys",
-    adaptive=False,
-    closed="all bots play in every tourney",
-    more=("tourneys",),
+    changes=ChangePolicy.field_decides("all bots play in every tourney", more=("tourneys",)),
 )
