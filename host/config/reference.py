@@ -332,7 +332,9 @@ def page() -> str:
     lines += _section("`[[stage]]`: keys of every kind", text, common)
     for name, kind in KINDS.items():
         own = [key for key in stage_keys(name) if key not in common and key.name not in ("kind", "min_bots", "name")]
-        lines += _section(f'`[[stage]]` with `kind = "{name}"`', f"{first_line(kind.config)} For {kind.needs}.", own)
+        lines += _section(
+            f'`[[stage]]` with `kind = "{name}"`', f"{first_line(kind.config)} For {kind.plays.words}.", own
+        )
         for table, model in stage_tables(name).items():
             text = f"{first_line(model)} `[stage.{table}]` follows its [[stage]]; it has such a table for each name."
             lines += _section(f'`[stage.{table}]` with `kind = "{name}"`', text, keys_of(model))

@@ -395,15 +395,15 @@ def _stages(
     game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
     """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
-    suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
+    suiting = [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
     if not said:
-        default = next((KINDS[kind].default_stages for kind in suiting if KINDS[kind].default_stages), ())
+        default = next((KINDS[kind].defaults.stages for kind in suiting if KINDS[kind].defaults.stages), ())
         return tuple(_seated(stage, game) for stage in default)
     stages: list[StageConfig] = []
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
-        if not kind_of(stage).suits(game, rules):
-            message = f'kind = "{stage.kind}" needs {kind_of(stage).needs}, and {game.name} is not one'
+        if not kind_of(stage).plays.is_met(game, rules):
+            message = f'kind = "{stage.kind}" needs {kind_of(stage).plays.words}, and {game.name} is not one'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:
@@ -414,9 +414,8 @@ def _stages(
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
         problems += _rankings_without_winners(game, toml, number, stage)
-        complete = kind_of(stage).complete
         try:
-            stage = complete(stage) if complete else stage
+            stage = stage.completed()
         except ImpossibleStageError as wrong:
             problems.append(_impossible(toml, number, wrong))
         stages.append(_seated(replace(stage, name=name), game))
@@ -425,12 +424,12 @@ def _stages(
 
 def _seated(stage: StageConfig, game: Game) -> StageConfig:
     """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
-    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).any_game else stage
+    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 
 def _rankings_without_winners(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
     """Return the problems of rankings that count won tables, in a game that has no winners."""
-    if game.winners is not None or not kind_of(stage).any_game:
+    if game.winners is not None or not kind_of(stage).plays.is_general:
         return []
     where, hint = toml.where("stage", number, "rank_by"), 'rank_by = ["points"]'
     return [
@@ -471,12 +470,11 @@ def _settled(
     """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
     found = list(stages)
     for number, stage in enumerate(stages):
-        settle = kind_of(stage).settle
         around = Surroundings(
             entered.folder, [other.name for other in stages[:number]], entered.names, entered.matching
         )
         try:
-            found[number] = settle(stage, around) if settle else stage
+            found[number] = stage.settled(around)
         except ImpossibleStageError as wrong:
             problems.append(_impossible(toml, number, wrong))
         except UserError as refused:

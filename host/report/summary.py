@@ -318,7 +318,7 @@ def _stage(position: Position, later: Container[str]) -> Stage:
         effects=None,
         final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
         all_meet=kind.all_meet,
-        compared=kind.comparison != "none",
+        compared=kind.sampling.compare != "none",
     )
 
 

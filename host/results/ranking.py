@@ -321,7 +321,7 @@ def orders(results: Results) -> dict[Order, float]:
         playing = [bot for bot, result in record.results.items() if result.tables]
         if len(playing) < 3:
             continue
-        if record.scores and kind.unit == "table":
+        if record.scores and not kind.sampling.by_fixture:
             tables = [*zip(*(_scores(record, bot) for bot in playing), strict=True)]
         else:
             tables = [tuple(_worth(kind, record.results[bot]) for bot in playing)]
@@ -355,7 +355,7 @@ def _compare_scores(results: Results) -> Sure:
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
     """Compare by independent results; only by shared ones if opponents differ from fixture to fixture."""
-    if kind_of(results.stage).comparison == "shared":
+    if kind_of(results.stage).sampling.compare == "shared":
         return cache(lambda one, other: _shared(units[one], units[other]))
     return cache(lambda one, other: sure_ahead(units[one], units[other]))
 
@@ -367,7 +367,7 @@ def _shared(ours: Units, theirs: Units) -> float | None:
 
 def _rate_interval(results: Results, bot: str) -> Interval:
     """Return the interval of the share of games that a bot won, or in which it advanced."""
-    if kind_of(results.stage).unit == "fixture" and results.stage.mirror:
+    if kind_of(results.stage).sampling.by_fixture and results.stage.mirror:
         return _of_deals(results.records_of(bot), bot)
     met = results.meetings[bot].values()
     tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
@@ -391,7 +391,7 @@ def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
     """Return the gains and losses of a bot in independent units; their mean is its score."""
     mine = [record for record in records if bot in record.results]
     kind = kind_of(stage)
-    if kind.unit == "fixture":
+    if kind.sampling.by_fixture:
         return _by_deal({record.path: _worth(kind, record.results[bot]) for record in mine}, mine, stage.mirror)
     if all(record.scores for record in mine):
         return {unit: worth for record in mine for unit, worth in _tables(record, bot, stage.mirror).items()}

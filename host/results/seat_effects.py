@@ -130,7 +130,7 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
 def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
     """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one."""
     place, seats = FixtureId.parse(fixture.path), len(fixture.bots)
-    if kind_of(stage).unit == "fixture":
+    if kind_of(stage).sampling.by_fixture:
         return stage.name, (place.group, ((place.first_table or 1) - 1) // (seats if stage.mirror else 1))
     return place.group, (fixture.first - 1 + nth) // (seats * joined)
 

@@ -177,7 +177,7 @@ def stage_standings(
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in gone else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
-    if kind_of(stage).comparison == "none" or compare is None:
+    if kind_of(stage).sampling.compare == "none" or compare is None:
         return StageStandings(rows, [], [], so_far)
     sure = compare(results)
     said = comparisons([row.bot for row in playing], sure)
@@ -327,7 +327,7 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return advice for every two neighbours whose order is not certain: how much play would make it certain."""
-    unit, found = kind_of(stage).unit_key, list[Advice]()
+    unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
         if how_sure is None or how_sure >= SURE:
@@ -340,9 +340,9 @@ def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Rec
 def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
     """Return how many units two bots have played: tourneys, games of a group, or tables."""
     both = [record for record in records if one in record.results and other in record.results]
-    if kind_of(stage).unit == "fixture":
+    if kind_of(stage).sampling.by_fixture:
         return len(both)
-    if kind_of(stage).per_bot:
+    if kind_of(stage).sampling.per_bot:
         return min(
             sum(record.results[bot].tables for record in records if bot in record.results) for bot in (one, other)
         )

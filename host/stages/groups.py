@@ -19,12 +19,15 @@ from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.fixture_id import FixtureId, contestants, group_of
 from host.play.records import Fixture, Record, Result
+from host.rating.results import Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
     ChangePolicy,
+    DefaultStages,
     Few,
     Field,
+    GameCondition,
     ImpossibleStageError,
     Kind,
     Many,
@@ -127,14 +130,13 @@ class Groups(StageConfig):
     )
     min_bots: BotCount = 3
 
-
-def complete(stage: Groups) -> Groups:
-    """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
-    stage = replace(stage, until=stage.until or (FINALISTS if stage.advance > 1 else 1))
-    if stage.until < stage.advance:
-        message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
-        raise ImpossibleStageError("until", message, f"advance = {stage.until}")
-    return stage
+    def completed(self) -> "Groups":
+        """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
+        stage = replace(self, until=self.until or (FINALISTS if self.advance > 1 else 1))
+        if stage.until < stage.advance:
+            message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
+            raise ImpossibleStageError("until", message, f"advance = {stage.until}")
+        return stage
 
 
 def games(stage: Groups, entrants: int) -> tuple[int, int]:
@@ -327,11 +329,10 @@ GROUPS = Kind(
     name="groups",
     config=Groups,
     schedule=schedule,
-    suits=suits,
-    needs="a game of chips for three to five",
-    complete=complete,
-    default_stages=(Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
-    template="""\
+    plays=GameCondition("a game of chips for three to five", suits),
+    defaults=DefaultStages(
+        (Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
+        """\
 [[stage]]
 name    = "groups"
 kind    = "groups"             # random groups of three to five
@@ -344,15 +345,14 @@ name    = "final"
 kind    = "groups"
 advance = 1
 """,
+    ),
     places=places,
     left=left,
     size=size,
     drawn=True,
     own_deals=True,
     counted=counted,
-    unit="fixture",
-    unit_key="repeat",
-    comparison="shared",
+    sampling=Sampling("fixture", "repeat", compare="shared"),
     picture=picture,
     reached=reached,
     changes=ChangePolicy.results_decide("its groups were drawn without it"),

@@ -1,15 +1,16 @@
 """Defines a kind of stage, and what all kinds share."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
+from host.rating.results import Sampling
 from host.stages.agenda import Agenda, Records, Schedule
 from host.stages.picture import Picture
 
@@ -65,6 +66,17 @@ class StageConfig:
     practice: Flag = False
     """`true`: the stage does not count, so a seed that everyone knows is not reported as a danger."""
 
+    def completed(self) -> Self:
+        """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
+        return self
+
+    def settled(self, around: "Surroundings") -> Self:
+        """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError.
+
+        It is called after `completed`.
+        """
+        return self
+
 
 class SkippedStage(NamedTuple):
     """A later stage that too few bots reach."""
@@ -78,7 +90,7 @@ class SkippedStage(NamedTuple):
 
 
 class ImpossibleStageError(ValueError):
-    """Raised by `Kind.complete` and `Kind.settle` if a stage cannot be played as configured.
+    """Raised by `StageConfig.completed` and `StageConfig.settled` if a stage cannot be played as configured.
 
     `key` is the key to change, or the keys that lead to it.
     """
@@ -140,6 +152,33 @@ class Size(NamedTuple):
     tables: int
     left: int
     bounds: str = "exactly"  # or "at least"
+    about: str = ""  # a sentence about the whole stage: what it promises. It is printed before the stage
+
+
+class GameCondition(NamedTuple):
+    """Which games a kind of stage can play."""
+
+    words: str
+    is_met: Callable[[Game, Any], bool]
+    """Return whether a game with these rules can be played."""
+    is_general: bool = False
+    """Whether almost every game can. Then another suitable kind is preferred, and a stage needs as many bots as a table."""
+
+
+def _two_can_play(game: Game, _rules: Any) -> bool:
+    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None
+
+
+TWO_BOTS = GameCondition("a game for two bots with one winner", _two_can_play)
+
+
+class DefaultStages(NamedTuple):
+    """The stages of a kind in a tournament that configures none, or that is new."""
+
+    stages: tuple[Any, ...] = ()
+    """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
+    template: str = ""
+    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
 
 
 class GradeTerms(NamedTuple):
@@ -194,7 +233,7 @@ C = TypeVar("C", bound=StageConfig)
 class Kind(Generic[C]):
     """A kind of stage: one object with everything that is specific to it. All functions are pure.
 
-    The first five fields are required. The defaults of the others describe a kind whose standings rank the bots.
+    The first four fields are required. The defaults of the others describe a kind whose standings rank the bots.
     """
 
     name: str  # the `kind` of croupier.toml, and that of `config`
@@ -204,65 +243,46 @@ class Kind(Generic[C]):
 
     The given fixture has the game and its rules. The records are those of all fixtures played so far.
     """
-    suits: Callable[[Game, Any], bool]
-    """Return whether a game with these rules can be played in this kind of stage."""
-    needs: str  # the condition of `suits` in words
+    plays: GameCondition
 
-    complete: Callable[[C], C] | None = None
-    """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
-    settle: Callable[[C, Surroundings], C] | None = None
-    """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError. It is called
-    after `complete`."""
     seeded: Callable[[C, Entrants], list[str] | None] | None = None
     """Return the bots in the order in which the stage begins; None if a seed decides it that is not known yet."""
-    references: Callable[[C], Sequence[str]] | None = None
-    """Return the bots that the others play and that are not ranked: as croupier.toml names them before `settle`, and by
-    their names after it."""
-    grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
-    """Return what each reference is worth. None: the kind gives no grades."""
-    default_stages: tuple[C, ...] = ()
-    """The stages of a tournament that configures none, from the first suitable kind that has default stages."""
-    template: str = ""
-    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
-
+    size: Callable[[C, Fixture, int], Size] | None = None
+    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
     places: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots in the order of their places so far. None: the standings rank them."""
     left: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots that play the next stage, best first. None: all of them do."""
-    size: Callable[[C, Fixture, int], Size] | None = None
-    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
-    drawn: bool = False  # whether the seed decides which bots meet
-    tourneys: bool = False
-    """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
-
-    own_deals: bool = False
-    """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
-    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
-
-    counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
-    """Return records as the standings count them. None: as they are."""
-    unit: Literal["table", "fixture"] = "table"  # the statistically independent unit
-    unit_key: str = "tables"  # the key of croupier.toml that decides how many units are played
-    comparison: Literal["all", "shared", "none"] = "all"
-    """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
-
-    picture: Callable[[C, Sequence[str], Sequence[Record]], Picture] | None = None
-    """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
-    standings count them. None: the standings show everything."""
     reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
     """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
     order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
-    about: Callable[[C, Fixture, int], str] | None = None
-    """Return a sentence about a whole stage with this many bots: what it promises. It is printed before the stage."""
-    any_game: bool = False
-    """Whether almost every game suits. Another suitable kind is preferred, and a stage needs as many bots as a table."""
+    picture: Callable[[C, Sequence[str], Sequence[Record]], Picture] | None = None
+    """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
+    standings count them. None: the standings show everything."""
+    references: Callable[[C], Sequence[str]] | None = None
+    """Return the bots that the others play and that are not ranked: as croupier.toml names them, and after `settled` by
+    their names."""
+    grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
+    """Return what each reference is worth. None: the kind gives no grades."""
+
+    drawn: bool = False  # whether the seed decides which bots meet
+    own_deals: bool = False
+    """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
+    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
+    counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
+    """Return records as the standings count them. None: as they are."""
+    sampling: Sampling = field(default_factory=Sampling)
     by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
-    per_bot: bool = False  # whether `unit_key` counts the units of each bot; otherwise those of each pair
     all_meet: bool = False
     """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
-
     changes: ChangePolicy = RESULTS_DECIDE
     """Which corrections the stage takes once a fixture has been played."""
+    defaults: DefaultStages = field(default_factory=DefaultStages)
+
+    @property
+    def tourneys(self) -> bool:
+        """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
+        return self.sampling.unit == "tourney"
 
     def __post_init__(self) -> None:
         if "KIND" not in vars(self.config):  # a copy of a kind does not take its config
@@ -375,8 +395,3 @@ def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, bloc
             found += between(first, first + number - 1, number)
         start = first + number
     return found
-
-
-def two_can_play(game: Game, _rules: Any) -> bool:
-    """Return whether two bots can play a game, and the game has winners."""
-    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None

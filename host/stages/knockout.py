@@ -8,12 +8,15 @@ from host.base.config_file import Text, ValueType, closest_match, integer, one_o
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import Sampling
 from host.stages import elimination, pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     BLANK,
+    TWO_BOTS,
     BotCount,
     ChangePolicy,
+    DefaultStages,
     Entrants,
     Few,
     Field,
@@ -26,7 +29,6 @@ from host.stages.kind import (
     block_size,
     blocks,
     rankings,
-    two_can_play,
     with_plan,
 )
 from host.stages.picture import Bracket, BracketRound, Tie
@@ -68,40 +70,40 @@ class Knockout(StageConfig):
     rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
     min_bots: BotCount = 8
 
+    def completed(self) -> "Knockout":
+        """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
+        if not self.best_of:
+            return self
+        first_to = self.best_of // 2 + 1
+        if self.best_of % 2 == 0:
+            message = f"best_of = {self.best_of} is even, so both bots could win {self.best_of // 2} sets"
+            raise ImpossibleStageError("best_of", message, f"best_of = {self.best_of + 1}")
+        if self.first_to not in (first_to, Knockout.first_to):
+            message = f"best_of = {self.best_of} is won with {first_to} sets, and first_to = {self.first_to}"
+            raise ImpossibleStageError("best_of", message, "leave out one of the two")
+        return replace(self, first_to=first_to)
 
-def complete(stage: Knockout) -> Knockout:
-    """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
-    if not stage.best_of:
-        return stage
-    first_to = stage.best_of // 2 + 1
-    if stage.best_of % 2 == 0:
-        message = f"best_of = {stage.best_of} is even, so both bots could win {stage.best_of // 2} sets"
-        raise ImpossibleStageError("best_of", message, f"best_of = {stage.best_of + 1}")
-    if stage.first_to not in (first_to, Knockout.first_to):
-        message = f"best_of = {stage.best_of} is won with {first_to} sets, and first_to = {stage.first_to}"
-        raise ImpossibleStageError("best_of", message, "leave out one of the two")
-    return replace(stage, first_to=first_to)
-
-
-def settle(stage: Knockout, around: Surroundings) -> Knockout:
-    """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
-    key, seeds = "seeds", stage.seeds
-    if stage.seeding and stage.seeding not in (DRAWN, *around.earlier):
-        if not (around.folder / stage.seeding).is_file():
-            stages = "".join(f'"{name}", ' for name in around.earlier)
-            message = f'seeding = "{stage.seeding}" is neither a stage before this one nor a file'
-            raise ImpossibleStageError("seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008")
-        key, seeds = "seeding", tuple(around.names_in(stage.seeding))
-    if seeds and stage.seeding in (DRAWN, *around.earlier):
-        message = f'seeding = "{stage.seeding}" and seeds both order the bots'
-        raise ImpossibleStageError("seeds", message, "leave out one of the two")
-    for number, name in enumerate(seeds):
-        if name not in around.bots():
-            hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
-            raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
-        if name in seeds[:number]:
-            raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
-    return replace(stage, seeds=seeds)
+    def settled(self, around: Surroundings) -> "Knockout":
+        """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
+        key, seeds = "seeds", self.seeds
+        if self.seeding and self.seeding not in (DRAWN, *around.earlier):
+            if not (around.folder / self.seeding).is_file():
+                stages = "".join(f'"{name}", ' for name in around.earlier)
+                message = f'seeding = "{self.seeding}" is neither a stage before this one nor a file'
+                raise ImpossibleStageError(
+                    "seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008"
+                )
+            key, seeds = "seeding", tuple(around.names_in(self.seeding))
+        if seeds and self.seeding in (DRAWN, *around.earlier):
+            message = f'seeding = "{self.seeding}" and seeds both order the bots'
+            raise ImpossibleStageError("seeds", message, "leave out one of the two")
+        for number, name in enumerate(seeds):
+            if name not in around.bots():
+                hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
+                raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
+            if name in seeds[:number]:
+                raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
+        return replace(self, seeds=seeds)
 
 
 def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
@@ -276,23 +278,22 @@ KNOCKOUT = Kind(
     name="knockout",
     config=Knockout,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
-    template="""\
+    plays=TWO_BOTS,
+    defaults=DefaultStages(
+        template="""\
 [[stage]]                      # needs eight bots
 name     = "cup"
 kind     = "knockout"          # a bracket that plays out every place
 set      = {tables:<19} # tables in one set
 first_to = 4                   # sets
 min_bots = 8
-""",
-    complete=complete,
-    settle=settle,
+"""
+    ),
     seeded=seeded,
     places=places,
     size=size,
     own_deals=True,
-    comparison="none",
+    sampling=Sampling(compare="none"),
     picture=picture,
     reached=reached,
     changes=ChangePolicy.results_decide("its bracket is under way"),

@@ -8,11 +8,14 @@ from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
+from host.rating.results import Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
     ChangePolicy,
+    DefaultStages,
     Field,
+    GameCondition,
     Kind,
     Many,
     Size,
@@ -66,12 +69,11 @@ def size(stage: League, blank: Fixture, bots: int) -> Size:
     """Count a whole stage."""
     plan = design_of(stage, blank, bots)
     fixtures = plan.meetings * len(blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length))
-    return Size(fixtures, plan.meetings * plan.length, bots)
+    return Size(fixtures, plan.meetings * plan.length, bots, about=about(plan))
 
 
-def about(stage: League, blank: Fixture, bots: int) -> str:
+def about(plan: Design) -> str:
     """Return the tables of each bot and of each pair in a sentence."""
-    plan = design_of(stage, blank, bots)
     low, high = map(thousands, plan.shared)
     each = f"each bot plays {thousands(plan.tables)} tables of {plan.seats}, {plan.length} in a row with the same bots"
     return f"{each}; every two bots share {low if low == high else f'{low} to {high}'} tables"
@@ -86,22 +88,21 @@ LEAGUE = Kind(
     name="league",
     config=League,
     schedule=schedule,
-    suits=suits,
-    needs="a game for two bots or more",
-    default_stages=(League(name="league"),),
-    template="""\
+    plays=GameCondition("a game for two bots or more", suits, is_general=True),
+    defaults=DefaultStages(
+        (League(name="league"),),
+        """\
 [[stage]]
 name    = "league"
 kind    = "league"             # every two bots share a table equally often
 tables  = {tables:<20} # of each bot
 rank_by = ["points"]
 """,
+    ),
     size=size,
     drawn=True,
     own_deals=True,
     by_table=True,
-    per_bot=True,
-    any_game=True,
-    about=about,
+    sampling=Sampling(per_bot=True),
     changes=ChangePolicy.field_decides("its tables were drawn so that those bots meet equally often", leavable=True),
 )

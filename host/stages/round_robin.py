@@ -5,12 +5,15 @@ from typing import Annotated, Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import Sampling
 from host.rating.statistics import sequential
 from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
+    TWO_BOTS,
     BotCount,
     ChangePolicy,
+    DefaultStages,
     Field,
     Kind,
     Many,
@@ -18,7 +21,6 @@ from host.stages.kind import (
     block_plans,
     block_size,
     rankings,
-    two_can_play,
     with_plan,
 )
 
@@ -104,17 +106,18 @@ ROUND_ROBIN = Kind(
     name="round-robin",
     config=RoundRobin,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
-    default_stages=(RoundRobin(name="league"),),
-    template="""\
+    plays=TWO_BOTS,
+    defaults=DefaultStages(
+        (RoundRobin(name="league"),),
+        """\
 [[stage]]                      # stages run in order
 name            = "league"
 kind            = "round-robin"
 tables_per_pair = {tables}
 rank_by         = ["games", "hands"]
 """,
-    unit_key="tables_per_pair",
+    ),
+    sampling=Sampling(key="tables_per_pair"),
     own_deals=True,
     all_meet=True,
     changes=ChangePolicy.pairs_decide("tables_per_pair"),

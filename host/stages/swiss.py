@@ -14,9 +14,11 @@ from host.base.format import plural, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import Sampling
 from host.stages import pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
+    TWO_BOTS,
     BotCount,
     ChangePolicy,
     Field,
@@ -27,7 +29,6 @@ from host.stages.kind import (
     block_size,
     blocks,
     rankings,
-    two_can_play,
     with_plan,
 )
 from host.stages.picture import PairedRound, PairedSet, Rounds
@@ -121,10 +122,10 @@ def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
     pairs = bots // 2
     sets = rounds_of(stage, bots) * pairs
     fixtures = len(set_of(stage, blank, ("", ""), 1, pairs))
-    return Size(sets * fixtures, sets * stage.tables_per_pairing, bots)
+    return Size(sets * fixtures, sets * stage.tables_per_pairing, bots, about=about(stage, bots))
 
 
-def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
+def about(stage: Swiss, bots: int) -> str:
     """Return the number of rounds and pairings in a sentence."""
     rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
     pairs = f"{bots // 2} {plural(bots // 2, 'pairing')}{bye}"
@@ -161,13 +162,11 @@ SWISS = Kind(
     name="swiss",
     config=Swiss,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
+    plays=TWO_BOTS,
     size=size,
     drawn=True,
     own_deals=True,
-    unit_key="tables_per_pairing",
-    about=about,
+    sampling=Sampling(key="tables_per_pairing"),
     picture=picture,
     changes=ChangePolicy.results_decide("its rounds are under way, and each pairs bots by their results so far"),
 )

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
+from host.rating.results import Sampling
 from host.stages.agenda import Lazy, Records, Schedule
-from host.stages.kind import ChangePolicy, Field, Kind, Many, StageConfig, rankings
+from host.stages.kind import ChangePolicy, DefaultStages, Field, GameCondition, Kind, Many, StageConfig, rankings
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ TABLES = Kind(
     name="tables",
     config=Tables,
     schedule=schedule,
-    suits=suits,
-    needs="a game in which chips are carried from table to table",
-    default_stages=(Tables(name="tables"),),
-    template="""\
+    plays=GameCondition("a game in which chips are carried from table to table", suits),
+    defaults=DefaultStages(
+        (Tables(name="tables"),),
+        """\
 [[stage]]
 name     = "tables"
 kind     = "tables"
@@ -53,9 +54,8 @@ tourneys = {tourneys:<19} # each starts again with the same chips; the result is
 rounds   = 5                   # tables of each bot in a tourney
 rank_by  = ["chips"]
 """,
-    tourneys=True,
+    ),
     own_deals=True,
-    unit="fixture",
-    unit_key="tourneys",
+    sampling=Sampling("tourney", "tourneys"),
     changes=ChangePolicy.field_decides("all bots play in every tourney", more=("tourneys",)),
 )
