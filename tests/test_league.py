@@ -206,7 +206,12 @@ def test_a_ranking_that_counts_wins_is_refused_in_a_game_without_winners(tmp_pat
     text = 'game = "cardshark"\nseed = "public"\nbots = ["sample:*"]\n[[stage]]\nkind = "league"\nrank_by = ["wins"]\n'
     (tmp_path / "croupier.toml").write_text(text)
     done = croupier("-C", tmp_path, "run")
-    assert done.code == 3 and "C013" in done.err and "croupier.toml:6: " in done.err and "no winners" in done.err
+    assert (
+        done.code == 3
+        and "C013" in done.err
+        and "croupier.toml:6: " in done.err
+        and "needs tables with winners" in done.err
+    )
     assert 'hint: rank_by = ["points"]' in done.err
 
 

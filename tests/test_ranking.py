@@ -11,11 +11,11 @@ from command import croupier
 from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
+from host.rating.ranking import RANKINGS, Estimate
 from host.rating.statistics import ELO
 from host.report import terminal
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of
-from host.results.ranking import RANKINGS, Estimate
 from host.results.standings import Row
 
 LEAGUE = """\

@@ -13,8 +13,8 @@ from host.cli.progress import progress_view
 from host.config.tournament_config import load
 from host.inspect.verify import verify
 from host.play.custom_games import game_by_name
+from host.rating.ranking import ranking_of
 from host.results.journal import reading
-from host.results.ranking import ranking_of
 from host.stages import kind_of
 from host.tournament.runner import run_tournament
 

@@ -34,7 +34,7 @@ from host.play.custom_games import game_by_name, knows_game, origin
 from host.play.jobs import WorkerSetup
 from host.play.placement import PLACEMENTS
 from host.play.records import Fixture
-from host.results.ranking import ranking_of
+from host.rating.ranking import RANKINGS, ranking_of
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
 from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
@@ -413,7 +413,8 @@ def _stages(
         if not stage.rank_by:
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
-        problems += _rankings_without_winners(game, toml, number, stage)
+        if stage.kind in suiting:
+            problems += _unsuitable_rankings(game, toml, number, stage)
         try:
             stage = stage.completed()
         except ImpossibleStageError as wrong:
@@ -427,16 +428,17 @@ def _seated(stage: StageConfig, game: Game) -> StageConfig:
     return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 
-def _rankings_without_winners(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
-    """Return the problems of rankings that count won tables, in a game that has no winners."""
-    if game.winners is not None or not kind_of(stage).plays.is_general:
-        return []
-    where, hint = toml.where("stage", number, "rank_by"), 'rank_by = ["points"]'
-    return [
-        Problem("C013", where, f'rank_by = "{word}" counts tables won, and {game.name} has no winners', hint=hint)
-        for word in stage.rank_by
-        if ranking_of(word).wins
-    ]
+def _unsuitable_rankings(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
+    """Return the problems of rankings that need something which the results of the stage do not have."""
+    kind, found = kind_of(stage), list[Problem]()
+    suitable = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking, game)]
+    for word in stage.rank_by:
+        if fact := kind.lacks(ranking_of(word), game):
+            who = game.name if fact in kind.provides else f'kind = "{kind.name}"'
+            message = f'rank_by = "{word}" needs {fact.value}, and {who} has none'
+            hint = f"one of {', '.join(suitable)}"
+            found.append(Problem("C013", toml.where("stage", number, "rank_by"), message, hint=hint))
+    return found
 
 
 def _impossible(toml: Toml, number: int, wrong: ImpossibleStageError) -> Problem:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.base.safe_text import one_line
-from host.stages.picture import Bracket, BracketRound, Group, Groups, PairedRound, Picture, Rounds, Tie
+from host.rating.results import PairedRound
+from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie
 
 OPEN, BYE = "open", "bye"
 

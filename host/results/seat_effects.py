@@ -21,10 +21,10 @@ from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
+from host.rating.ranking import Units
 from host.rating.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal, decompress_scores
-from host.results.ranking import Units
 from host.results.standings import Advice, comparisons
 from host.stages import kind_of
 from host.stages.kind import StageConfig

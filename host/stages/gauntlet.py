@@ -13,6 +13,7 @@ from host.base.config_file import InvalidValue, Text, ValueType, closest_match, 
 from host.base.errors import UserError
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
+from host.rating.results import PAIRS, Fact
 from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
@@ -24,10 +25,10 @@ from host.stages.kind import (
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     StageConfig,
     Surroundings,
     block_plans,
-    rankings,
     with_plan,
 )
 
@@ -87,7 +88,7 @@ class Gauntlet(StageConfig):
     tables: Many = 2_000
     """The number of tables of each bot against each reference. Example: `tables = 500`"""
     grades: dict[str, Grade] = field(default_factory=dict)
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("games", "hands")
 
     def completed(self) -> "Gauntlet":
         """Raise ImpossibleStageError for a stage without references, or a grade that no bot can be given."""
@@ -174,4 +175,5 @@ GAUNTLET = Kind(
     references=lambda stage: stage.references,
     grades=terms,
     changes=ChangePolicy.pairs_decide("tables"),
+    provides=PAIRS - {Fact.MEETINGS},
 )

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.fixture_id import FixtureId, contestants, group_of
 from host.play.records import Fixture, Record, Result
-from host.rating.results import Sampling
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
@@ -31,9 +31,9 @@ from host.stages.kind import (
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
-    rankings,
     with_plan,
 )
 from host.stages.picture import Group, GroupSeat
@@ -124,7 +124,7 @@ class Groups(StageConfig):
     """The number of games of each group. Example: `repeat = 10`"""
     until: Few = 0
     """The number of bots at which the stage ends. Default: 5, or 1 if only one bot advances. Example: `until = 3`"""
-    rank_by: tuple[Annotated[str, rankings("advances", "chips", "elo")], ...] = (
+    rank_by: tuple[Ranked, ...] = (
         "advances",
         "chips",
     )
@@ -356,4 +356,5 @@ advance = 1
     picture=picture,
     reached=reached,
     changes=ChangePolicy.results_decide("its groups were drawn without it"),
+    provides=frozenset({Fact.MEETINGS, Fact.ADVANCING}),
 )

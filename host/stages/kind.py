@@ -6,11 +6,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
+from host.base.config_file import OWN_CODE, Flag, integer, matches, one_of, read_text
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
-from host.rating.results import Sampling
+from host.rating.ranking import RANKINGS, Ranking
+from host.rating.results import PAIRS, Fact, Sampling
 from host.stages.agenda import Agenda, Records, Schedule
 from host.stages.picture import Picture
 
@@ -35,19 +36,12 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-
-
-def rankings(*names: str) -> ValueType:
-    """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
-    return one_of(lambda: names, "way to rank here", OWN_CODE)
-
-
-Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
+Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE)]
 
 
 @dataclass(frozen=True)
 class StageConfig:
-    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
+    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
     KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
@@ -272,9 +266,8 @@ class Kind(Generic[C]):
     counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
     """Return records as the standings count them. None: as they are."""
     sampling: Sampling = field(default_factory=Sampling)
-    by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
-    all_meet: bool = False
-    """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+    provides: frozenset[Fact] = PAIRS
+    """What its results have. A ranking can rank the stage if everything that it needs is among them."""
     changes: ChangePolicy = RESULTS_DECIDE
     """Which corrections the stage takes once a fixture has been played."""
     defaults: DefaultStages = field(default_factory=DefaultStages)
@@ -283,6 +276,21 @@ class Kind(Generic[C]):
     def tourneys(self) -> bool:
         """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
         return self.sampling.unit == "tourney"
+
+    @property
+    def all_meet(self) -> bool:
+        """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+        return Fact.ALL_PAIRS in self.provides
+
+    @property
+    def by_table(self) -> bool:
+        """Whether rankings read the scores of each table, at tables of three bots or more."""
+        return Fact.TABLE_SCORES in self.provides
+
+    def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:
+        """Return what a ranking needs and the stage does not have, or does not have in this game; None if it can rank."""
+        has = self.provides - ({Fact.WINNERS} if game and game.winners is None else set())
+        return next((fact for fact in Fact if fact in ranking.needs - has), None)
 
     def __post_init__(self) -> None:
         if "KIND" not in vars(self.config):  # a copy of a kind does not take its config

@@ -23,12 +23,12 @@ from host.stages.kind import (
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
     Surroundings,
     block_size,
     blocks,
-    rankings,
     with_plan,
 )
 from host.stages.picture import Bracket, BracketRound, Tie
@@ -67,7 +67,7 @@ class Knockout(StageConfig):
     seeds: tuple[Text, ...] = ()
     """The names of the bots in the order of the bracket, best first. `seeding` with a file sets it. Bots without a seed
     follow in their usual order. Example: `seeds = ["davey", "neptr"]`"""
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("games", "hands")
     min_bots: BotCount = 8
 
     def completed(self) -> "Knockout":

@@ -1,14 +1,14 @@
 """The kind `league`: tables of any number of seats, drawn so that all pairs of bots share a table equally often."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from host.base.format import thousands
 from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
-from host.rating.results import Sampling
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
@@ -18,10 +18,10 @@ from host.stages.kind import (
     GameCondition,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
     blocks,
-    rankings,
     with_plan,
 )
 from host.stages.table_design import Design, design
@@ -34,7 +34,7 @@ class League(StageConfig):
     kind: Literal["league"] = "league"
     tables: Many = 400
     """The number of tables of each bot. It is rounded up until the seats and the pairs are balanced. Example: `tables = 2_000`"""
-    rank_by: tuple[Annotated[str, rankings("points", "wins", "games", "chips", "elo", "runoff")], ...] = ("points",)
+    rank_by: tuple[Ranked, ...] = ("points",)
     min_bots: BotCount = 2
 
 
@@ -102,7 +102,7 @@ rank_by = ["points"]
     size=size,
     drawn=True,
     own_deals=True,
-    by_table=True,
     sampling=Sampling(per_bot=True),
     changes=ChangePolicy.field_decides("its tables were drawn so that those bots meet equally often", leavable=True),
+    provides=frozenset({Fact.WINNERS, Fact.MEETINGS, Fact.TABLE_SCORES, Fact.BALLOTS}),
 )

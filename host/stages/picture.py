@@ -3,6 +3,8 @@
 from collections.abc import Container
 from typing import NamedTuple
 
+from host.rating.results import PairedRound
+
 
 class Tie(NamedTuple):
     """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
@@ -70,23 +72,6 @@ class Groups(NamedTuple):
                 for group in self.groups
             )
         )
-
-
-class PairedSet(NamedTuple):
-    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
-
-    bots: tuple[str, str]
-    points: tuple[float, float]
-    won: tuple[int | float, int | float]
-    tables: int
-
-
-class PairedRound(NamedTuple):
-    """A round in which every bot plays one set, or has a bye."""
-
-    number: int
-    sets: tuple[PairedSet, ...]
-    bye: str | None
 
 
 class Rounds(NamedTuple):

@@ -1,11 +1,11 @@
 """The kind `round-robin`: every pair of bots plays."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
-from host.rating.results import Sampling
+from host.rating.results import PAIRS, Fact, Sampling
 from host.rating.statistics import sequential
 from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
@@ -17,10 +17,10 @@ from host.stages.kind import (
     Field,
     Kind,
     Many,
+    Ranked,
     StageConfig,
     block_plans,
     block_size,
-    rankings,
     with_plan,
 )
 
@@ -35,7 +35,7 @@ class RoundRobin(StageConfig):
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
     """The number of tables of each pair of bots. Example: `tables_per_pair = 2_000`"""
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("games", "hands")
     min_bots: BotCount = 2
 
 
@@ -119,6 +119,6 @@ rank_by         = ["games", "hands"]
     ),
     sampling=Sampling(key="tables_per_pair"),
     own_deals=True,
-    all_meet=True,
     changes=ChangePolicy.pairs_decide("tables_per_pair"),
+    provides=PAIRS | {Fact.ALL_PAIRS},
 )

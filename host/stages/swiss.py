@@ -14,7 +14,7 @@ from host.base.format import plural, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
-from host.rating.results import Sampling
+from host.rating.results import PAIRS, Fact, PairedRound, PairedSet, Sampling
 from host.stages import pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
@@ -24,14 +24,14 @@ from host.stages.kind import (
     Field,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
     block_size,
     blocks,
-    rankings,
     with_plan,
 )
-from host.stages.picture import PairedRound, PairedSet, Rounds
+from host.stages.picture import Rounds
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 
 
@@ -55,7 +55,7 @@ class Swiss(StageConfig):
     """The number of rounds. `"auto"`: enough to tell the first from the rest, at most log2 of the bots plus 2."""
     tables_per_pairing: Many = 1_000
     """The number of tables of each pair in a round. Example: `tables_per_pairing = 200`"""
-    rank_by: tuple[Annotated[str, rankings("sets", "buchholz", "elo", "games", "hands", "wins", "points")], ...] = (
+    rank_by: tuple[Ranked, ...] = (
         "elo",
         "sets",
         "buchholz",
@@ -169,4 +169,5 @@ SWISS = Kind(
     sampling=Sampling(key="tables_per_pairing"),
     picture=picture,
     changes=ChangePolicy.results_decide("its rounds are under way, and each pairs bots by their results so far"),
+    provides=PAIRS | {Fact.ROUNDS},
 )

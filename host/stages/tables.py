@@ -1,14 +1,14 @@
 """The kind `tables`: tourneys in which all bots play the same number of rounds at changing tables."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
-from host.rating.results import Sampling
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
-from host.stages.kind import ChangePolicy, DefaultStages, Field, GameCondition, Kind, Many, StageConfig, rankings
+from host.stages.kind import ChangePolicy, DefaultStages, Field, GameCondition, Kind, Many, Ranked, StageConfig
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Tables(StageConfig):
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
     """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
-    rank_by: tuple[Annotated[str, rankings("chips", "elo", "runoff")], ...] = ("chips",)
+    rank_by: tuple[Ranked, ...] = ("chips",)
 
 
 def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
@@ -58,4 +58,5 @@ rank_by  = ["chips"]
     own_deals=True,
     sampling=Sampling("tourney", "tourneys"),
     changes=ChangePolicy.field_decides("all bots play in every tourney", more=("tourneys",)),
+    provides=frozenset({Fact.MEETINGS, Fact.BALLOTS}),
 )
