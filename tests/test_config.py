@@ -230,8 +230,12 @@ WRONG = [
     (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
     (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["sets"]', 'error[C013] croupier.toml:4: rank_by = "sets" needs rounds in which every bot plays one set, and kind = "round-robin" has none\n  hint: one of games, hands, chips, score, wins, points, elo'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["luck"]', 'error[C008] croupier.toml:4: rank_by: "luck" is not a way to rank\n  hint: one of games, hands, chips, advances, score, wins, points, sets, buchholz, elo, runoff'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["sets"]', 'error[C013] croupier.toml:4: rank_by = "sets" needs rounds in which every bot plays one set, and kind = "round-robin" has none\n  hint: one of win_rate, total_score, score, wins, elo'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["luck"]', 'error[C008] croupier.toml:4: rank_by: "luck" is not a way to rank\n  hint: one of win_rate, total_score, score, advances, wins, sets, buchholz, elo, runoff'),
+    *(
+        (PAIRS + f'[[stage]]\nkind = "round-robin"\nrank_by = ["{old}"]', f'error[C008] croupier.toml:4: rank_by: "{old}" is not a way to rank\n  hint: {new}')
+        for old, new in {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}.items()
+    ),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] names no ranking\n  hint: leave it out"),
     (CUP + "best_of = 6", "error[C013] croupier.toml:4: best_of = 6 is even, so both bots could win 3 sets\n  hint: best_of = 7"),
     (CUP + "best_of = 3\nfirst_to = 3", "error[C013] croupier.toml:4: best_of = 3 is won with 2 sets, and first_to = 3\n  hint: leave out one of the two"),

@@ -319,7 +319,7 @@ def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrup
 
 
 STAGES = {
-    "league": 'kind = "league"\ntables = 300\nrank_by = ["points", "elo"]',
+    "league": 'kind = "league"\ntables = 300\nrank_by = ["score", "elo"]',
     "swiss": 'kind = "swiss"\nrounds = 4\ntables_per_pairing = 3_000',
 }
 FIELDS = {

@@ -211,15 +211,7 @@ def _times(rate: Estimate, tables: int) -> Estimate:
 
 
 def _means(results: Results) -> dict[str, Estimate]:
-    found = {}
-    for bot in results.bots:
-        mine = results.of(bot)
-        tables, score = sum([result.tables for result in mine]), sum([result.score for result in mine])
-        found[bot] = Estimate(score / tables)
-    return found
-
-
-def _chips(results: Results) -> dict[str, Estimate]:
+    """Return the mean score of each bot over independent units."""
     found = {}
     for bot in results.bots:
         units = list(_units(results, bot).values())
@@ -443,8 +435,8 @@ def won_in(results: Sequence[Result], seats: int) -> Won:
 
 
 RANKINGS: Mapping[str, Ranking] = {
-    "games": Ranking(
-        name="games",
+    "win_rate": Ranking(
+        name="win_rate",
         title="rate",
         estimates=_rates,
         value="the share of tables won",
@@ -457,29 +449,29 @@ RANKINGS: Mapping[str, Ranking] = {
         phrase="with {} of its games won",
         in_row=True,
     ),
-    "hands": Ranking(
-        name="hands",
-        title="hands won",
+    "total_score": Ranking(
+        name="total_score",
+        title="total score",
         estimates=_sums,
         value="the sum of the scores, for example hands won in Pazaak",
         needs=frozenset({Fact.TWO_SEATS}),
         compare=_compare_scores,
         points=True,
         decimals=0,
-        unit="hands won",
-        phrase="with {} hands won",
+        unit="in total",
+        phrase="with a total score of {}",
         in_row=True,
     ),
-    "chips": Ranking(
-        name="chips",
-        title="chips",
-        estimates=_chips,
+    "score": Ranking(
+        name="score",
+        title="score",
+        estimates=_means,
         value="the mean score: of a table, or at the end of a tourney or of a game of a group",
         interval="bootstrap over tourneys or games; over tables if the journal has their scores, otherwise over fixtures",
         compare=_compare_scores,
         points=True,
-        unit="chips",
-        phrase="with {} chips on average",
+        unit="on average",
+        phrase="with a mean score of {}",
         in_row=True,
     ),
     "advances": Ranking(
@@ -490,23 +482,12 @@ RANKINGS: Mapping[str, Ranking] = {
         interval="Wilson's interval",
         needs=frozenset({Fact.ADVANCING}),
         compare=_compare_shares,
-        then=("chips",),
+        then=("score",),
         percent=True,
         counted="advanced",
         unit="advanced",
         phrase="among the first in {} of its games",
-        lead="chips",
-        in_row=True,
-    ),
-    "score": Ranking(
-        name="score",
-        title="score",
-        estimates=_means,
-        value="the mean score of a table",
-        compare=_compare_scores,
-        points=True,
-        unit="points",
-        phrase="with {} points a table",
+        lead="score",
         in_row=True,
     ),
     "wins": Ranking(
@@ -520,18 +501,6 @@ RANKINGS: Mapping[str, Ranking] = {
         decimals=0,
         unit="won",
         phrase="with {} games won",
-    ),
-    "points": Ranking(
-        name="points",
-        title="points",
-        estimates=_chips,
-        value="the mean score of a table",
-        interval="as of `chips`",
-        compare=_compare_scores,
-        decimals=2,
-        unit="points a table",
-        phrase="with {} points a table",
-        points=True,
     ),
     "sets": Ranking(
         name="sets",
@@ -560,7 +529,7 @@ RANKINGS: Mapping[str, Ranking] = {
         interval="from the Fisher information",
         needs=frozenset({Fact.MEETINGS}),
         compare=_compare_elo,
-        then=("games",),
+        then=("win_rate",),
         decimals=0,
         unit="Elo",
         phrase="with {} Elo above the mean of the field",
@@ -573,7 +542,7 @@ RANKINGS: Mapping[str, Ranking] = {
         interval="bootstrap over tables",
         needs=frozenset({Fact.BALLOTS}),
         compare=_compare_outlasted,
-        then=("points",),
+        then=("score",),
         decimals=0,
         unit="bots outlasted",
         phrase="with {} bots outlasted",
@@ -591,9 +560,9 @@ def ranking_of(word: str) -> Ranking:
 def words_of(rank_by: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:
     """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names none is ranked by games if any have been won, otherwise by chips.
+    A stage that names none is ranked by its win rate if any tables have been won, otherwise by its scores.
     """
     won = any(result.wins for record in records for result in record.results.values())
-    words = tuple(rank_by) or ("games" if won else "chips",)
+    words = tuple(rank_by) or ("win_rate" if won else "score",)
     words += ranking_of(words[0]).then if len(words) == 1 else ()
     return words if any(ranking_of(word).points for word in words) else (*words, "score")

@@ -88,7 +88,7 @@ class Gauntlet(StageConfig):
     tables: Many = 2_000
     """The number of tables of each bot against each reference. Example: `tables = 500`"""
     grades: dict[str, Grade] = field(default_factory=dict)
-    rank_by: tuple[Ranked, ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
 
     def completed(self) -> "Gauntlet":
         """Raise ImpossibleStageError for a stage without references, or a grade that no bot can be given."""

@@ -126,7 +126,7 @@ class Groups(StageConfig):
     """The number of bots at which the stage ends. Default: 5, or 1 if only one bot advances. Example: `until = 3`"""
     rank_by: tuple[Ranked, ...] = (
         "advances",
-        "chips",
+        "score",
     )
     min_bots: BotCount = 3
 

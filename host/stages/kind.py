@@ -36,7 +36,10 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE)]
+RENAMED = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
+"""The present names of rankings, by their old names."""
+
+Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED)]
 
 
 @dataclass(frozen=True)

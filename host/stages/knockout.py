@@ -67,7 +67,7 @@ class Knockout(StageConfig):
     seeds: tuple[Text, ...] = ()
     """The names of the bots in the order of the bracket, best first. `seeding` with a file sets it. Bots without a seed
     follow in their usual order. Example: `seeds = ["davey", "neptr"]`"""
-    rank_by: tuple[Ranked, ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
     min_bots: BotCount = 8
 
     def completed(self) -> "Knockout":

@@ -34,7 +34,7 @@ class League(StageConfig):
     kind: Literal["league"] = "league"
     tables: Many = 400
     """The number of tables of each bot. It is rounded up until the seats and the pairs are balanced. Example: `tables = 2_000`"""
-    rank_by: tuple[Ranked, ...] = ("points",)
+    rank_by: tuple[Ranked, ...] = ("score",)
     min_bots: BotCount = 2
 
 
@@ -96,7 +96,7 @@ LEAGUE = Kind(
 name    = "league"
 kind    = "league"             # every two bots share a table equally often
 tables  = {tables:<20} # of each bot
-rank_by = ["points"]
+rank_by = ["score"]
 """,
     ),
     size=size,

@@ -35,7 +35,7 @@ class RoundRobin(StageConfig):
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
     """The number of tables of each pair of bots. Example: `tables_per_pair = 2_000`"""
-    rank_by: tuple[Ranked, ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
     min_bots: BotCount = 2
 
 
@@ -114,7 +114,7 @@ ROUND_ROBIN = Kind(
 name            = "league"
 kind            = "round-robin"
 tables_per_pair = {tables}
-rank_by         = ["games", "hands"]
+rank_by         = ["win_rate", "total_score"]
 """,
     ),
     sampling=Sampling(key="tables_per_pair"),

@@ -20,7 +20,7 @@ class Tables(StageConfig):
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
     """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
-    rank_by: tuple[Ranked, ...] = ("chips",)
+    rank_by: tuple[Ranked, ...] = ("score",)
 
 
 def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
@@ -52,7 +52,7 @@ name     = "tables"
 kind     = "tables"
 tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
 rounds   = 5                   # tables of each bot in a tourney
-rank_by  = ["chips"]
+rank_by  = ["score"]
 """,
     ),
     own_deals=True,
