@@ -405,6 +405,8 @@ def _stages(
         if not kind_of(stage).plays.is_met(game, rules):
             message = f'kind = "{stage.kind}" needs {kind_of(stage).plays.words}, and {game.name} is not one'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
+        else:
+            problems += _unsuitable_rankings(game, toml, number, stage)
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:
             message = f'two stages are called "{name}"'
@@ -413,8 +415,6 @@ def _stages(
         if not stage.rank_by:
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
-        if stage.kind in suiting:
-            problems += _unsuitable_rankings(game, toml, number, stage)
         try:
             stage = stage.completed()
         except ImpossibleStageError as wrong:
