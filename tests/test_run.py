@@ -397,7 +397,7 @@ SILENT = "#!/bin/sh\nexec sleep 9\n"
 TWO_STAGES = """\
 [[stage]]
 name = "final"
-kind = "tables"
+kind = "mixed_tables"
 tourneys = 1
 practice = true
 """

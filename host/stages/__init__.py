@@ -19,15 +19,15 @@ from host.stages.groups import GROUPS
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.knockout import KNOCKOUT
 from host.stages.league import LEAGUE
+from host.stages.mixed_tables import MIXED_TABLES
 from host.stages.picture import Rounds
 from host.stages.round_robin import ROUND_ROBIN
 from host.stages.swiss import SWISS
-from host.stages.tables import TABLES
 
 OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
 KINDS: Mapping[str, Kind[Any]] = {
-    "tables": TABLES,
+    "mixed_tables": MIXED_TABLES,
     "round-robin": ROUND_ROBIN,
     "knockout": KNOCKOUT,
     "groups": GROUPS,

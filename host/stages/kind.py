@@ -52,7 +52,8 @@ class StageConfig:
     kind: str = ""
     """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
     name: StageName = ""
-    """The name of the stage in commands, standings and seeds. Default: its kind. Example: `name = "final"`"""
+    """The name of the stage in commands, standings and seeds. Default: its kind; for `mixed_tables`,
+    "tables". Example: `name = "final"`"""
     rank_by: tuple[Ranked, ...] = ()
     """How the bots are ranked: by the first ranking, equal bots by the second, and so on. `package.module:RANKING` names one of
     your own."""
