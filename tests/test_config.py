@@ -276,7 +276,8 @@ def check_refusal(text: str, message: str | None) -> None:
 
 def test_everything_wrong_is_said_at_once_in_the_order_of_the_lines(here: Path) -> None:
     text = (
-        CARDS + '[rules]\nchip = 1\n[limits]\nmove = "1"\nmemroy = 2\n[[stage]]\nkind = "mixed_tabels"\n[run]\nworkers = -1\n'
+        CARDS
+        + '[rules]\nchip = 1\n[limits]\nmove = "1"\nmemroy = 2\n[[stage]]\nkind = "mixed_tabels"\n[run]\nworkers = -1\n'
     )
     said = [line.split(": ")[0] for line in complaints(text)]
     assert said == [
