@@ -93,7 +93,7 @@ async def on_dask(
             level = await there.demand(setup.level)
             await there.ready(SPECS, GAME, setup.bots[0].limits, level, lambda _name, _took: None)
             async with there.executor(setup, print, 0) as hands:
-                assert hands.count == workers, hands.words
+                assert hands.count == workers, hands.description
                 yield hands
 
 

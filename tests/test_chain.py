@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,7 @@ FINAL = """
 [[stage]]
 name = "final"
 kind = "knockout"
+min_bots = 2
 set = 2
 first_to = 1
 practice = true
@@ -257,7 +259,7 @@ def test_a_journal_that_nobody_altered_has_no_difference(name: str, request: pyt
 
 
 def leaves(value: Any) -> Iterator[Callable[[Any], Any]]:
-    """Yield functions that alter one leaf of a copy of a value, or take out one key."""
+    """Yield functions that alter one leaf of a copy of a value, or take out one key; of a list, the first and the last."""
 
     def take_out(inner: Any, key: Any) -> None:
         del inner[key]
@@ -273,8 +275,9 @@ def leaves(value: Any) -> Iterator[Callable[[Any], Any]]:
         return whole
 
     def walk(inner: Any, way: tuple[Any, ...]) -> Iterator[Callable[[Any], Any]]:
-        for key, each in list(inner.items() if isinstance(inner, dict) else enumerate(inner)):
-            own = (*way, key)
+        keys = list(inner) if isinstance(inner, dict) else sorted({*range(len(inner))[:1], *range(len(inner))[-1:]})
+        for key in keys:
+            each, own = inner[key], (*way, key)
             yield partial(reach, way=own, work=take_out)
             if isinstance(each, dict | list):
                 yield from walk(each, own)
@@ -327,13 +330,15 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
             rows = database.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
-            few = rows if table in ("run", "stage", "version", "change") else [*rows[:1], *rows[-1:]]
+            few = rows if table in ("run", "stage") else [*rows[:1], *rows[-1:]]
             this = " AND ".join(f"{column} IS ?" for column in columns)
             for row in few:
                 yield f"{table}.{row[0]}" if table == "run" else table, f"DELETE FROM {table} WHERE {this}", row
                 for column, value in zip(columns, row, strict=True):
                     what = f"run.{row[0]}" if table == "run" else f"{table}.{column}"
-                    for other in others(value, row is few[0] or len(few) > 2):
+                    for other in others(
+                        value, table in ("run", "stage") or (row is few[0] and table not in NOT_SEALED)
+                    ):
                         yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
 
 
@@ -344,11 +349,13 @@ def test_every_alteration_of_a_journal_is_found_or_named(
     journal = journal_of(name, request)
     with reading(journal) as book:
         published = book.seal()
-    copied = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
-    assert not differences(copied, published)
+    folder = shutil.copytree(journal.parents[1], tmp_path / "cup") / "run"
+    assert not differences(folder / "run.sqlite", published)
     missed, tried = [], set()
-    for what, statement, values in alterations(journal):
-        shutil.copy(journal, copied)
+    for number, (what, statement, values) in enumerate(alterations(journal)):
+        copied = shutil.copy(
+            journal, folder / f"{number}.sqlite"
+        )  # a damaged one may stay open until its cursors are gone
         tried.add(what)
         try:
             with closing(sqlite3.connect(copied)) as database:
@@ -362,6 +369,68 @@ def test_every_alteration_of_a_journal_is_found_or_named(
             missed.append((what, values))
     assert not missed
     assert {"run.config", "stage.places", "version.entered_by", "record.times", "fault.evidence", "chain.line"} <= tried
+
+
+LATER_STAGE = """UPDATE stage SET config = json_set(config, '$.set', 3) WHERE name = 'final'"""
+ORDER = """UPDATE stage SET places = '["breaks", "neptr", "one"]' WHERE name = 'league'"""
+TERMS = {
+    "max_faults with the order that follows": (
+        "UPDATE run SET value = json_set(value, '$.limits.max_faults', 0) WHERE key = 'config'; " + ORDER,
+        "config.limits.max_faults is 0, but it was sealed as 1000",
+    ),
+    "rank_by": (
+        "UPDATE stage SET config = json_set(config, '$.rank_by[0]', 'elo') WHERE name = 'league'",
+        "stages.1.rank_by is",
+    ),
+    "practice": ("UPDATE stage SET config = json_set(config, '$.practice', json('false'))", "practice is false"),
+    "tables_per_pair": (
+        "UPDATE stage SET config = json_set(config, '$.tables_per_pair', 4) WHERE name = 'league'",
+        "terms: stages.1.tables_per_pair is 4, but it was sealed as 2",
+    ),
+    "a later stage": (LATER_STAGE, "terms: stages.2.set is 3, but it was sealed as 2"),
+    "a stage's status": (
+        "UPDATE stage SET status = 'running' WHERE name = 'final'",
+        'stage final: status is "running", but it was sealed as "finished"',
+    ),
+    "a stage's bots": ("UPDATE stage SET field = '[]' WHERE name = 'final'", "stage final: field is []"),
+    "a stage's places": (ORDER, "stage league: places.1 is"),
+    "the name": (
+        "UPDATE run SET value = 'Other' WHERE key = 'name'",
+        'terms: name is "Other", but it was sealed as "Sealed"',
+    ),
+    "when it began": ("UPDATE run SET value = '1700000000.0' WHERE key = 'began'", "terms: began is 1700000000.0"),
+    "when the seed was fixed": ("UPDATE run SET value = '1700000000.0' WHERE key = 'committed'", "terms: committed is"),
+    "that the seed was fixed": ("DELETE FROM run WHERE key = 'committed'", "terms: committed is null"),
+    "a guest": ("""UPDATE run SET value = '["neptr"]' WHERE key = 'guests'""", "terms: guests is"),
+    "the machine": ("UPDATE run SET value = 'a fast one' WHERE key = 'machine'", 'terms: machine is "a fast one"'),
+    "the version of croupier": ("UPDATE run SET value = '9' WHERE key = 'version'", 'terms: version is "9"'),
+}
+
+
+def test_other_terms_are_found_and_named(with_states: Path, tmp_path: Path) -> None:
+    with reading(with_states) as book:
+        published = book.seal("league")
+    copied = shutil.copytree(with_states.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
+    for what, (statements, said) in TERMS.items():
+        shutil.copy(with_states, copied)
+        with closing(sqlite3.connect(copied)) as database:
+            database.executescript(statements)
+        found = differences(copied, published)
+        assert [each for each in found if said in each], (what, found)
+
+
+def test_terms_that_change_during_a_run_need_a_change_that_says_so(with_states: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(with_states.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
+    with reading(copied) as book:
+        published = book.seal()
+    with writing(copied) as book:
+        state = book.state()
+        book.set_state(replace(state, workers="4 workers"))
+        assert not verify(book, published=published).differences
+        limits = {**state.config["limits"], "max_faults": 1}
+        book.set_state(replace(state, config={**state.config, "limits": limits}))
+        said = "terms: config.limits.max_faults was changed from 1000 to 1 during the run"
+        assert said in verify(book, published=published).differences
 
 
 def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:

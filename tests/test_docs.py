@@ -43,7 +43,7 @@ BLOCK = re.compile(
 MEASURED = r"\d(?:[\d.,\u202f]*\d)? *(?:µs|ms|s|min|h|kB|KiB|MiB)\b"
 VARIES = {
     "measured": rf"{MEASURED}(?: to {MEASURED})?",  # an interval whose ends are equal is printed as one figure
-    "level": r"\bL[234]\b",
+    "level": r"\bL(?:2, Landlock|3, namespaces|4, control groups)",
     "placement": r"(?:, each on a core of its own| on any core(?: \([^)]*\))?)",
     "blanks": r" +",
     "anything": "…",

@@ -177,4 +177,4 @@ def test_a_tournament_of_three_seats_is_played_and_verified(tmp_path: Path) -> N
     assert croupier("-C", cup, "verify").code == 0
     assert croupier("-C", cup, "report").code == 0
     shown = croupier("-C", cup, "replay", "last").out
-    assert "sequence: Raise" in shown
+    assert "Round 1 sequence: " in shown

@@ -457,33 +457,35 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_a_pairs_running_score_ends_at_its_score(pazaak: Path) -> None:
     (stage,) = told_of(pazaak).stages
-    ends = [(duel.points[-1].tables, duel.points[-1].rate) for duel in stage.duels]
-    assert len(ends) == 6 and ends == [(duel.pair.tables, duel.pair.rate) for duel in stage.duels]
+    ends = [(meeting.points[-1].tables, meeting.points[-1].rate) for meeting in stage.head_to_heads]
+    assert len(ends) == 6 and ends == [(meeting.pair.tables, meeting.pair.rate) for meeting in stage.head_to_heads]
 
 
 def test_a_running_score_counts_tables_in_their_order(pazaak: Path) -> None:
-    duel = told_of(pazaak).stages[0].duels[0]
+    meeting = told_of(pazaak).stages[0].head_to_heads[0]
     mine = [
-        row for row in rows_of(pazaak) if row["fixture"].startswith(f"{duel.group}/") and row["bot"] == duel.bots[0]
+        row
+        for row in rows_of(pazaak)
+        if row["fixture"].startswith(f"{meeting.group}/") and row["bot"] == meeting.bots[0]
     ]
     won = [int(row["won"]) for row in sorted(mine, key=lambda row: int(row["table"].rpartition("/")[2]))]
-    assert 20 <= len(duel.points) <= 40
-    assert [point.rate * point.tables for point in duel.points] == pytest.approx(
-        [sum(won[: point.tables]) for point in duel.points]
+    assert 20 <= len(meeting.points) <= 40
+    assert [point.rate * point.tables for point in meeting.points] == pytest.approx(
+        [sum(won[: point.tables]) for point in meeting.points]
     )
 
 
 def test_the_seats_of_a_pair_are_those_of_its_tables(pazaak: Path) -> None:
     rows = rows_of(pazaak)
-    for duel in told_of(pazaak).stages[0].duels:
-        mine = [row for row in rows if row["fixture"].startswith(f"{duel.group}/") and row["bot"] == duel.bots[0]]
+    for meeting in told_of(pazaak).stages[0].head_to_heads:
+        mine = [row for row in rows if row["fixture"].startswith(f"{meeting.group}/") and row["bot"] == meeting.bots[0]]
         by_seat = [[int(row["won"]) for row in mine if row["seat"] == seat] for seat in "01"]
-        assert [(len(won), sum(won)) for won in by_seat] == [tuple(seat[:2]) for seat in duel.seats]
+        assert [(len(won), sum(won)) for won in by_seat] == [tuple(seat[:2]) for seat in meeting.seats]
 
 
 def test_while_a_stage_runs_a_pair_is_told_by_whole_fixtures(tmp_path: Path) -> None:
     (stage,) = told_of(games.played(tmp_path, "pazaak", state="running")).stages
-    assert [(len(duel.points), duel.seats, duel.group) for duel in stage.duels] == [(1, (), "")] * 6
+    assert [(len(meeting.points), meeting.seats, meeting.group) for meeting in stage.head_to_heads] == [(1, (), "")] * 6
 
 
 @pytest.mark.parametrize("game", ["cardshark", "pazaak"])
@@ -768,7 +770,9 @@ def test_a_blind_report_has_the_same_figures(pazaak: Path) -> None:
         named, blind = summarize(book, SEED), summarize(book, SEED, names=numbered(book))
     for one, other in zip(named.stages, blind.stages, strict=True):
         assert [row[6:9] for row in one.rows] == [row[6:9] for row in other.rows]
-        assert sorted(duel.pair.tables for duel in one.duels) == sorted(duel.pair.tables for duel in other.duels)
+        assert sorted(meeting.pair.tables for meeting in one.head_to_heads) == sorted(
+            meeting.pair.tables for meeting in other.head_to_heads
+        )
 
 
 def test_what_a_bot_says_is_cleared_of_names(tmp_path: Path) -> None:
@@ -953,11 +957,10 @@ def test_a_journal_that_cannot_be_read_is_refused_and_left_alone(spoil: str, tmp
 CELLS = {
     "run": ("value",),
     "stage": ("config", "status", "field", "places", "known"),
-    "bot": ("name", "about"),
+    "version": ("name", "about"),
     "fixture": ("path", "about"),
-    "record": ("summary", "scores", "answers"),
+    "record": ("summary", "seats", "scores", "answers", "times"),
     "fault": ("evidence",),
-    "timed": ("times",),
 }
 ODD = ("", "{}", "[5]", b"\xff", 5)
 
@@ -976,7 +979,7 @@ def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: st
         sql(path, f"UPDATE {table} SET {column} = ? {where}", kept, cell)
 
 
-@pytest.mark.parametrize("lost", ["DROP TABLE fault", "DELETE FROM record", "DELETE FROM bot", "DELETE FROM run"])
+@pytest.mark.parametrize("lost", ["DROP TABLE fault", "DELETE FROM record", "DELETE FROM version", "DELETE FROM run"])
 def test_a_journal_that_lacks_something_is_refused(lost: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     sql(path, lost)

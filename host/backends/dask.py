@@ -259,8 +259,8 @@ class Cluster:
         """Play fixtures on every machine, one per thread at a time, also on machines that join later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
-        words = f"{count} {plural(count, 'worker')} of {self._client.address}, {threads} at once"
-        queue = FixtureQueue(on_lost, words, threads, dask_worker.MAX_AT_ONCE)
+        description = f"{count} {plural(count, 'worker')} of {self._client.address}, {threads} at once"
+        queue = FixtureQueue(on_lost, description, threads, dask_worker.MAX_AT_ONCE)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._serve_workers, queue, setup)
             yield queue

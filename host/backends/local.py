@@ -49,8 +49,8 @@ class FixtureQueue:
     number of fixtures. If a worker is sent up to `at_once` short fixtures, as many times more wait.
     """
 
-    def __init__(self, on_lost: Callable[[str], None], words: str, count: int, at_once: int = 1) -> None:
-        self.words, self.count = words, count
+    def __init__(self, on_lost: Callable[[str], None], description: str, count: int, at_once: int = 1) -> None:
+        self.description, self.count = description, count
         self._on_lost, self._at_once = on_lost, at_once
         self._lost = defaultdict[str, list[str]](list)  # by path of a fixture, why it was started again
         self._room = trio.Semaphore(count * at_once)

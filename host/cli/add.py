@@ -1,7 +1,5 @@
 """The command `add`: adds submissions to a tournament, or replaces a bot by a new version."""
 
-import contextlib
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +12,6 @@ from host.cli import CliContext, completers, in_folder, print_json
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.config.tournament_config import Tournament
     from host.sandbox.levels import Level
-    from host.submissions.intake import Intake
 
 
 @click.command()
@@ -58,9 +55,7 @@ def add(
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
     if replace:
-        from host.cli.replacement import replace_one
-
-        replace_one(context, tournament, submissions[0], replace, reason or "", level)
+        _replace(context, tournament, submissions[0], replace, reason or "", level)
         return
     bots = context.folder / "bots"
     journal = context.folder / "run" / "run.sqlite"
@@ -115,27 +110,10 @@ def _add_one(
     """Add one submission, and print what it answered. Return its row. Raise UserError if it does not build or start."""
     import trio
 
-    from host.base.paths import SAMPLE_PREFIX
-    from host.cli.common import find_game
-    from host.sandbox.detect import require_clock
-    from host.submissions.check import report_on
     from host.submissions.discovery import expand_patterns
-    from host.submissions.examine import examine
-    from host.submissions.intake import Intake
-    from host.submissions.sample_bots import sample
+    from host.tournament.entries import add_bot
 
-    bots, game = context.folder / "bots", find_game(tournament.game)
-    ours = str(submission).startswith(SAMPLE_PREFIX)
-    path = sample(str(submission), tournament.game) if ours else submission
-    with Intake(bots) as intake, intake.naming_the_original():
-        checked = intake.load(path, tournament.limits, tournament.game, name)
-        target = bots / intake.copy.name
-        refuse_duplicate(tournament, intake, target, checked.name)
-        require_clock(tournament.limits.clock, level)
-        found = trio.run(examine, checked, game, tournament.limits, level, tournament.rules)
-        bot, report = found.playable(), report_on(found, game, level, tournament.rules)
-        intake.copy.rename(target)
-    entry = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
+    bot, target, report, _ = trio.run(add_bot, tournament, context.folder / "bots", submission, name, level)
     plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
     if not context.json:
         click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")
@@ -143,23 +121,37 @@ def _add_one(
             click.echo(f"  {line}")
     if not plays:
         click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not include it", err=True)
-    return entry | {"plays": plays, "accepted": report.accepted, "remarks": report.remarks()}
+    row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
+    return row | {"plays": plays, "accepted": report.accepted, "remarks": report.remarks()}
 
 
-def refuse_duplicate(tournament: "Tournament", intake: "Intake", target: Path, name: str) -> None:
-    """Raise UserError if a file or a bot of this name already exists."""
-    from host.submissions.discovery import expand_patterns, load_submission
+def _replace(
+    context: CliContext, tournament: "Tournament", submission: Path, name: str, reason: str, level: "Level"
+) -> None:
+    """Replace a bot by a new version, and print what it answered. Raise UserError if the run cannot take it."""
+    import trio
 
-    if os.path.lexists(target):
-        hint = "use --as NAME, or remove the old one"
-        raise UserError([Problem("C016", str(target), "already exists", hint=hint)], 3)
-    duplicates = []
-    for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
-        with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
-            duplicates += [path] if load_submission(path, game=tournament.game).name == name else []
-    if duplicates:
-        message = f'a bot called "{name}" already exists: {duplicates[0]}'
-        hint = "--as NAME adds it under another name" + (
-            "; or name = … in its bot.toml" if intake.copy.is_dir() else ""
-        )
-        raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
+    from host.base.safe_text import one_line
+    from host.cli.common import find_entries
+    from host.results.changes import checked_reason
+    from host.tournament.entries import replace_version
+
+    reason, bots = checked_reason(reason), context.folder / "bots"
+    (entry,) = find_entries(tournament, context.folder, (name,))
+    if entry.path.absolute().parent != bots.absolute():
+        message = f"is {entry.path}, and `add` replaces only what is in {bots}"
+        raise UserError([Problem("R015", name, message, hint="croupier ls -v lists the files of the bots")], 3)
+    old = bots / entry.path.name
+    bot, target, report, change = trio.run(replace_version, tournament, old, submission, name, reason, level)
+    if context.json:
+        row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "accepted": report.accepted}
+        print_json("add", sandbox=level, run_begun=change is not None, rows=[row], change=change and change.json())
+        return
+    click.echo(f"replaced {bot.name} by {target}  sha256 {bot.sha256[:16]}…")
+    for line in report.remarks():
+        click.echo(f"  {line}")
+    if change:
+        click.echo(f"  {one_line(change.text())}\n  sealed: {change.seal}")
+        click.echo(in_folder("  continue with:  croupier run", str(context.folder)))
+    else:
+        click.echo("  it had not played, so nothing is recorded")

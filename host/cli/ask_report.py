@@ -65,7 +65,7 @@ class AskReport(NamedTuple):
         if self.limited and asked[0].bank is not None:
             limit += f" and its bank, {format_limit(self.bot.limits.bank)}"
         table, bot = escape_control_chars(self.repro.table), escape_control_chars(self.bot.name)
-        return f"{table}   {what}   {bot}, {how} · level {self.level} · {limit}"
+        return f"{table}   {what}   {bot}, {how} · level {self.level.label} · {limit}"
 
     def _notes(self) -> Iterator[str]:
         repro, then = self.repro, self.repro.bot
@@ -88,7 +88,7 @@ class AskReport(NamedTuple):
             else:
                 yield f"{then.state} starts empty, as it did then"
         if self.level != repro.level:
-            yield f"level {repro.level} then, {self.level} now"
+            yield f"level {repro.level.label} then, {self.level.label} now"
 
     def _decision(self, reply: Reply) -> Iterator[str]:
         yield f"  asked    {_question(reply, self.bot)}"

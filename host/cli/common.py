@@ -119,7 +119,7 @@ class StageResults(NamedTuple):
 
         fixtures = f"{len(self.records)} {plural(len(self.records), 'fixture')}"
         return (
-            f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level} · "
+            f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level.label} · "
             f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"
         )
 

@@ -131,7 +131,7 @@ class CompareResult(NamedTuple):
         comparison = self.comparison
         yield f"{self._decision()} · {rough_duration(self.seconds)}"
         results = f"{comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
-        yield f"  {results} · level {self.level} · seed {self.seed}"
+        yield f"  {results} · level {self.level.label} · seed {self.seed}"
 
     def _decision(self) -> str:
         from host.base.format import thousands

@@ -65,7 +65,7 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     if context.json:
         print_json("compose", files=[str(path) for path in paths], workers=workers)
         return
-    click.echo(f"{paths[0]}: {workers} {plural(workers, 'worker')}, level {CONTAINER_LEVEL} by {paths[1].name}")
+    click.echo(f"{paths[0]}: {workers} {plural(workers, 'worker')}, level {CONTAINER_LEVEL.label} by {paths[1].name}")
     click.echo(f"  cd {context.folder.resolve()} && {' '.join(['docker', 'compose', *RUN, 'tournament'])}")
 
 

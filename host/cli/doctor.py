@@ -97,7 +97,7 @@ class MachineReport(NamedTuple):
     def _isolation(self) -> Iterator[str]:
         level, reasons, mechanisms = self.sandbox
         marks = [f"{'✓' if works else '!'} {f'{name} {words}'.rstrip()}" for name, works, words in mechanisms]
-        yield f"isolation {level:<4}    {'  '.join(marks)}"
+        yield f"isolation {level.label}    {'  '.join(marks)}"
         if not level.traits.isolates:
             yield f"{INDENT}✗ bots of strangers cannot be run here"
             yield from map(str, reasons)
@@ -216,7 +216,7 @@ class AttackReport(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the verdicts as lines."""
         width = max(len(verdict.rogue) for verdict in self.verdicts)
-        yield f"attack at level {self.level}, each rogue together with an honest bot"
+        yield f"attack at level {self.level.label}, each rogue together with an honest bot"
         for mark, rogue, tries, got, seconds in self.verdicts:
             yield f"  {mark} {rogue:<{width}}  {got:<26} {seconds:5.1f} s   {shorten(tries, 90, placeholder=' …')}"
         wrong = sum(verdict.mark == "✗" for verdict in self.verdicts)

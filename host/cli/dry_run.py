@@ -30,7 +30,7 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
             rows=[stage_json(stage) for stage in forecast.stages],
         )
         return
-    click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level}")
+    click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level.label}")
     for stage in forecast.stages:
         click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}")
         if stage.about:

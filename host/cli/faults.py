@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_STDERR_LINES = 3  # -v prints all
 MAX_ANSWER_CHARS = 200
 MAX_STDERR_CHARS = 500
+TIME_KEYS = ("milliseconds", "computed_ms", "waited_ms", "overhead_ms", "stalls_ms")
 
 
 @click.command()
@@ -84,6 +85,7 @@ class FaultGroup(NamedTuple):
 
         A group without evidence has only its bot, kind and count.
         """
+        from host.report.table_replays import times_json
         from host.report.terminal import time_breakdown
 
         row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total}
@@ -97,11 +99,7 @@ class FaultGroup(NamedTuple):
             "question": _escaped(piece.question),
             "answer": _escaped(piece.raw)[:MAX_ANSWER_CHARS],
             "stderr": _escaped(piece.stderr)[-MAX_STDERR_CHARS:],
-            "milliseconds": _milliseconds(piece.wall) or None,
-            "computed_ms": _milliseconds(piece.cpu) or None,
-            "waited_ms": _milliseconds(piece.waited) if piece.wall else None,
-            "overhead_ms": _milliseconds(piece.overhead) if piece.wall else None,
-            "stalls_ms": {kind: _milliseconds(each) for kind, each in piece.stalls._asdict().items() if each},
+            **times_json(piece, TIME_KEYS, lambda time: round(time * 1000, 3)),
             "went": time_breakdown(piece),
             "bank_ms": piece.bank,
             "ended": escape_control_chars(piece.ended),
@@ -185,7 +183,3 @@ def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
 
 def _escaped(data: bytes) -> str:
     return escape_control_chars(data.decode(errors="replace"))
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 3)

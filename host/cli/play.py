@@ -95,7 +95,8 @@ class PlayResult(NamedTuple):
 
         rows, sure, advice, _ = self.standings
         seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
-        head = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s · level {self.rules.level} · repeat with --seed {seed}"
+        played = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s"
+        head = f"{played} · level {self.rules.level.label} · repeat with --seed {seed}"
         terminal.print_standings(head, rows, sure, advice=advice)
         for row in rows:
             if row.costs.faults:

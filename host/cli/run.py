@@ -78,7 +78,7 @@ def run(context: CliContext, /, **values: Any) -> None:
     outcome = _play(context, path, chosen)
     _print_standings(context, path, outcome, on_one_line=chosen.progress == "json")
     if outcome.interrupted:
-        stopped = f"    stopped: {outcome.words}; finished fixtures are saved, and the standings above include them."
+        stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
         click.echo(f"{stopped}\n    continue with:  {_same_command(context, chosen)}", err=True)
         raise click.exceptions.Exit(5)
 

@@ -26,6 +26,7 @@ def status(context: CliContext) -> None:
             replays = count_replays(record for _, record in journal.records())
             about: dict[str, Any] = {"name": run.name, "game": run.game, "state": run.status}
             about |= {"seed_sha256": run.seed_sha256, "changes": [change.json() for change in run.changes]}
+            about |= {"versions": [version._asdict() for version in journal.versions()]}
             about |= {"sandbox": run.level, "workers": run.workers, "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return

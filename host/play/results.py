@@ -60,10 +60,10 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
     )
 
 
-def seats_of(fixture: Fixture, sittings: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
+def seats_of(fixture: Fixture, setups: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
     """Return the bots by seat at each table, as indexes into the fixture's bots."""
     number = {bot: index for index, bot in enumerate(fixture.bots)}.__getitem__
-    return tuple(tuple(map(number, sitting.bots)) for sitting in sittings)
+    return tuple(tuple(map(number, setup.bots)) for setup in setups)
 
 
 def total_usage(some: Sequence[Usage]) -> Usage:

@@ -19,7 +19,7 @@ WITHHELD = ""
 
 
 @dataclass(frozen=True)
-class Names:
+class Anonymizer:
     """The names that bots have in a report. A bot without a mask keeps its own name.
 
     Names and authors are removed from what a bot wrote, but a bot can still reveal itself in other ways.
@@ -137,11 +137,11 @@ class Names:
         return self._cleared(text.decode(errors="replace")).encode() if self.secret else text
 
 
-REAL_NAMES = Names()
+REAL_NAMES = Anonymizer()
 """Gives every bot its own name."""
 
 
-def numbered(journal: Journal) -> Names:
+def numbered(journal: Journal) -> Anonymizer:
     """Return names for judges: Bot 1, Bot 2, …; the numbers of the bots differ from run to run."""
     bots = journal.bots()
     salt = journal.state().seed_sha256
@@ -149,5 +149,5 @@ def numbered(journal: Journal) -> Names:
     authors = (bot.author for bot in bots.values())
     longest_first = sorted(map(re.escape, filter(None, (*bots, *authors))), key=len, reverse=True)
     secret = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or '(?!)'})(?!\w)", re.IGNORECASE)
-    names = Names({bot: f"Bot {number}" for number, bot in enumerate(order, 1)}, secret)
-    return Names(names.masks, secret, {names.path(path): path for path in journal.paths()})
+    names = Anonymizer({bot: f"Bot {number}" for number, bot in enumerate(order, 1)}, secret)
+    return Anonymizer(names.masks, secret, {names.path(path): path for path in journal.paths()})

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from host.base.format import duration, plural, thousands
 from host.base.safe_text import one_line
 from host.report.bracket_chart import drawings
-from host.report.summary import CHAIN, BotSummary, Spent, Stage
+from host.report.summary import CHAIN, BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
-from host.report.timelines import Chips, Duel, Ranks
+from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.ranking import ranking_of
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import Pair, Row
@@ -189,7 +189,7 @@ TOGETHER = "together with the previous one"
 """The time of answers that took no time of their own: a bot can answer for many tables at once."""
 
 
-def bars(spent: Spent) -> Bars:
+def bars(spent: ResourceUse) -> Bars:
     """Return the histogram of a bot's answer times, with its limit. The first bar can be for answers that took no time."""
     counts = [count for _, _, count in spent.walls]
     used = [at for at, count in enumerate(counts) if count]
@@ -228,7 +228,7 @@ def bars(spent: Spent) -> Bars:
     )
 
 
-def quantile(spent: Spent, percent: int) -> float:
+def quantile(spent: ResourceUse, percent: int) -> float:
     """Return the seconds within which `percent` of 100 answers came: the upper edge of a bar, or the slowest answer."""
     seen, total = 0, sum(count for _, _, count in spent.walls)
     for _, below, count in spent.walls:
@@ -287,7 +287,7 @@ def along(values: Sequence[int], right: int, pieces: int = 5) -> list[tuple[floa
     return [(round(LEFT + (right - LEFT) * nth / max(1, last)), thousands(values[nth])) for nth in places]
 
 
-def drawn(places: Sequence[int | None], right: int, count: int) -> list[tuple[float, float]]:
+def line_points(places: Sequence[int | None], right: int, count: int) -> list[tuple[float, float]]:
     """Return the points of a line of ranks out of `count`, the first rank on top. Skip ranks that are None."""
     step, apart = (right - LEFT) / max(1, len(places) - 1), _apart(count)
     return [(LEFT + step * nth, 14 + apart * (place - 1)) for nth, place in enumerate(places) if place is not None]
@@ -300,7 +300,7 @@ def rank_lines(ranks: Ranks) -> Lines:
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
     names = separate_labels([14 + _apart(count) * (place - 1) for place in last.values()], 20)
     lines = [
-        Line(path(drawn(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
+        Line(path(line_points(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
         for nth, (bot, y) in enumerate(zip(last, names, strict=True))
     ]
     order = ", ".join(f"{place} {one_line(bot)}" for bot, place in last.items())
@@ -333,7 +333,7 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
     seen = [place for place in places if place is not None]
     if not seen:
         return None
-    line = Line(path(drawn(places, ALONE, count)), "", 0, 0.0)
+    line = Line(path(line_points(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
     return Lines(
         _height(count) + 52,
@@ -360,9 +360,11 @@ def _ranks(count: int) -> list[tuple[float, str]]:
     return [(round(14 + _apart(count) * (place - 1), 1), str(place)) for place in range(1, count + 1, every)]
 
 
-def score_line(duel: Duel, unit: str) -> Lines:
+def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
     """Return how a pair's score developed, with its 95 % interval as a band."""
-    settled = duel.points[len(duel.points) // 4 :]  # the first points vary most, and would flatten the rest
+    settled = head_to_head.points[
+        len(head_to_head.points) // 4 :
+    ]  # the first points vary most, and would flatten the rest
     low, high = min(point.low for point in settled), max(point.high for point in settled)
     low, high = max(0.0, min(low, 0.48)), min(1.0, max(high, 0.52))
     step = next(each for each in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / each <= 6)
@@ -370,20 +372,20 @@ def score_line(duel: Duel, unit: str) -> Lines:
     def y(rate: float) -> float:
         return min(170.0, max(10.0, 10 + 160 * (high - rate) / (high - low)))
 
-    xs = [LEFT + (ALONE - LEFT) * nth / max(1, len(duel.points) - 1) for nth in range(len(duel.points))]
-    upper = [(x, y(point.high)) for x, point in zip(xs, duel.points, strict=True)]
-    lower = [(x, y(point.low)) for x, point in zip(xs, duel.points, strict=True)]
-    line = Line(path([(x, y(point.rate)) for x, point in zip(xs, duel.points, strict=True)]), "", 0, 0.0)
+    xs = [LEFT + (ALONE - LEFT) * nth / max(1, len(head_to_head.points) - 1) for nth in range(len(head_to_head.points))]
+    upper = [(x, y(point.high)) for x, point in zip(xs, head_to_head.points, strict=True)]
+    lower = [(x, y(point.low)) for x, point in zip(xs, head_to_head.points, strict=True)]
+    line = Line(path([(x, y(point.rate)) for x, point in zip(xs, head_to_head.points, strict=True)]), "", 0, 0.0)
     down = [
         (round(y(step * nth), 1), f"{100 * step * nth:.0f} %")
         for nth in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     ]
-    end = duel.points[-1]
+    end = head_to_head.points[-1]
     label = (
-        f"{one_line(duel.bots[0])} against {one_line(duel.bots[1])}: after {thousands(end.tables)} {unit} "
+        f"{one_line(head_to_head.bots[0])} against {one_line(head_to_head.bots[1])}: after {thousands(end.tables)} {unit} "
         f"{100 * end.rate:.1f} %, true value between {100 * end.low:.1f} and {100 * end.high:.1f} %."
     )
-    marks = along([point.tables for point in duel.points], ALONE)
+    marks = along([point.tables for point in head_to_head.points], ALONE)
     band = path([*upper, *reversed(lower)])
     return Lines(204, [line], down, marks, label, f"{unit} played", "share won, in per cent", band)
 

@@ -119,14 +119,14 @@ def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: 
         if wrong := [card for card in cards if not _is_card(card)]:
             rule = f"a card is a number, or a text of 1 to {LONGEST_CARD} characters"
             raise refusal(game, f"{where} = {_shortly(wrong[0])}: {rule}")
-        return [json_value(game, where, card) for card in cards]
+        return [checked_value(game, where, card) for card in cards]
     if name == "text":
         if not isinstance(fact, str) or len(fact) > LONGEST:
             raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text of at most {LONGEST} characters")
         return escape_control_chars(fact) if event == "state" else one_line(fact)
     if type(fact) not in (int, float):
         raise refusal(game, f"{where} = {_shortly(fact)}, which is not a number")
-    return json_value(game, where, fact)
+    return checked_value(game, where, fact)
 
 
 def _is_card(card: Any) -> bool:
@@ -140,10 +140,10 @@ def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
         several = fact if isinstance(fact, (list, tuple)) else [fact]
         if wrong := [each for each in several if each is not None and (type(each) is not int or not 0 <= each < seats)]:
             raise refusal(game, f"{where} = {_shortly(wrong[0])}, which is not a seat (0 to {seats - 1})")
-    return json_value(game, where, fact)
+    return checked_value(game, where, fact)
 
 
-def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
+def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
@@ -154,9 +154,11 @@ def json_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, (list, tuple)) and len(value) <= MOST and depth < DEEPEST:
-        return [json_value(game, where, each, depth + 1) for each in value]
+        return [checked_value(game, where, each, depth + 1) for each in value]
     if isinstance(value, Mapping) and len(value) <= MOST and depth < DEEPEST:
-        return {one_line(str(key))[:LONGEST]: json_value(game, where, each, depth + 1) for key, each in value.items()}
+        return {
+            one_line(str(key))[:LONGEST]: checked_value(game, where, each, depth + 1) for key, each in value.items()
+        }
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be displayed: use plain values of limited size")
 
 
@@ -171,7 +173,7 @@ def scored(game: str, path: str, scores: Any, seats: int) -> None:
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:
         raise refusal(game, f"it ends {path} with {_shortly(scores)}: scores must be one number per seat, here {seats}")
-    json_value(game, f"the scores of {path}", tuple(scores))
+    checked_value(game, f"the scores of {path}", tuple(scores))
 
 
 def _shortly(value: Any) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.inspect.recorded import known_seed, seed_of
-from host.report.anonymize import REAL_NAMES, Names
+from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, render
 from host.report.summary import RunSummary, summarize
@@ -21,7 +21,7 @@ REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages ca
 USUAL = Quota(20, 200)
 
 
-def report_of(journal: Journal, quota: Quota = USUAL, names: Names = REAL_NAMES) -> tuple[str, int]:
+def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_NAMES) -> tuple[str, int]:
     """Return the report of a journal with these names, and how many replays it contains."""
     seed, shown = known_seed(journal), visible(journal)
     summary = summarize(journal, seed, shown.stages, names=names)
@@ -52,7 +52,7 @@ def _tables(
     seed: bytes,
     places: Sequence[TableRef],
     played: Mapping[tuple[str, int], ReplayedTable],
-    names: Names,
+    names: Anonymizer,
 ) -> tuple[list[TableRef], list[ReplayedTable], str]:
     """Return the places of the tables that can be shown, these tables, and why others cannot be shown."""
     found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""

@@ -10,7 +10,7 @@ from host.base.safe_text import one_line
 from host.games.engine import Scores
 from host.play.custom_games import display_of, game_by_name
 from host.play.fixture_id import FixtureId, contestants_in, group_of
-from host.report.anonymize import REAL_NAMES, Names
+from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.summary import RunSummary, Stage
 from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.report.visibility import Visible
@@ -52,7 +52,7 @@ class Pick(NamedTuple):
 class Offers:
     """Chooses tables of a journal that may be shown. Reads the summary for ranks, rounds and names."""
 
-    def __init__(self, journal: Journal, summary: RunSummary, shown: Visible, names: Names = REAL_NAMES) -> None:
+    def __init__(self, journal: Journal, summary: RunSummary, shown: Visible, names: Anonymizer = REAL_NAMES) -> None:
         self._journal, self._summary, self._shown, self._names = journal, summary, shown, names
         self._stages = {stage.name: stage for stage in journal.state().configs}
         self._stage_of = {path: name for name in self._stages if name in shown for path in journal.paths(name)}

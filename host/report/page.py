@@ -24,7 +24,7 @@ from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
-from host.sandbox.levels import made_of
+from host.sandbox.levels import UNPROTECTED, Level
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
@@ -165,12 +165,12 @@ def render(
         "ranked": by_rank(summary),
         "score_word": display_of(summary.game).score,
         "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
-        "duel_ids": {stage.name: duel_ids(summary, stage) for stage in summary.stages},
+        "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
         "together": TOGETHER,
         "cut": detail is Detail.CUT,
         "kinds": KINDS,
-        "isolation": made_of(summary.level),
+        "level": Level(summary.level or UNPROTECTED),
         "version": __version__,
         "commands": _commands(summary),
         "withheld": _withheld(summary),
@@ -212,11 +212,11 @@ def without_evidence(summary: RunSummary) -> RunSummary:
     )
 
 
-def duel_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
+def head_to_head_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
     """Return the ids of a stage's pages about pairs, by the two bots in either order."""
     ids, number = {}, summary.number
-    for duel in stage.duels:
-        one, two = duel.bots
+    for head_to_head in stage.head_to_heads:
+        one, two = head_to_head.bots
         numbers = sorted((number[one], number[two]))
         ids[one, two] = ids[two, one] = f"pair-{summary.stages.index(stage)}-{numbers[0]}-{numbers[1]}"
     return ids

@@ -66,7 +66,7 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
         told.append(Event(ev, {key: _spelled_inside(fact, game) for key, fact in known.items()}))
 
     if strange:
-        event_validation.json_value(game, f"the rules of {path}", recorded.sitting.rules._asdict())
+        event_validation.checked_value(game, f"the rules of {path}", recorded.sitting.rules._asdict())
     with event_validation.blaming_game(game, path):
         replay = Replay(recorded, tell)
     yield Event("table.start", {"table": path, "bots": list(bots)})

@@ -14,9 +14,9 @@ from host.bots.values import Evidence, Usage
 from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
-from host.report.anonymize import REAL_NAMES, Names
+from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.terminal import time_breakdown
-from host.report.timelines import Duel, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
+from host.report.timelines import HeadToHead, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
 from host.results.course import NOTHING, Position, course
@@ -70,7 +70,7 @@ class Faults(NamedTuple):
     samples: tuple[Sample, ...]
 
 
-class Spent(NamedTuple):
+class ResourceUse(NamedTuple):
     """What a bot used in the whole run. `walls` counts answers by time: (from, below, answers), in seconds."""
 
     questions: int
@@ -100,7 +100,7 @@ class BotSummary(NamedTuple):
     opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
     slowest: tuple[Sample, ...]
-    spent: Spent | None
+    spent: ResourceUse | None
 
 
 class WonSet(NamedTuple):
@@ -134,7 +134,7 @@ class Stage(NamedTuple):
     advice: tuple[Advice, ...]
     pairs: Mapping[tuple[str, str], Pair]
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
-    duels: tuple[Duel, ...]
+    head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
     bracket: tuple[Bracket, ...]
     groups: tuple[Group, ...]
@@ -195,7 +195,7 @@ def summarize(
     seed: bytes | None = None,
     shown: Container[str] | None = None,
     before: RunSummary | None = None,
-    names: Names = REAL_NAMES,
+    names: Anonymizer = REAL_NAMES,
 ) -> RunSummary:
     """Summarize a journal. The summary contains the seed only if the run is finished. Bots have the given names.
 
@@ -224,7 +224,7 @@ def summarize(
         records = [record for _, record in read[stage.name]]
         stages.append(
             stage._replace(
-                duels=known.duels
+                head_to_heads=known.head_to_heads
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
                 ranks=known.ranks if known else _ranks(config, stage, records),
@@ -301,7 +301,7 @@ def _stage(position: Position, later: Container[str]) -> Stage:
         advice=tuple(advice),
         pairs=by_pair(records) if by_two else head_to_head(records),
         pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
-        duels=(),
+        head_to_heads=(),
         ranks=None,
         bracket=bracket,
         groups=kind.groups(records, later) if kind.groups else (),
@@ -373,13 +373,15 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
     return ranks(records, unit, by_rate, early_order(config, records, complete=not stage.so_far))
 
 
-def _evidence(journal: Journal, names: Names) -> Iterator[tuple[str, Evidence]]:
+def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Evidence]]:
     """Yield each piece of evidence with the path of its fixture, both with the given names."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
 
 
-def _effects(journal: Journal, config: StageConfig, stage: Stage, seed: bytes | None, names: Names) -> Effects | None:
+def _effects(
+    journal: Journal, config: StageConfig, stage: Stage, seed: bytes | None, names: Anonymizer
+) -> Effects | None:
     """Estimate the effects of seats and of playing late in a finished stage; of very many tables, from a sample.
 
     Read the journal with real names, because seats can be drawn by name.
@@ -588,12 +590,12 @@ def _limit_of_answers(limits: Limits) -> float | None:
     return None if limits.bank.seconds else limits.move
 
 
-def _spent(usages: Sequence[Usage], limit: float | None) -> Spent | None:
+def _spent(usages: Sequence[Usage], limit: float | None) -> ResourceUse | None:
     questions = sum(usage.questions for usage in usages)
     if not questions:
         return None
     walls = [sum(counts) for counts in zip(*(usage.walls for usage in usages), strict=True)]
-    return Spent(
+    return ResourceUse(
         questions=questions,
         starts=sum(usage.starts for usage in usages),
         memory=max(usage.memory for usage in usages),

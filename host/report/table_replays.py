@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
@@ -13,7 +13,7 @@ from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, 
 from host.play.custom_games import display_of
 from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
-from host.report.anonymize import WITHHELD, Names
+from host.report.anonymize import WITHHELD, Anonymizer
 from host.report.replay import Event, events
 from host.report.visibility import Visible, running_name, still_running, table_of, visible
 from host.results.journal import Journal
@@ -171,7 +171,7 @@ def _retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> Replaye
     return table._replace(sitting=table.sitting._replace(bots=bots, path=path, luck=WITHHELD), events=happened)
 
 
-def renamed(table: ReplayedTable, names: Names) -> ReplayedTable:
+def renamed(table: ReplayedTable, names: Anonymizer) -> ReplayedTable:
     """Return a replayed table with the given names."""
     if not names.masks:
         return table
@@ -237,17 +237,25 @@ def evidence(piece: Evidence) -> dict[str, Any]:
     def text(said: bytes) -> str:
         return "\n".join(map(one_line, said.decode(errors="replace")[-KEPT:].split("\n")))
 
+    times = times_json(piece, ("us", "cpu_us", "waited_us", "overhead_us", "stalls_us"), lambda time: round(time * 1e6))
     return {
         "kind": piece.kind,
-        "us": round(piece.wall * 1e6) or None,
-        "cpu_us": round(piece.cpu * 1e6) or None,
-        "waited_us": round(piece.waited * 1e6) if piece.wall else None,
-        "overhead_us": round(piece.overhead * 1e6) if piece.wall else None,
-        "stalls_us": {kind: round(seconds * 1e6) for kind, seconds in piece.stalls._asdict().items() if seconds},
+        **times,
         "raw": text(piece.raw),
         "stderr": text(piece.stderr),
         "ended": one_line(piece.ended),
     }
+
+
+def times_json(piece: Evidence, keys: Sequence[str], spelled: Callable[[float], float]) -> dict[str, Any]:
+    """Return the times of a decision as JSON values; `spelled` converts seconds. A time that was not measured is None.
+
+    The keys are those of the whole time, of the time spent computing, waiting and by the host, and of the stalls by kind.
+    """
+    measured = (spelled(time) if piece.wall else None for time in (piece.waited, piece.overhead))
+    stalls = {kind: spelled(time) for kind, time in piece.stalls._asdict().items() if time}
+    times = (spelled(piece.wall) or None, spelled(piece.cpu) or None, *measured, stalls)
+    return dict(zip(keys, times, strict=True))
 
 
 def gzip_base64(table: Mapping[str, Any] | str) -> str:

@@ -19,11 +19,11 @@ from host.stages.kind import StageConfig
 
 POINTS = 40  # points of a line, at most
 FEWEST = 3  # fixtures that a line needs
-DUELS = 66  # pairs with a page of their own: all pairs of twelve bots
+MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
 
 Scored = Callable[[str], tuple[dict[str, Any], bytes]]
-"""Returns the description of the fixture at a path, and its compressed scores (Names.scored)."""
+"""Returns the description of the fixture at a path, and its compressed scores (Anonymizer.scored)."""
 
 
 class Ranks(NamedTuple):
@@ -43,7 +43,7 @@ class Point(NamedTuple):
     high: float
 
 
-class Duel(NamedTuple):
+class HeadToHead(NamedTuple):
     """Two bots and how the score between them developed, from the view of the first."""
 
     bots: tuple[str, str]
@@ -133,27 +133,27 @@ def is_two_player(records: Sequence[Record]) -> bool:
 
 def pair_timelines(
     scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
-) -> tuple[Duel, ...]:
-    """Return how the scores of the first DUELS pairs developed. Read single tables only if they may be `shown`."""
+) -> tuple[HeadToHead, ...]:
+    """Return how the scores of the first MAX_HEAD_TO_HEADS pairs developed. Read single tables only if they may be `shown`."""
     met: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         for pair in _met(record):
             if pair[0] < pair[1]:
                 met.setdefault(pair, []).append(record)
-    chosen = [pair for pair in pairs if pair in met][:DUELS]
+    chosen = [pair for pair in pairs if pair in met][:MAX_HEAD_TO_HEADS]
     if not is_two_player(records):
         return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
-def _among(pair: tuple[str, str], result: Pair, met: Sequence[Record]) -> Duel:
-    """Return a duel of two bots that played among others. Each fixture counts as one game."""
+def _among(pair: tuple[str, str], result: Pair, met: Sequence[Record]) -> HeadToHead:
+    """Return the meetings of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
-    return Duel(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
+    return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
-def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Record], shown: bool) -> Duel:
-    """Return a duel of two bots that had tables of their own, in the order of the tables."""
+def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Record], shown: bool) -> HeadToHead:
+    """Return the meetings of two bots that had tables of their own, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
     steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
@@ -163,7 +163,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Re
         tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
-    return Duel(pair, result, _points(steps), seats, (mine, its), group)
+    return HeadToHead(pair, result, _points(steps), seats, (mine, its), group)
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:

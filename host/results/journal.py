@@ -296,7 +296,15 @@ class Journal:
 
     def unsealed(self) -> Iterator[str]:
         """Yield where the state of the run is not what was sealed, and what is not in the chain."""
-        return self._seals.differences(self.state())
+        state = self.state()
+        yield from self._seals.differences(state)
+        stored = dict(self._database.execute("SELECT key, value FROM run WHERE key != 'status'"))
+        other = {key for key, _ in stored.items() ^ run_rows(state).items()} - {"status"}
+        yield from (f"run: {key} is missing, or not spelled as croupier spells it" for key in sorted(other))
+        rows = self._database.execute("SELECT * FROM stage ORDER BY number").fetchall()
+        for row, due in zip(rows, stage_rows(state), strict=True):
+            if row != due:
+                yield f"stage {due.name}: its row is not spelled as croupier spells it"
 
     def seal(self, stage: str | None = None) -> str:
         """Return the seal of what was last played or changed in a stage, or in all; empty if nothing has been played.

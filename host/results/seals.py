@@ -95,6 +95,8 @@ class Seals:
         for expected, (number, kind, ref, stored, salt, seal) in enumerate(rows, 1):
             line, name = "", self._path(ref) if kind == "fixture" else f"{kind} {ref or ''}".rstrip()
             try:
+                if (stored and ref) or (salt and kind != "fixture"):
+                    raise ValueError("an entry of this kind has no such column")
                 content = content_of(stored, kind, before) if stored else self._content(kind, ref, salt)
                 name = _name(kind, content)
                 line = line_after(before, kind, content)

@@ -160,10 +160,10 @@ def stage_standings(
 
     `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
     """
-    stage, gone = state.config, run.withdrawn
-    records = as_counted_by(stage, counting(stage, records, gone))
+    stage, withdrawn = state.config, run.withdrawn
+    records = as_counted_by(stage, counting(stage, records, withdrawn))
     field = state.bots(bots)
-    staying = [bot for bot in field if bot not in gone]
+    staying = [bot for bot in field if bot not in withdrawn]
     words, so_far = words_of(stage, records), _so_far(state, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
@@ -172,16 +172,16 @@ def stage_standings(
     results = results_of(stage, records, ranked)
     rows = _places_decided(state, records, _rows(results, ranked, words))
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
-    inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), gone)
+    inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), withdrawn)
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
-    rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in gone else row for row in rows]
+    rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in withdrawn else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
     if kind_of(stage).comparison == "none" or compare is None:
         return StageStandings(rows, [], [], so_far)
     sure = compare(results)
-    said = comparisons([row.bot for row in playing], sure)
-    return StageStandings(rows, said, [] if so_far else advice_for(stage, playing, records, sure), so_far)
+    sentences = comparisons([row.bot for row in playing], sure)
+    return StageStandings(rows, sentences, [] if so_far else advice_for(stage, playing, records, sure), so_far)
 
 
 def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]) -> str:
@@ -222,14 +222,14 @@ def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> li
     found = [_noted(row, excess(row.costs.faults, max_faults), over=over) if row.bot in out else row for row in rows]
     if not (out and over):
         return found
-    kept, disqualified = ([row for row in found if row.disqualified == is_so] for is_so in (False, True))
-    return _ranked_from(1, kept) + _ranked_from(len(kept) + 1, disqualified)
+    qualified, disqualified = ([row for row in found if row.disqualified == is_so] for is_so in (False, True))
+    return _ranked_from(1, qualified) + _ranked_from(len(qualified) + 1, disqualified)
 
 
-def with_withdrawn(rows: Sequence[Row], gone: Container[str]) -> list[Row]:
+def with_withdrawn(rows: Sequence[Row], withdrawn: Container[str]) -> list[Row]:
     """Return the rows with the withdrawn bots last, in their order."""
-    kept, last_rows = ([row for row in rows if (row.bot in gone) == is_so] for is_so in (False, True))
-    return _ranked_from(1, kept) + _ranked_from(len(kept) + 1, last_rows) if last_rows else list(rows)
+    staying, last_rows = ([row for row in rows if (row.bot in withdrawn) == is_so] for is_so in (False, True))
+    return _ranked_from(1, staying) + _ranked_from(len(staying) + 1, last_rows) if last_rows else list(rows)
 
 
 def _noted(row: Row, why: str, *, over: bool) -> Row:

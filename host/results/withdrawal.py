@@ -19,5 +19,5 @@ def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
 
 def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:
     """Return the records that count if these bots are withdrawn."""
-    gone = left_out(stage, out)
-    return [record for record in records if gone.isdisjoint(record.results)] if gone else list(records)
+    absent = left_out(stage, out)
+    return [record for record in records if absent.isdisjoint(record.results)] if absent else list(records)

@@ -11,6 +11,9 @@ class Traits(NamedTuple):
     made_of: str
     """The mechanisms that separate bots from the machine, for the report."""
 
+    name: str = ""
+    """The mechanism that a weaker level does not have, for people."""
+
     isolates: bool = True
     """Whether it may run bots of strangers."""
 
@@ -47,6 +50,11 @@ class Level(StrEnum):
         return TRAITS[self]
 
     @property
+    def label(self) -> str:
+        """The level for people: "L4, control groups"."""
+        return f"{self}, {self.traits.name}" if self.traits.name else str(self)
+
+    @property
     def _rank(self) -> int:
         return list(Level).index(self)
 
@@ -71,6 +79,7 @@ TRAITS: Mapping[Level, Traits] = {
     ),
     Level.L2: Traits(
         made_of="Landlock, system call filter, limits",
+        name="Landlock",
         lacks=(
             MEASURED,
             f'weaker than the default: used only with level = "{Level.L2}" under [sandbox] in croupier.toml',
@@ -78,12 +87,14 @@ TRAITS: Mapping[Level, Traits] = {
     ),
     Level.L3: Traits(
         made_of="namespaces, system call filter, limits watched",
+        name="namespaces",
         own_namespaces=True,
         can_warm=True,
         lacks=(MEASURED,),
     ),
     Level.L4: Traits(
         made_of="namespaces, system call filter, cgroups",
+        name="control groups",
         own_namespaces=True,
         can_warm=True,
         exact_cpu=True,
@@ -100,8 +111,3 @@ CONTAINER_LEVEL = Level.L3
 """The level in a container with docker/seccomp.json: namespaces, but no control group."""
 
 STRONGEST_FIRST = tuple(reversed(Level))
-
-
-def made_of(word: str) -> str:
-    """Return what a level consists of; a word that is not a level is returned unchanged."""
-    return Level(word).traits.made_of if word in TRAITS else word

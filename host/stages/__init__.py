@@ -90,19 +90,20 @@ def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
     """Return a stage as the journal stores it. Raise ValueError if it is not valid."""
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
-    kind, words = registry.kind(stored["kind"]), stored.get("rank_by")
-    if isinstance(words, list):
-        stored = stored | {"rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
-    stage: StageConfig = _validated(kind, stored)
+    stage: StageConfig = _validated(registry.kind(stored["kind"]), stored, registry)
     if not stage.name:
         raise ValueError("a stage without a name")
     return stage
 
 
-def _validated(kind: Kind[Any], stored: Mapping[str, Any]) -> Any:
+def _validated(kind: Kind[Any], stored: Mapping[str, Any], registry: Registry) -> Any:
     """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return without_pydantic(kind.config, stored)
+    if isinstance(words := stored.get("rank_by"), list):
+        stored = {**stored, "rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            return without_pydantic(kind.config, stored)
     from pydantic import ValidationError
 
     try:

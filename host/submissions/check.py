@@ -177,7 +177,7 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
         yield Line(
             "!",
             "sandbox",
-            f"level {level}; the bot reports: {complaint[0]}    note B037",
+            f"level {level.label}; the bot reports: {complaint[0]}    note B037",
             hint_of_denied_access(bot, course.stderr),
         )
     elif not level.traits.isolates:
@@ -185,7 +185,7 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
             "!", "sandbox", "none: the bot was not restricted", "check it without --unsafe to test it as it will play"
         )
     else:
-        yield Line("✓", "sandbox", f"level {level}; no denied operations")
+        yield Line("✓", "sandbox", f"level {level.label}; no denied operations")
 
 
 def _answers(course: ConformanceResult) -> Iterator[Line]:

@@ -96,7 +96,7 @@ async def adhoc_session(
             journal.add_bot(RecordedBot.of(bot, str(source.resolve())))
         setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as pool:
-            journal.set_state(replace(journal.state(), workers=pool.words))
+            journal.set_state(replace(journal.state(), workers=pool.description))
             yield AdhocSession(bots, seed, journal, pool, Fixture(game.name, settings.rules, "", "", (), 0))
 
 

@@ -176,9 +176,11 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
     if playing and not begun.over and len(begun.bots) - len(begun.position.field.withdrawn) <= 2:
         raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", AGAIN)
     effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
-    kept = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
+    unchanged = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
     following = [f"it does not play in {stage.name}" for stage in begun.later]
-    return Correction(Draft(WITHDRAW, bot, reason), (*filter(None, effects), *kept, *following, "nothing is deleted"))
+    return Correction(
+        Draft(WITHDRAW, bot, reason), (*filter(None, effects), *unchanged, *following, "nothing is deleted")
+    )
 
 
 def _loss(journal: Journal, stage: StageState, bot: str) -> str:

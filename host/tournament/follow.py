@@ -43,7 +43,7 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
 def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     """Yield lines about a run: the process that plays it, each stage with its seal, and the replayed fixtures."""
     run, by = journal.state(), lock_holder(journal.path)
-    parts = [run.name, run.game, f"level {run.level}", run.workers, run.status]
+    parts = [run.name, run.game, f"level {run.level.label}", run.workers, run.status]
     yield one_line(" · ".join(filter(None, parts))) + (f" by {by}" if by else "")
     for row in stage_rows(journal, tally.done):
         some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""

@@ -85,10 +85,10 @@ class LoggingObserver(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended; `words` give the reason if it was interrupted."""
+    """How a run ended; `reason` says why if it was interrupted."""
 
     interrupted: bool
-    words: str
+    reason: str
     level: Level
 
 
@@ -137,10 +137,10 @@ async def run_tournament(
             logs.built(bots)
             setup = tournament.setup(bots, seed, level)
             async with backend.executor(setup, watch.say, workers or tournament.workers) as pool:
-                journal.set_state(replace(journal.state(), workers=pool.words))
+                journal.set_state(replace(journal.state(), workers=pool.description))
                 watch.say(
                     f"{tournament.name} · {tournament.game} · {len(bots)} bot{'s' * (len(bots) > 1)} · "
-                    f"level {level} · {pool.words} · seed sha256 {commitment(seed)[:16]}…"
+                    f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
                 )
                 if tournament.max_faults:
                     watch.say(rule(tournament.max_faults))
@@ -152,7 +152,7 @@ async def run_tournament(
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
-    return Outcome(stopped, stop.words if stopped else "", level)
+    return Outcome(stopped, stop.reason if stopped else "", level)
 
 
 class Loaded(NamedTuple):
@@ -292,13 +292,14 @@ async def play_stages(
     entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
     played = Played(journal.stage_records, journal.sizes)
     for number, stage in enumerate(tournament.stages):
-        position = course(journal.state(), journal.bots(), setup.seed, played, entered)[number]
+        state = journal.state()
+        position = course(state, journal.bots(), setup.seed, played, entered)[number]
         if position.skipped:
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
             watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
         else:
-            over = journal.state().stage(stage.name).over
-            journal.set_stage(stage.name, None if over else StageStatus.RUNNING, field=position.bots)
+            begins = None if state.stage(stage.name).over else StageStatus.RUNNING
+            journal.set_stage(stage.name, begins, field=position.bots)
             before = journal.seal(stage.name)
             await run_stage(stage, blank, position.field, journal, pool, watch.progress)
             journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
@@ -341,11 +342,11 @@ def open_run(
 
 
 class Stop:
-    """The cancel scope that stops a run in good order, and the reason in words."""
+    """The cancel scope that stops a run in good order, and the reason for it."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()
-        self.words = "its time is up"
+        self.reason = "its time is up"
 
 
 @asynccontextmanager
@@ -386,8 +387,8 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             count += 1
             if count > 1:
                 os._exit(130)
-            stop.words = "^C" if number == signal.SIGINT else signal.Signals(number).name
-            say(f"{stop.words}  dropping the unfinished fixtures; finished ones are saved")
+            stop.reason = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            say(f"{stop.reason}  dropping the unfinished fixtures; finished ones are saved")
             stop.scope.cancel()
 
 
@@ -414,7 +415,7 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
     late = [bot for bot in bots if bot.name not in before]
     problems += late_problems(tournament, journal, [bot.name for bot in late])
     if state.level != level:
-        message = f"this run began at level {state.level}, but the level is now {level}"
+        message = f"this run began at level {state.level.label}, but the level is now {level.label}"
         unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
         hint = BEGIN_AGAIN if state.level.traits.isolates else unsafe
         problems.append(Problem("R007", where, message, hint=hint))

@@ -24,9 +24,9 @@ MAX_SCORED_TABLES = 100
 
 
 class WorkerPool(Protocol):
-    """A running executor. `words` describe it ("2 workers"); `count` is the number of fixtures it plays at once."""
+    """A running executor. `description` says what it is ("2 workers"); `count` is the number of fixtures it plays at once."""
 
-    words: str
+    description: str
     count: int
 
     async def submit(self, job: Job) -> None:
@@ -107,8 +107,8 @@ async def run_stage(
         job = playing.pop(record.path)
         changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
         scored = kind.by_table and job.fixture.tables <= MAX_SCORED_TABLES and len(job.fixture.bots) > 2
-        kept = record._replace(states=changed)
-        journal.add(stage.name, kept, fixture_metadata(job.fixture), with_scores=scored)
+        stored = record._replace(states=changed)
+        journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=scored)
         states.update(changed)
         turns.played(job.fixture)
         done += 1
@@ -117,8 +117,8 @@ async def run_stage(
     tell(None)
     while True:
         if fixture := turns.next():
-            kept = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
-            playing[fixture.path] = job = Job(fixture, kept)
+            lasting_states = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
+            playing[fixture.path] = job = Job(fixture, lasting_states)
             await pool.submit(job)
         elif playing:
             await store_next()

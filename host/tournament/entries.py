@@ -1,0 +1,127 @@
+"""Enters bots in a tournament: adds a submission to its folder, or puts a new version in the place of an old one."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.paths import SAMPLE_PREFIX
+from host.bots.bot_spec import BuiltBot, Submission
+from host.config.tournament_config import Tournament
+from host.play.custom_games import game_by_name
+from host.results.changes import Change
+from host.results.journal import in_use, lock_holder, reading, writing
+from host.results.tournament_dir import Folder
+from host.sandbox.detect import require_clock
+from host.sandbox.levels import Level
+from host.submissions.check import Report, report_on
+from host.submissions.discovery import expand_patterns, load_submission
+from host.submissions.examine import examine
+from host.submissions.intake import Intake
+from host.submissions.sample_bots import sample
+from host.tournament.additions import replace_bot, replacement_problems
+
+REPLACED = ".replaced"
+"""The folder inside `bots/` that keeps the files of old versions. A hidden folder is not a bot."""
+
+
+class Entered(NamedTuple):
+    """A bot that has been entered, the report of `check` on it, and the change of the run if it replaced a bot."""
+
+    bot: BuiltBot
+    path: Path
+    report: Report
+    change: Change | None = None
+
+
+async def add_bot(tournament: Tournament, bots: Path, submission: Path, name: str | None, level: Level) -> Entered:
+    """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or exists already."""
+    ours = str(submission).startswith(SAMPLE_PREFIX)
+    path = sample(str(submission), tournament.game) if ours else submission
+    with Intake(bots) as intake, intake.naming_the_original():
+        checked = intake.load(path, tournament.limits, tournament.game, name)
+        target = bots / intake.copy.name
+        _refuse_duplicate(tournament, intake, target, checked.name)
+        bot, report = await _examined(tournament, checked, level)
+        intake.copy.rename(target)
+    return Entered(bot, target, report)
+
+
+async def replace_version(
+    tournament: Tournament, old: Path, submission: Path, name: str, reason: str, level: Level
+) -> Entered:
+    """Put a new version of a bot in the place of its `old` files. Raise UserError if the run cannot take it."""
+    bots = old.parent
+    folder = Folder(bots.parent)
+    begun = folder.journal.exists() and folder.journal.stat().st_size > 0
+    if begun:
+        if holder := lock_holder(folder.journal):
+            raise UserError([in_use(folder.run, holder)], 5)
+        with reading(folder.journal, tournament.registry) as journal:
+            begun = journal.begun and name in journal.bots()
+            if problems := replacement_problems(tournament, journal, name):
+                raise UserError(problems, 3)
+    with Intake(bots) as intake, intake.naming_the_original():
+        checked = intake.load(submission, tournament.limits, tournament.game, name)
+        if checked.name != name:
+            message = f'is called "{checked.name}" in its bot.toml, and the old version "{name}"'
+            raise UserError([Problem("C003", str(intake.copy), message, hint=f'name = "{name}"')], 3)
+        target = bots / intake.copy.name
+        if os.path.lexists(target) and target.absolute() != old.absolute():
+            raise UserError([Problem("C016", str(target), "already exists", hint="remove it, or rename it")], 3)
+        bot, report = await _examined(tournament, tournament.as_played(checked), level)
+        swap, change = partial(_swap, old, intake.copy), None
+        if begun:
+            change = _recorded(tournament, folder, bot, reason, swap)
+        else:
+            swap()
+    return Entered(bot, target, report, change)
+
+
+async def _examined(tournament: Tournament, submission: Submission, level: Level) -> tuple[BuiltBot, Report]:
+    """Build a bot and ask it the questions of `check`. Raise UserError if it does not build or start."""
+    game, limits, rules = game_by_name(tournament.game), tournament.limits, tournament.rules
+    require_clock(limits.clock, level)
+    found = await examine(submission, game, limits, level, rules)
+    return found.playable(), report_on(found, game, level, rules)
+
+
+def _refuse_duplicate(tournament: Tournament, intake: Intake, target: Path, name: str) -> None:
+    """Raise UserError if a file or a bot of this name already exists."""
+    if os.path.lexists(target):
+        hint = "use --as NAME, or remove the old one"
+        raise UserError([Problem("C016", str(target), "already exists", hint=hint)], 3)
+    duplicates = []
+    for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
+        with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
+            duplicates += [path] if load_submission(path, game=tournament.game).name == name else []
+    if duplicates:
+        message = f'a bot called "{name}" already exists: {duplicates[0]}'
+        hint = "--as NAME adds it under another name" + (
+            "; or name = … in its bot.toml" if intake.copy.is_dir() else ""
+        )
+        raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
+
+
+def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str, swap: Callable[[], None]) -> Change:
+    """Replace a bot that has played, in the journal and in its folder."""
+    with writing(folder.journal, tournament.registry) as journal:
+        if problems := replacement_problems(tournament, journal, bot.name):
+            raise UserError(problems, 3)
+        if journal.bots()[bot.name].sha256 == bot.sha256:
+            message = "cannot be replaced: the new version has the same files as the old one"
+            hint = "croupier redo FIXTURE --reason … plays a fixture again"
+            raise UserError([Problem("R015", bot.name, message, hint=hint)], 3)
+        return replace_bot(journal, bot, reason, revealed=folder.revealed, swap=swap)
+
+
+def _swap(old: Path, new: Path) -> None:
+    """Move the old files into the folder of old versions, and the new files into their place."""
+    former = old.parent / REPLACED / str(time.time_ns())
+    former.mkdir(parents=True)
+    old.rename(former / old.name)
+    new.rename(old.parent / new.name)
