@@ -75,7 +75,6 @@ def test_every_code_is_said_somewhere() -> None:
 
 OTHER_MEANINGS = {
     (PYTHON.name, "build.py"),
-    (PYTHON.name, "doctor.py"),
     (PYTHON.name, "dask_client.py"),
     (PYTHON.name, "version.py"),
     (BASH.name, "completion.py"),
