@@ -87,8 +87,8 @@ def stage_of(kind: str, **keys: Any) -> StageConfig:
 
 
 CASES: dict[str, tuple[StageConfig, int, int]] = {
-    "a league of four, tables for four": (stage_of("league", tables=80, rank_by=("points",)), 4, 4),
-    "a league of eight, tables for four": (stage_of("league", tables=84, rank_by=("points",)), 8, 4),
+    "a league of four, tables for four": (stage_of("league", tables=80, rank_by=("score",)), 4, 4),
+    "a league of eight, tables for four": (stage_of("league", tables=84, rank_by=("score",)), 8, 4),
     "the same, ranked by elo": (stage_of("league", tables=84, rank_by=("elo",)), 8, 4),
     "the same, ranked by wins": (stage_of("league", tables=84, rank_by=("wins",)), 8, 4),
     "swiss, eight bots": (stage_of("swiss", tables_per_pairing=50, rank_by=("sets", "buchholz")), 8, 2),
@@ -116,11 +116,11 @@ def covered(case: str, number: int) -> dict[str, list[bool]]:
     strengths = {f"b{nth}": luck.gauss(0, 0.5) for nth in range(bots)}
     records = played(stage, strengths, luck, seats)
     mean, found = sum(strengths.values()) / bots, dict[str, list[bool]]()
-    words = ("points", "games", "elo") if seats > 2 else ("games", "elo")
+    words = ("score", "win_rate", "elo") if seats > 2 else ("win_rate", "elo")
     for row in standings(stage, records, {bot: RecordedBot(bot) for bot in strengths}, words):
         true = {
-            "points": POINTS * (strengths[row.bot] + 0.5772156649),
-            "games": _true_rate(row.bot, records, strengths),
+            "score": POINTS * (strengths[row.bot] + 0.5772156649),
+            "win_rate": _true_rate(row.bot, records, strengths),
             "elo": ELO * (strengths[row.bot] - mean),
         }
         for word, estimate in row.estimates.items():
@@ -249,11 +249,11 @@ def print_tau(fields: int) -> None:
             true = sorted(strengths, key=strengths.__getitem__, reverse=True)
             swiss, whole = stage_of("swiss", tables_per_pairing=1_000), stage_of("round-robin", tables_per_pair=1_000)
             records = played(swiss, strengths, luck)
-            for words in (("sets", "buchholz", "games"), ("elo",)):
+            for words in (("sets", "buchholz", "win_rate"), ("elo",)):
                 sums[f"swiss by {words[0]}"] += tau(order_by(swiss, records, strengths, *words), true)
                 tables[f"swiss by {words[0]}"] += sum(next(iter(each.results.values())).tables for each in records)
             records = played(whole, strengths, luck)
-            sums["round-robin by games"] += tau(order_by(whole, records, strengths, "games"), true)
+            sums["round-robin by win_rate"] += tau(order_by(whole, records, strengths, "win_rate"), true)
             tables["round-robin by games"] += sum(next(iter(each.results.values())).tables for each in records)
         for what, total in sums.items():
             print(

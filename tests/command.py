@@ -98,7 +98,7 @@ seed = "a seed for tests"
 bots = [{bots}]
 [[stage]]
 name = "tables"
-kind = "tables"
+kind = "mixed_tables"
 tourneys = {tourneys}
 rounds = {rounds}
 practice = true

@@ -22,7 +22,8 @@ for line in sys.stdin:
 def stage_of(kind: str, **keys: Any) -> StageConfig:
     """Return a stage with some keys. Its name is that of its kind by default; lists become tuples."""
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
-    stage: StageConfig = CROUPIERS.kind(kind).config(**{"name": kind} | plain)
+    config = CROUPIERS.kind(kind).config
+    stage: StageConfig = config(**{"name": kind if kind == "independent" else config.name or kind} | plain)
     return stage
 
 

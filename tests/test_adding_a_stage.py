@@ -153,7 +153,7 @@ def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) ->
     now, why = WRONG[case]
     folder = laid_out(tmp_path / "sunday")
     other = "from dataclasses import replace\nfrom ladder import LADDER\nODD = replace(LADDER, name='odd')\n"
-    other += "from host.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, needs='')\n"
+    other += "from host.stages.groups import Groups, GROUPS as OURS\nGROUPS = replace(OURS, drawn=False)\n"
     (folder / "other.py").write_text(other)
     config = (folder / "croupier.toml").read_text().replace('kind     = "ladder:LADDER"', now)
     (folder / "croupier.toml").write_text(config)

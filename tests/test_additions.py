@@ -103,16 +103,16 @@ def test_an_interruption_does_not_change_which_fixtures_are_added() -> None:
 
 
 def test_more_tourneys_leave_those_that_were_played() -> None:
-    few, many = (stage_of("tables", tourneys=number) for number in (3, 5))
+    few, many = (stage_of("mixed_tables", tourneys=number) for number in (3, 5))
     blank = BLANK._replace(game="cardshark", rules=next(iter(GAMES["cardshark"].presets.values())))
-    old, new = (KINDS["tables"].due(stage, blank, Field(["a", "b", "c"], SEED), {}) for stage in (few, many))
+    old, new = (KINDS["mixed_tables"].due(stage, blank, Field(["a", "b", "c"], SEED), {}) for stage in (few, many))
     assert (new[:3], len(new)) == (old, 5)
 
 
 def test_every_kind_with_an_order_of_its_own_says_why_no_bot_can_join() -> None:
     for name, kind in KINDS.items():
-        assert kind.closed or not kind.adaptive, name
-        assert {*kind.more} <= {*kind.config.__dataclass_fields__}
+        assert kind.changes.closed or not kind.changes.adaptive, name
+        assert {*kind.changes.more} <= {*kind.config.__dataclass_fields__}
 
 
 # Real play.

@@ -276,7 +276,7 @@ def test_a_bot_that_is_withdrawn_before_a_stage_does_not_play_there(tmp_path: Pa
     assert croupier("verify", "-C", cup).code == 0
 
 
-LEAVABLE = [kind for kind in KINDS if KINDS[kind].leavable]
+LEAVABLE = [kind for kind in KINDS if KINDS[kind].changes.leavable]
 
 
 @pytest.mark.parametrize("early", [False, True])

@@ -26,8 +26,8 @@ from host.stages import KINDS
 from host.stages.groups import Groups
 from host.stages.knockout import Knockout
 from host.stages.league import League
+from host.stages.mixed_tables import MixedTables
 from host.stages.round_robin import RoundRobin
-from host.stages.tables import Tables
 
 EVERY_SYNTAX = '''\
 # a comment with [brackets] and a = sign
@@ -223,15 +223,20 @@ WRONG = [
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
     (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is not a kind of stage\n  hint: tables'),
-    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of tables, round-robin, knockout, groups, league, gauntlet, swiss"),
-    (CARDS + '[stage]\nkind = "tables"', 'error[C006] croupier.toml:2: stage = { kind = "tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: tables, league'),
-    (PAIRS + '[[stage]]\nkind = "tables"', 'error[C013] croupier.toml:3: kind = "tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss'),
-    (CARDS + '[[stage]]\nkind = "tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
-    (CARDS + '[[stage]]\nkind = "tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
-    (CARDS + '[[stage]]\nkind = "tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
-    (CARDS + '[[stage]]\nkind = "tables"\n[[stage]]\nkind = "tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["chips"]', 'error[C008] croupier.toml:4: rank_by: "chips" is not a way to rank here\n  hint: one of games, hands, elo, wins, points'),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss"),
+    (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league'),
+    (PAIRS + '[[stage]]\nkind = "mixed_tables"', 'error[C013] croupier.toml:3: kind = "mixed_tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss'),
+    (CARDS + '[[stage]]\nkind = "mixed_tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
+    (CARDS + '[[stage]]\nkind = "mixed_tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
+    (CARDS + '[[stage]]\nkind = "mixed_tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
+    (CARDS + '[[stage]]\nkind = "mixed_tables"\n[[stage]]\nkind = "mixed_tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["sets"]', 'error[C013] croupier.toml:4: rank_by = "sets" needs rounds in which every bot plays one set, and kind = "round-robin" has none\n  hint: one of win_rate, total_score, score, wins, elo'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["luck"]', 'error[C008] croupier.toml:4: rank_by: "luck" is not a way to rank\n  hint: one of win_rate, total_score, score, advances, wins, sets, buchholz, elo, runoff'),
+    *(
+        (PAIRS + f'[[stage]]\nkind = "round-robin"\nrank_by = ["{old}"]', f'error[C008] croupier.toml:4: rank_by: "{old}" is not a way to rank\n  hint: {new}')
+        for old, new in {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}.items()
+    ),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = []', "error[C009] croupier.toml:4: rank_by = [] names no ranking\n  hint: leave it out"),
     (CUP + "best_of = 6", "error[C013] croupier.toml:4: best_of = 6 is even, so both bots could win 3 sets\n  hint: best_of = 7"),
     (CUP + "best_of = 3\nfirst_to = 3", "error[C013] croupier.toml:4: best_of = 3 is won with 2 sets, and first_to = 3\n  hint: leave out one of the two"),
@@ -245,7 +250,7 @@ WRONG = [
     (PAIRS + '[[stage]]\nkind = "gauntlet"', 'error[C007] croupier.toml:2: no reference is named\n  hint: references = ["sample:NAME"]'),
     (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = [\n"sample:neptr",\n"sample:nept"]', 'error[C012] croupier.toml:6: unknown reference: "sample:nept" is not a bot\n  hint: sample:neptr'),
     (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["staff/*"]', 'error[C012] croupier.toml:4: unknown reference: "staff/*" matches no bot\n  hint: the name of an entered bot, a file, a folder, or sample:NAME'),
-    (CARDS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:lim17"]', 'error[C013] croupier.toml:3: kind = "gauntlet" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: tables, league'),
+    (CARDS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:lim17"]', 'error[C013] croupier.toml:3: kind = "gauntlet" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league'),
     (COURSE + '[stage.grades]\nneptr = { points = 4 }', 'error[C007] croupier.toml:6: the grade for "neptr" has no certainty: equal bots often beat each other by luck\n  hint: sure = "95 %"'),
     (COURSE + '[stage.grades]\nneptr = { sure = "95 %" }', 'error[C007] croupier.toml:6: [stage.grades.neptr] has no points\n  hint: points = …'),
     (COURSE + '[stage.grades]\nneptr = { points = 4, sure = 95 }', 'error[C006] croupier.toml:6: sure = 95 is not a percentage\n  hint: "95 %"'),
@@ -300,7 +305,7 @@ def test_the_shortest_config_means_the_games_own_tournament(here: Path) -> None:
         Path("croupier.toml").write_text(f'game = "{game}"')
         stages[game] = load(here).stages
     assert stages == {
-        "cardshark": (Tables(name="tables", tourneys=25, rounds=5),),
+        "cardshark": (MixedTables(name="tables", tourneys=25, rounds=5),),
         "pazaak": (RoundRobin(name="league", tables_per_pair=100_000),),
         "holdem": (Groups(name="groups", advance=2, until=5), Groups(name="final", advance=1, until=1)),
         "hearts": (League(name="league", min_bots=4),),
@@ -342,8 +347,11 @@ def test_a_limits_table_knows_every_limit() -> None:
     [
         ('seed = "random"', False),
         ('seed = "2026"', True),
-        ('seed = "2026"\n[[stage]]\nkind = "tables"\npractice = true', False),
-        ('seed = "2026"\n[[stage]]\nkind = "tables"\npractice = true\n[[stage]]\nkind = "tables"\nname = "b"', True),
+        ('seed = "2026"\n[[stage]]\nkind = "mixed_tables"\npractice = true', False),
+        (
+            'seed = "2026"\n[[stage]]\nkind = "mixed_tables"\npractice = true\n[[stage]]\nkind = "mixed_tables"\nname = "b"',
+            True,
+        ),
     ],
 )
 def test_a_seed_that_anybody_can_read_is_warned_of(here: Path, text: str, warned: bool) -> None:
@@ -381,7 +389,7 @@ def test_the_sample_tournaments_are_short(here: Path) -> None:
     for game in GAMES:
         Path("croupier.toml").write_text(template(game, True, ["x"] * 8).replace("sample:", "bots/*"))
         told[game] = load(here).stages
-    assert told["cardshark"] == (Tables(name="tables", tourneys=100),)
+    assert told["cardshark"] == (MixedTables(name="tables", tourneys=100),)
     assert told["pazaak"] == (RoundRobin(name="league", tables_per_pair=2_000), Knockout(name="cup", set=2_000))
     assert told["holdem"] == (Groups(name="groups", until=5), Groups(name="final", advance=1, until=1))
 
@@ -393,7 +401,7 @@ def test_every_line_of_a_template_fits_a_screen(game: str) -> None:
 
 def test_every_kind_of_stage_suits_a_game() -> None:
     rules = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
-    assert all(any(kind.suits(game, rules[name]) for name, game in GAMES.items()) for kind in KINDS.values())
+    assert all(any(kind.plays.is_met(game, rules[name]) for name, game in GAMES.items()) for kind in KINDS.values())
 
 
 BEFORE = PAIRS + 'bots = []\n[[stage]]\nkind = "round-robin"\ntables_per_pair = 10\n[limits]\nmove = "1 s"\n'

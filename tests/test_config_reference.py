@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ from host.games import GAMES
 from host.stages import KINDS
 from host.submissions.languages import LANGUAGES
 
+RANKINGS_PAGE = Path(__file__).parents[1] / "docs" / "rankings.md"
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 
 
@@ -38,6 +40,12 @@ def test_the_page_is_what_the_types_say() -> None:
     words = [*CROUPIER, "config", "reference"]  # another process, in which no test has registered a kind of stage
     printed = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True).stdout
     assert PAGE.read_text() == printed, "croupier config reference > docs/configuration.md"
+
+
+def test_the_table_of_rankings_is_what_the_kinds_and_rankings_say() -> None:
+    words = [sys.executable, "-P", "-c", "from host.config.reference import table_of_rankings as t; print(t(), end='')"]
+    table = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True).stdout
+    assert table in RANKINGS_PAGE.read_text(), table
 
 
 def every_key() -> Iterator[tuple[str, Key]]:

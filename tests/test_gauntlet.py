@@ -187,4 +187,4 @@ def test_a_file_of_seeds_orders_the_bracket(tmp_path: Path) -> None:
 
 
 def test_the_gauntlet_suits_every_game_for_two_with_a_winner() -> None:
-    assert [name for name, game in GAMES.items() if GAUNTLET.suits(game, None)] == ["pazaak", "briscola"]
+    assert [name for name, game in GAMES.items() if GAUNTLET.plays.is_met(game, None)] == ["pazaak", "briscola"]

@@ -52,7 +52,7 @@ STAGES = {
     "cardshark": """
         [[stage]]
         name = "tables"
-        kind = "tables"
+        kind = "mixed_tables"
         tourneys = 3
         rounds = 2
         practice = true

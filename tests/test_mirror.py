@@ -18,7 +18,7 @@ from host.play.records import Fixture, Record, Result
 from host.play.table_plans import PLANS
 from host.results.standings import by_pair, standings
 from host.stages.kind import Field
-from host.stages.tables import TABLES, Tables
+from host.stages.mixed_tables import MIXED_TABLES, MixedTables
 
 RULES = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
 RULES["holdem"] = RULES["holdem"]._replace(rounds=20)
@@ -74,8 +74,8 @@ def test_every_bot_holds_the_same_cards_in_the_same_seat() -> None:
 
 
 def tourneys(bots: Sequence[str], count: int) -> list[Fixture]:
-    stage = Tables(name="tables", tourneys=count, rounds=3, mirror=True)
-    return TABLES.due(stage, Fixture("cardshark", RULES["cardshark"], "", "", (), 0), Field(bots, b"s"), {})
+    stage = MixedTables(name="tables", tourneys=count, rounds=3, mirror=True)
+    return MIXED_TABLES.due(stage, Fixture("cardshark", RULES["cardshark"], "", "", (), 0), Field(bots, b"s"), {})
 
 
 def test_in_as_many_tourneys_as_there_are_bots_everybody_plays_every_place_once() -> None:
@@ -138,7 +138,7 @@ def league(squares: int) -> list[Record]:
 
 def test_what_luck_is_left_in_mirrored_games_is_told_by_their_intervals() -> None:
     def width(squares: int) -> float:
-        row = standings(stage_of("round-robin", rank_by=["games"]), league(squares), recorded("ab"))[0]
+        row = standings(stage_of("round-robin", rank_by=["win_rate"]), league(squares), recorded("ab"))[0]
         assert row.first.low is not None and row.first.high is not None
         return row.first.high - row.first.low
 
@@ -156,7 +156,7 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
         return Record(f"tables/{number}", results, {}, {}, (), (), b"")
 
     records = [tourney(number, *((300, 100) if number % 2 else (140, 340))) for number in range(1, 21)]
-    stage = Tables(name="tables")
+    stage = MixedTables(name="tables")
     (b, a), *_ = standings_of(replace(stage, mirror=True), records, recorded("ab"))
     assert (a.points.value, a.first.low, a.first.high, b.points.value) == (
         220,

@@ -11,11 +11,11 @@ from command import croupier
 from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
+from host.rating.ranking import RANKINGS, Estimate
 from host.rating.statistics import ELO
 from host.report import terminal
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of
-from host.results.ranking import RANKINGS, Estimate
 from host.results.standings import Row
 
 LEAGUE = """\
@@ -105,7 +105,7 @@ def test_how_sure_the_order_is_follows_from_both_strengths() -> None:
 
 
 def test_text_csv_and_json_have_a_ranking_wherever_it_stands_in_rank_by() -> None:
-    for rank_by in (("elo",), ("games", "elo")):
+    for rank_by in (("elo",), ("win_rate", "elo")):
         rows = rows_of(met("A", "B", 75, 25), met("A", "C", 10, 0), met("B", "C", 10, 0), rank_by=rank_by)
         with redirect_stdout(io.StringIO()) as text:
             terminal.print_standings("head", rows, [])
@@ -163,15 +163,15 @@ def test_elo_of_a_table_for_more_counts_the_order_of_all_bots() -> None:
         )
         for nth, ends in enumerate([(300, 200, 0), (200, 300, 0), (300, 100, 100), (0, 100, 200), (300, 200, 100)], 1)
     ]
-    stage = stage_of("groups", rank_by=["elo", "chips"], repeat=5, until=1, advance=1)
+    stage = stage_of("groups", rank_by=["elo", "score"], repeat=5, until=1, advance=1)
     found = standings_of(stage, games, recorded("ABC"))
     assert [row.bot for row in found.rows] == ["A", "B", "C"]
     assert all(row.first.low is not None and row.first.high is not None for row in found.rows)
 
 
 def test_wins_and_points_are_rankings_with_intervals() -> None:
-    best, worst = rows_of(met("A", "B", 75, 25), rank_by=("wins", "points"))
+    best, worst = rows_of(met("A", "B", 75, 25), rank_by=("wins", "score"))
     assert (best.first.value, worst.first.value) == (75, 25)
     assert best.first.low is not None and best.first.high is not None
     assert best.first.low == pytest.approx(65.7, abs=0.1) and best.first.high == pytest.approx(82.5, abs=0.1)
-    assert best.estimates["points"].value == pytest.approx(2.25)
+    assert best.estimates["score"].value == pytest.approx(2.25)

@@ -319,7 +319,7 @@ def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrup
 
 
 STAGES = {
-    "league": 'kind = "league"\ntables = 300\nrank_by = ["points", "elo"]',
+    "league": 'kind = "league"\ntables = 300\nrank_by = ["score", "elo"]',
     "swiss": 'kind = "swiss"\nrounds = 4\ntables_per_pairing = 3_000',
 }
 FIELDS = {
@@ -397,7 +397,7 @@ SILENT = "#!/bin/sh\nexec sleep 9\n"
 TWO_STAGES = """\
 [[stage]]
 name = "final"
-kind = "tables"
+kind = "mixed_tables"
 tourneys = 1
 practice = true
 """

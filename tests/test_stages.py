@@ -24,7 +24,7 @@ from host.stages.agenda import Agenda, Schedule
 from host.stages.gauntlet import Gauntlet
 from host.stages.groups import Groups
 from host.stages.kind import BLOCK, Entrants, Field, Records, StageConfig
-from host.stages.knockout import KNOCKOUT, Knockout, bracket, reached, seeded
+from host.stages.knockout import KNOCKOUT, Knockout, picture, reached, seeded
 from host.stages.knockout import places as knockout_places
 from host.stages.league import League
 from host.stages.round_robin import RoundRobin
@@ -183,7 +183,7 @@ def test_a_cup_of_any_form_ends_the_same_in_whatever_order_its_fixtures_end(seed
         places = knockout_places(stage, field, records)
         assert [ranks[bot] for bot in places] == sorted(ranks.values(), reverse=True)
         assert stage.places == "first" or len(set(ranks.values())) == len(places)
-        ends.append((places, bracket(stage, field.bots, records)))
+        ends.append((places, picture(stage, field.bots, [*records.values()])))
     assert ends[0] == ends[1]
     assert KNOCKOUT.size and KNOCKOUT.size(stage, BLANK, len(field.bots)).fixtures <= len(records)
 
@@ -218,7 +218,7 @@ def test_bots_that_meet_again_in_a_double_elimination_continue_the_numbers_of_th
         records[fixture.path] = won(fixture, {"a": 10 * (winner == "a"), "b": 10 * (winner == "b")})
     assert list(records) == ["cup/a+b/set 1/1", "cup/a+b/set 2/1", "cup/a+b/set 3/1"]
     assert KNOCKOUT.due(stage, BLANK, field, records) == []
-    titles = [(part.title, part.ties[0].winner) for part in bracket(stage, field.bots, records)]
+    titles = [(part.title, part.ties[0].winner) for part in picture(stage, field.bots, [*records.values()]).rounds]
     assert titles == [("round 1 of the unbeaten", "a"), ("final", "b"), ("second final (bracket reset)", "a")]
 
 

@@ -24,7 +24,7 @@ from host.games import GAMES
 from host.play import table_plans
 from host.play.records import Fixture, Record, Result
 from host.report import terminal
-from host.report.brackets import bracket_lines, group_lines
+from host.report.pictures import picture_lines
 from host.report.timelines import early_order, ranks
 from host.results.course import NOTHING, Outcome, Position, course
 from host.results.overall import overall
@@ -67,7 +67,9 @@ def sureness(rows: list[Row], records: list[Record]) -> list[str]:
 
 def told(usage: Usage) -> Row:
     """Return the row of a bot with this usage."""
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A"))
+    (row,) = standings(
+        stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A")
+    )
     return row
 
 
@@ -85,14 +87,14 @@ def ranking(rows: Iterable[Row]) -> list[tuple[int, str]]:
 
 def test_the_mean_over_tourneys_ranks() -> None:
     records = [tourney(1, {"A": 500, "B": 200}), tourney(2, {"A": 0, "B": 400})]
-    rows = standings(stage_of("tables", rank_by=["chips"]), records, field("AB"))
+    rows = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("AB"))
     assert [(row.bot, row.points.value) for row in rows] == [("B", 300), ("A", 250)]
 
 
 def test_the_interval_is_about_the_mean() -> None:
     luck = Random(1)
     records = [tourney(number, {"A": luck.randrange(400)}) for number in range(100)]
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
+    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
     assert row.first.low is not None and row.first.high is not None and row.points.value is not None
     assert row.first.low < row.points.value < row.first.high and row.first.high - row.first.low == pytest.approx(
         2 * 1.96 * 115 / 10, rel=0.15
@@ -100,12 +102,12 @@ def test_the_interval_is_about_the_mean() -> None:
 
 
 def test_one_tourney_says_nothing_of_luck() -> None:
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.points.value, row.first.low, row.first.high) == (900, None, None)
 
 
 def test_a_game_without_winners_has_no_wins() -> None:
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.wins, row.rate) == (None, None)
 
 
@@ -115,7 +117,7 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
     luck = Random(2)
     records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
     mixed = [records[number] for number in order]
-    stage = stage_of("tables")
+    stage = stage_of("mixed_tables")
     assert standings_told(stage, records, field("ABC")) == standings_told(stage, mixed, field("ABC"))
 
 
@@ -124,31 +126,31 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
 
 def test_games_rank_before_hands() -> None:
     records = [block("AX", (10, 10), (41, 40)), block("BX", (12, 8), (40, 41)), block("CX", (10, 10), (44, 40))]
-    rows = standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("ABC"))
+    rows = standings(stage_of("round-robin", rank_by=["win_rate", "total_score"]), records, field("ABC"))
     assert [(row.bot, row.wins, row.points.value) for row in rows] == [("B", 12, 40), ("C", 10, 44), ("A", 10, 41)]
 
 
 def test_equals_share_a_rank_and_keep_the_given_order() -> None:
     records = [block("AX", (5, 5)), block("BX", (5, 5)), block("CX", (4, 6)), block("DX", (6, 4))]
-    rows = standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("CBAD"))
+    rows = standings(stage_of("round-robin", rank_by=["win_rate", "total_score"]), records, field("CBAD"))
     assert ranking(rows) == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
 
 
 def test_a_draw_is_a_win_for_nobody() -> None:
-    rows = standings(stage_of("round-robin", rank_by=["games"]), [block("AB", (4, 3), tables=10)], field("AB"))
+    rows = standings(stage_of("round-robin", rank_by=["win_rate"]), [block("AB", (4, 3), tables=10)], field("AB"))
     assert [(row.tables, row.wins, row.rate) for row in rows] == [(10, 4, 0.4), (10, 3, 0.3)]
 
 
 def test_who_has_played_more_is_not_ahead_for_that() -> None:
     records = [block("AX", (60, 40)), block("BX", (7, 3))]
-    assert ranking(standings(stage_of("round-robin", rank_by=["games", "hands"]), records, field("AB"))) == [
+    assert ranking(standings(stage_of("round-robin", rank_by=["win_rate", "total_score"]), records, field("AB"))) == [
         (1, "B"),
         (2, "A"),
     ]
 
 
 def test_who_has_not_played_is_last_and_says_so() -> None:
-    rows = standings(stage_of("round-robin", rank_by=["games"]), [block("AB", (0, 9))], field("CAB"))
+    rows = standings(stage_of("round-robin", rank_by=["win_rate"]), [block("AB", (0, 9))], field("CAB"))
     assert [(row.bot, row.note) for row in rows] == [("B", ""), ("A", ""), ("C", "has not played yet")]
 
 
@@ -160,14 +162,16 @@ def test_nothing_played_is_no_reason_to_fail() -> None:
 def test_an_unknown_measure_is_refused() -> None:
     stage = stage_from_json({"kind": "round-robin", "name": "s", "rank_by": ["elo"]})
     assert stage.rank_by == ("elo",)
-    for word, kind, why in (("luck", UserError, "C018"), ("+", ValueError, "way to rank here")):
+    for word, kind, why in (("luck", UserError, "C018"), ("+", ValueError, "way to rank")):
         with pytest.raises(kind, match=why):
             stage_from_json({"kind": "round-robin", "name": "s", "rank_by": [word]})
 
 
 def test_places_won_elsewhere_rank_and_who_has_none_comes_after() -> None:
     rows = standings(
-        stage_of("knockout", rank_by=["games", "hands"]), [block("AB", (9, 1)), block("CX", (8, 2))], field("ABC")
+        stage_of("knockout", rank_by=["win_rate", "total_score"]),
+        [block("AB", (9, 1)), block("CX", (8, 2))],
+        field("ABC"),
     )
     assert ranking(reordered(rows, ["B", "C"], {})) == [(1, "B"), (2, "C"), (3, "A")]
     equal = dict.fromkeys("BC", (1.0,))
@@ -189,7 +193,7 @@ def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
     scores = tuple(tuple(worth[bot] for bot in sitting.bots) for sitting in sittings)
     results = {bot: Result(7, 0, 7 * worth[bot], 0, 30, 0) for bot in sittings[0].bots}
     rows = standings(
-        stage_of("independent", rank_by=["chips"]), [played("play/5", results, scores=scores)], field("ABC")
+        stage_of("independent", rank_by=["score"]), [played("play/5", results, scores=scores)], field("ABC")
     )
     assert [(row.bot, row.points.value, row.first.low, row.first.high) for row in rows] == [
         ("C", 30, 30, 30),
@@ -201,7 +205,7 @@ def test_seats_rotate_and_every_bot_keeps_its_own_scores() -> None:
 def test_without_single_scores_fixtures_count_as_much_as_they_are_large() -> None:
     results = [Result(30, 0, 300, 0, 0, 0), Result(10, 0, 500, 0, 0, 0)]
     records = [played(f"play/{number}", {"A": result}) for number, result in enumerate(results)]
-    (row,) = standings(stage_of("independent", rank_by=["chips"]), records, field("A"))
+    (row,) = standings(stage_of("independent", rank_by=["score"]), records, field("A"))
     assert row.points.value == 20 and row.first.low is not None and row.first.low < 20
 
 
@@ -231,13 +235,13 @@ def test_who_was_never_asked_has_no_times() -> None:
 def test_faults_are_counted_by_kind_over_all_fixtures() -> None:
     records = [tourney(1, {"A": 0}, faults={"A": {"timeout": 2, "crash": 1}}), tourney(2, {"A": 0}, faults={})]
     records.append(tourney(3, {"A": 0}, faults={"A": {"crash": 4}}))
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
+    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
     assert (row.costs.faults, row.costs.faults_by_kind) == (7, {"crash": 5, "timeout": 2})
 
 
 def test_a_benched_bot_is_told() -> None:
     records = [tourney(number, {"A": 0}, benched=("A",) if number < 3 else ()) for number in range(5)]
-    (row,) = standings(stage_of("tables", rank_by=["chips"]), records, field("A"))
+    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
     assert (row.costs.benched, row.note) == (3, "benched in 3 of 5 fixtures")
 
 
@@ -268,7 +272,7 @@ def said(kind: str, records: list[Record], names: str) -> list[str]:
 
 
 def test_the_better_is_said_to_be_ahead() -> None:
-    (sentence,) = said("tables", cup({"A": 200, "B": 260}, 100), "AB")
+    (sentence,) = said("mixed_tables", cup({"A": 200, "B": 260}, 100), "AB")
     assert sentence.startswith("B ahead of A, ") and sentence.endswith(" % sure")
 
 
@@ -284,16 +288,16 @@ def test_those_who_cannot_be_told_apart_are_named_together() -> None:
 
 def test_of_many_only_the_first_and_the_last_are_named() -> None:
     names = "ABCDEFGH"
-    (sentence,) = said("tables", cup(dict.fromkeys(names, 200), 3), names)
+    (sentence,) = said("mixed_tables", cup(dict.fromkeys(names, 200), 3), names)
     assert " (8 bots) cannot be distinguished (" in sentence
 
 
-@pytest.mark.parametrize("kind", ["tables", "round-robin"])
+@pytest.mark.parametrize("kind", ["mixed_tables", "round-robin"])
 def test_identical_bots_are_rarely_told_apart(kind: str) -> None:
     ahead = neighbours = 0
     for seed in range(25):
         equal = dict.fromkeys("ABCDE", 200.0)
-        records = cup(equal, 25, seed) if kind == "tables" else season(equal, 100, seed)
+        records = cup(equal, 25, seed) if kind == "mixed_tables" else season(equal, 100, seed)
         ahead += sum("ahead" in sentence for sentence in said(kind, records, "ABCDE"))
         neighbours += 4
     assert ahead <= 0.05 * neighbours
@@ -337,7 +341,7 @@ def test_equals_are_as_good_as_equal_and_the_certain_need_nothing() -> None:
 
 
 def test_tourneys_are_counted_in_tourneys() -> None:
-    ((_, _, needed, played, unit),) = advice(cup({"A": 200, "B": 220}, 100), "AB", kind="tables")
+    ((_, _, needed, played, unit),) = advice(cup({"A": 200, "B": 220}, 100), "AB", kind="mixed_tables")
     assert (played, unit) == (100, "tourneys") and needed > 100
 
 
@@ -590,10 +594,11 @@ def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:
     records = [cup_set("AC", (6, 4)), cup_set("BD", (3, 7))]
     rows = standings_told(cup, records, field("ABCD"), field=[*"ABCD"]).rows
     assert ranking(rows) == [(1, "A"), (1, "D"), (3, "B"), (3, "C")]  # the final and the tie for place 3 are open
-    bracket = list(bracket_lines(KNOCKOUT.bracket(cup, "ABCD", {record.path: record for record in records})))  # type: ignore[misc]
+    assert KNOCKOUT.picture and GROUPS_KIND.picture
+    bracket = list(picture_lines(KNOCKOUT.picture(cup, "ABCD", records), verbose=False))
     assert bracket[:3] == ["round 1 for places 1 to 4:", "  A  1 : 0  C", "  D  1 : 0  B"]
     assert bracket[3:] == ["final:", "  A  0 : 0  D  open", "for places 3 and 4:", "  C  0 : 0  B  open"]
-    lines = list(group_lines(GROUPS_KIND.groups(TWO_STAGES["groups"], ())))  # type: ignore[misc]
+    lines = list(picture_lines(GROUPS_KIND.picture(GROUPS, "ABCDEFGH", TWO_STAGES["groups"]), verbose=False))
     assert lines[0] == "round 1; each group is ordered by games in which a bot advanced, then by chips:"
     assert [line.split()[-1] for line in lines[1:5]] == ["900", "600", "0", "-1"]
 
@@ -622,7 +627,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
     records = [block("AB", (424_112, 275_888), (1_290_331, 900_000))]
     records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
     lines = shown(standings(stage_of("round-robin"), records, field("AB")), []).splitlines()
-    first = "1  A    c           424_112  60.59 %  0.11  1_290_331       0  ≤ 256 µs         11 µs"
+    first = "1  A    c           424_112  60.59 %  0.11    1_290_331       0  ≤ 256 µs         11 µs"
     assert lines[2].rstrip() == first.replace("_", terminal.THIN_SPACE)
 
 
@@ -643,7 +648,7 @@ def test_markup_in_a_name_is_only_a_name() -> None:
 
 
 def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
-    rows = standings(stage_of("tables"), [tourney(1, {"A": 200})], field("AB"))
+    rows = standings(stage_of("mixed_tables"), [tourney(1, {"A": 200})], field("AB"))
     assert shown(rows, []).splitlines()[2].split()[-5:] == ["200.0", "–", "0", "–", "–"]
 
 
@@ -681,7 +686,7 @@ def test_a_pair_that_is_not_certain_is_starred() -> None:
 
 def test_json_has_what_programs_were_promised() -> None:
     (row,) = json.loads(
-        json.dumps(terminal.json_rows(standings(stage_of("tables"), [tourney(1, {"A": 9})], field("A"))))
+        json.dumps(terminal.json_rows(standings(stage_of("mixed_tables"), [tourney(1, {"A": 9})], field("A"))))
     )
     promised = {
         "rank": 1,
@@ -710,7 +715,7 @@ def test_large_fields_are_ranked_while_one_looks() -> None:
     names = [f"bot{number}" for number in range(50)]
     records = cup({name: 200.0 + 3 * number for number, name in enumerate(names)}, 100)
     started = time.process_time()
-    assert len(standings_told(stage_of("tables"), records, field(names)).rows) == len(names)
+    assert len(standings_told(stage_of("mixed_tables"), records, field(names)).rows) == len(names)
     assert time.process_time() - started < 10  # 0.6 s measured
 
 

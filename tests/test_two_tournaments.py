@@ -13,8 +13,8 @@ from host.cli.progress import progress_view
 from host.config.tournament_config import load
 from host.inspect.verify import verify
 from host.play.custom_games import game_by_name
+from host.rating.ranking import ranking_of
 from host.results.journal import reading
-from host.results.ranking import ranking_of
 from host.stages import kind_of
 from host.tournament.runner import run_tournament
 
@@ -27,7 +27,7 @@ bots = ["bots/*"]
 kind = "stages.mine:LADDER"
 rounds = 1
 tables = 20
-rank_by = ["games", "stages.mine:WORST"]
+rank_by = ["win_rate", "stages.mine:WORST"]
 practice = true
 """
 BOT = """\
@@ -88,7 +88,7 @@ def test_each_is_loaded_with_its_own_code(both: tuple[Path, Path]) -> None:
     assert one.game == other.game == "goofspiel"
     assert game_by_name(one.game).play is not game_by_name(other.game).play
     (stage,), (its,) = one.stages, other.stages
-    assert stage.kind == its.kind == "ladder" and stage.rank_by == its.rank_by == ("games", "worst")
+    assert stage.kind == its.kind == "ladder" and stage.rank_by == its.rank_by == ("win_rate", "worst")
     assert kind_of(stage).schedule is not kind_of(its).schedule
     assert [ranking_of(each.rank_by[1]).title for each in (stage, its)] == ["worst of high", "worst of low"]
 

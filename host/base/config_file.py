@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
@@ -427,10 +427,13 @@ def plain_name(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be encoded")
 
 
-def one_of(choices: Callable[[], Iterable[str]], noun: str, own: str = "") -> ValueType:
+def one_of(
+    choices: Callable[[], Iterable[str]], noun: str, own: str = "", renamed: Mapping[str, str] = MappingProxyType({})
+) -> ValueType:
     """Return the type of a string that is one of the choices; `choices` is called only when a file is read.
 
     `own` is the pattern of other names that a file may contain. They are replaced by an OwnName before this check.
+    `renamed` has the present names of choices that had other names.
     """
 
     def check(value: Any) -> str:
@@ -438,7 +441,7 @@ def one_of(choices: Callable[[], Iterable[str]], noun: str, own: str = "") -> Va
             return value
         words = list(choices())
         if plain_string(value) not in words:
-            hint = closest_match(value, words) or "one of " + ", ".join(words)
+            hint = renamed.get(value) or closest_match(value, words) or "one of " + ", ".join(words)
             raise InvalidValue("C008", f"is not {with_article(noun)}", hint)
         return str(value)
 

@@ -182,7 +182,8 @@ def print_standings(
 ) -> None:
     """Print the standings of a stage of a journal, by default of the last stage with results."""
     from host.base.safe_text import one_line
-    from host.report import brackets, terminal
+    from host.report import terminal
+    from host.report.pictures import picture_json, picture_lines
     from host.results.journal import reading
     from host.results.standings import as_counted_by
     from host.stages import kind_of
@@ -190,26 +191,18 @@ def print_standings(
     with reading(path, context.registry) as journal:
         results = load_results(journal, stage_name, interrupted=interrupted)
     (rows, sure, advice, so_far), kind = results.standings, kind_of(results.stage)
-    bracket = (
-        kind.bracket(results.stage, results.order, {record.path: record for record in results.records})
-        if kind.bracket
-        else ()
-    )
-    groups = kind.groups(as_counted_by(results.stage, results.records), ()) if kind.groups else ()
-    rounds = kind.rounds(results.records) if kind.rounds else ()
+    records = as_counted_by(results.stage, results.records)
+    picture = kind.picture(results.stage, results.order, records) if kind.picture else None
     if as_csv:
         terminal.write_csv(rows)
     elif context.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
-        ways = {"so_far": so_far, "bracket": brackets.bracket_json(bracket), "groups": brackets.groups_json(groups)}
-        ways |= {"rounds": brackets.rounds_json(rounds)} if kind.rounds else {}
+        ways = {"so_far": so_far, **picture_json(picture)}
         show("standings", **results.facts_json, rows=terminal.json_rows(rows), sure=sure, advice=advised, **ways)
     elif results.records:
         terminal.print_standings(results.title, rows, [so_far, *sure] if so_far else sure, advice=advice)
-        for line in (*brackets.bracket_lines(bracket), *brackets.group_lines(groups)):
-            click.echo(line)
-        for line in brackets.round_lines(rounds) if context.verbose else ():
+        for line in picture_lines(picture, verbose=context.verbose):
             click.echo(line)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)

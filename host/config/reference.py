@@ -19,9 +19,10 @@ from host.config.resolver import CONFIG
 from host.config.tournament_config import AllowedLimits, ConfigFile, rule_type, rules_of
 from host.games import GAMES
 from host.games.engine import Game
+from host.rating.ranking import RANKINGS
 from host.sandbox.limits import Bank, Limits
 from host.stages import KINDS
-from host.stages.kind import StageConfig
+from host.stages.kind import Kind, StageConfig
 from host.submissions.adapters import ADAPTERS
 from host.submissions.languages import LANGUAGES, languages_with
 
@@ -239,8 +240,14 @@ def _with_names(key: Key, names: list[str]) -> Key:
 
 
 def stage_keys(kind: str) -> list[Key]:
-    """Return all keys of a kind of stage."""
-    return keys_of(KINDS[kind].config)
+    """Return all keys of a kind of stage; `rank_by` lists the rankings that suit it."""
+    return [_suitable(key, KINDS[kind]) if key.name == "rank_by" else key for key in keys_of(KINDS[kind].config)]
+
+
+def _suitable(key: Key, kind: Kind[Any]) -> Key:
+    names = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking)]
+    schema = key.schema | {"items": {"type": "string", "anyOf": [{"enum": names}, {"pattern": OWN_CODE}]}}
+    return key._replace(schema=schema, example=f"{key.name} = {usual_value(schema, key.default)}")
 
 
 def stage_tables(kind: str) -> dict[str, type]:
@@ -321,6 +328,17 @@ config schema {MANIFEST}` print the schemas of your version.
 """
 
 
+def table_of_rankings() -> str:
+    """Return the table of docs/rankings.md: each ranking, what it needs, and the kinds of stage that have it."""
+    lines = ["| word | value | 95 % interval | needs | kinds of stage |", "|---|---|---|---|---|"]
+    for word, ranking in RANKINGS.items():
+        kinds = [f"`{name}`" for name, kind in KINDS.items() if not kind.lacks(ranking)]
+        needs = "; ".join(fact.value for fact in ranking.needs) or "nothing"
+        suitable = "all" if len(kinds) == len(KINDS) else ", ".join(kinds)
+        lines.append(f"| `{word}` | {ranking.value} | {ranking.interval or 'none'} | {needs} | {suitable} |")
+    return "\n".join(lines) + "\n"
+
+
 def page() -> str:
     """Return the page of the documentation, in Markdown."""
     lines = [top(), f"## {CONFIG}", "", *_section("At the top of the file", "", keys_of(ConfigFile))]
@@ -332,7 +350,9 @@ def page() -> str:
     lines += _section("`[[stage]]`: keys of every kind", text, common)
     for name, kind in KINDS.items():
         own = [key for key in stage_keys(name) if key not in common and key.name not in ("kind", "min_bots", "name")]
-        lines += _section(f'`[[stage]]` with `kind = "{name}"`', f"{first_line(kind.config)} For {kind.needs}.", own)
+        lines += _section(
+            f'`[[stage]]` with `kind = "{name}"`', f"{first_line(kind.config)} For {kind.plays.words}.", own
+        )
         for table, model in stage_tables(name).items():
             text = f"{first_line(model)} `[stage.{table}]` follows its [[stage]]; it has such a table for each name."
             lines += _section(f'`[stage.{table}]` with `kind = "{name}"`', text, keys_of(model))

@@ -39,12 +39,12 @@ def _rules_shown(game: Game) -> str:
 def _stages_shown(game: Game, with_samples: bool, samples: int) -> str:
     """Return the stages of the first suitable kind. Stages that need more bots follow as comments."""
     rules = next(iter(game.presets.values()))
-    suiting = [kind for kind in KINDS.values() if kind.template and kind.suits(game, rules)]
-    suiting = [kind for kind in suiting if not kind.any_game] or suiting
+    suiting = [kind for kind in KINDS.values() if kind.defaults.template and kind.plays.is_met(game, rules)]
+    suiting = [kind for kind in suiting if not kind.plays.is_general] or suiting
     tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
     parts = []
     for kind in suiting:
-        text = kind.template.format(tourneys=tourneys, tables=tables)
+        text = kind.defaults.template.format(tourneys=tourneys, tables=tables)
         enough = with_samples and samples >= kind.config().min_bots
         parts.append(text if kind is suiting[0] or enough else _as_comment(text))
     return "\n".join(parts).rstrip()

@@ -34,7 +34,7 @@ from host.play.custom_games import game_by_name, knows_game, origin
 from host.play.jobs import WorkerSetup
 from host.play.placement import PLACEMENTS
 from host.play.records import Fixture
-from host.results.ranking import ranking_of
+from host.rating.ranking import RANKINGS, ranking_of
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
 from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
@@ -395,16 +395,18 @@ def _stages(
     game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
     """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
-    suiting = [kind for kind, row in KINDS.items() if row.suits(game, rules)]
+    suiting = [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
     if not said:
-        default = next((KINDS[kind].default_stages for kind in suiting if KINDS[kind].default_stages), ())
+        default = next((KINDS[kind].defaults.stages for kind in suiting if KINDS[kind].defaults.stages), ())
         return tuple(_seated(stage, game) for stage in default)
     stages: list[StageConfig] = []
     for number, stage in enumerate(said):
         where = toml.where("stage", number, "kind")
-        if not kind_of(stage).suits(game, rules):
-            message = f'kind = "{stage.kind}" needs {kind_of(stage).needs}, and {game.name} is not one'
+        if not kind_of(stage).plays.is_met(game, rules):
+            message = f'kind = "{stage.kind}" needs {kind_of(stage).plays.words}, and {game.name} is not one'
             problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
+        else:
+            problems += _unsuitable_rankings(game, toml, number, stage)
         name = stage.name or stage.kind
         if name in [other.name for other in stages]:
             message = f'two stages are called "{name}"'
@@ -413,10 +415,8 @@ def _stages(
         if not stage.rank_by:
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
-        problems += _rankings_without_winners(game, toml, number, stage)
-        complete = kind_of(stage).complete
         try:
-            stage = complete(stage) if complete else stage
+            stage = stage.completed()
         except ImpossibleStageError as wrong:
             problems.append(_impossible(toml, number, wrong))
         stages.append(_seated(replace(stage, name=name), game))
@@ -425,19 +425,20 @@ def _stages(
 
 def _seated(stage: StageConfig, game: Game) -> StageConfig:
     """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
-    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).any_game else stage
+    return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 
-def _rankings_without_winners(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
-    """Return the problems of rankings that count won tables, in a game that has no winners."""
-    if game.winners is not None or not kind_of(stage).any_game:
-        return []
-    where, hint = toml.where("stage", number, "rank_by"), 'rank_by = ["points"]'
-    return [
-        Problem("C013", where, f'rank_by = "{word}" counts tables won, and {game.name} has no winners', hint=hint)
-        for word in stage.rank_by
-        if ranking_of(word).wins
-    ]
+def _unsuitable_rankings(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
+    """Return the problems of rankings that need something which the results of the stage do not have."""
+    kind, found = kind_of(stage), list[Problem]()
+    suitable = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking, game)]
+    for word in stage.rank_by:
+        if fact := kind.lacks(ranking_of(word), game):
+            who = game.name if fact in kind.provides else f'kind = "{kind.name}"'
+            message = f'rank_by = "{word}" needs {fact.value}, and {who} has none'
+            hint = f"one of {', '.join(suitable)}"
+            found.append(Problem("C013", toml.where("stage", number, "rank_by"), message, hint=hint))
+    return found
 
 
 def _impossible(toml: Toml, number: int, wrong: ImpossibleStageError) -> Problem:
@@ -471,12 +472,11 @@ def _settled(
     """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
     found = list(stages)
     for number, stage in enumerate(stages):
-        settle = kind_of(stage).settle
         around = Surroundings(
             entered.folder, [other.name for other in stages[:number]], entered.names, entered.matching
         )
         try:
-            found[number] = settle(stage, around) if settle else stage
+            found[number] = stage.settled(around)
         except ImpossibleStageError as wrong:
             problems.append(_impossible(toml, number, wrong))
         except UserError as refused:

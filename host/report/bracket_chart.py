@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from host.stages.kind import Bracket, Tie
+from host.stages.picture import BracketRound, Tie
 
 WIDTH, HEIGHT = 200, 52  # of the box of a tie
 COLUMN, ROW, HEADING = 262, 74, 30  # from one box to the next, and the height of a heading
@@ -32,13 +32,13 @@ class Drawing(NamedTuple):
     lines: list[str]  # SVG paths
 
 
-def drawings(bracket: Sequence[Bracket]) -> list[Drawing]:
+def drawings(bracket: Sequence[BracketRound]) -> list[Drawing]:
     """Return one drawing for the first place, and one for each group of places that others play for."""
     by_place = sorted(bracket, key=lambda part: (part.first, part.round))
     return [_drawing(list(parts)) for _, parts in groupby(by_place, key=lambda part: part.first)]
 
 
-def round_name(part: Bracket) -> str:
+def round_name(part: BracketRound) -> str:
     """Return the name of a round: "Semi-finals", "Round of 16", "Places 5 to 8"."""
     if not PLAIN_ROUND.fullmatch(part.title) and (part.first == 1 or not part.title.startswith("for places")):
         return part.title[:1].upper() + part.title[1:]
@@ -48,7 +48,7 @@ def round_name(part: Bracket) -> str:
     return ROUNDS.get(size, f"Round of {size}")
 
 
-def _drawing(parts: Sequence[Bracket]) -> Drawing:
+def _drawing(parts: Sequence[BracketRound]) -> Drawing:
     """Return the drawing of the parts that begin with the same place; rounds are columns from left to right."""
     columns = [list(column) for _, column in groupby(parts, key=lambda part: part.round)]
     headings, boxes, lines = list[tuple[float, float, str]](), list[Box](), list[str]()
@@ -70,7 +70,7 @@ def _drawing(parts: Sequence[Bracket]) -> Drawing:
     return Drawing(title, (len(columns) - 1) * COLUMN + WIDTH + 2, int(height), headings, boxes, lines)
 
 
-def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[Bracket]], came: dict[str, Box]) -> list[Tie]:
+def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came: dict[str, Box]) -> list[Tie]:
     """Return the ties of a round so that the lines to the next rounds do not cross: winners that meet stand together."""
     before = {bot: box.y for bot, box in came.items()}
     order = list[str]()

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from host.base.format import duration, plural, thousands
 from host.base.safe_text import one_line
+from host.rating.ranking import ranking_of
 from host.report.bracket_chart import drawings
 from host.report.summary import CHAIN, BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
-from host.results.ranking import ranking_of
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import Pair, Row
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from host.report.pictures import PICTURES
 from host.report.summary import RunSummary
+from host.stages.picture import Picture
 
 
 class Section(NamedTuple):
@@ -23,9 +25,11 @@ class Section(NamedTuple):
         return f"sections/{self.id}.html"
 
 
-def stages_with(field: str) -> Callable[[RunSummary], Any]:
-    """Return a function that returns the stages of a summary in which this field is not empty."""
-    return lambda summary: [stage for stage in summary.stages if getattr(stage, field)]
+def stages_with_picture(picture: type[Picture]) -> Callable[[RunSummary], Any]:
+    """Return a function that returns the stages of a summary with a picture of this type that has any part."""
+    return lambda summary: [
+        stage for stage in summary.stages if isinstance(stage.picture, picture) and stage.picture[0]
+    ]
 
 
 def compared(summary: RunSummary) -> Any:
@@ -37,13 +41,11 @@ SECTIONS: Sequence[Section] = (
     Section("result", "Result", lambda summary: summary.problem or summary.stages),
     Section("standings", "Standings", lambda summary: summary.stages),
     Section("pairs", "Pairs", compared, packed=True),
-    Section("bracket", "Bracket", stages_with("bracket")),
-    Section("groups", "Groups", stages_with("groups")),
-    Section("rounds", "Rounds", stages_with("rounds")),
+    *(Section(shown.key, shown.title, stages_with_picture(picture)) for picture, shown in PICTURES.items()),
     Section("bots", "Bots", lambda summary: summary.stages),
     Section("bot", "", lambda summary: summary.stages and summary.bots, packed=True),
     Section("faults", "Faults", lambda summary: summary.stages, packed=True),
-    Section("fairness", "Fairness", stages_with("effects")),
+    Section("fairness", "Fairness", lambda summary: [stage for stage in summary.stages if stage.effects]),
     Section("casino", "Casino", lambda _summary: True),
     Section("about", "About", lambda summary: summary.stages),
 )

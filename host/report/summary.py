@@ -15,6 +15,7 @@ from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Anonymizer
+from host.report.pictures import picture_json
 from host.report.terminal import time_breakdown
 from host.report.timelines import HeadToHead, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
 from host.report.visibility import shown_status, table_of, visible
@@ -35,8 +36,9 @@ from host.results.tournament_dir import seed_text
 from host.results.withdrawal import left_out
 from host.sandbox.limits import Limits
 from host.stages import kind_of
-from host.stages.kind import BLANK, Bracket, Field, Group, PairedRound, StageConfig
+from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.pairing import set_winner
+from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture
 
 SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
 EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
@@ -136,9 +138,7 @@ class Stage(NamedTuple):
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
-    bracket: tuple[Bracket, ...]
-    groups: tuple[Group, ...]
-    rounds: tuple[PairedRound, ...]
+    picture: Picture | None
     effects: Effects | None  # None until the stage is finished, and if its seats depend on a seed that is unknown
     final: LastTie | None = None  # of a bracket, once it has been won
     seal: str = ""  # of everything played up to the end of the stage; empty until then
@@ -146,6 +146,16 @@ class Stage(NamedTuple):
     compared: bool = True  # whether results compare two bots
     so_far: str = ""  # how many pairs have met, if pairs are missing
     grades: tuple[Graded, ...] = ()  # of the bots, by name, if the stage gives grades
+
+    @property
+    def bracket(self) -> tuple[BracketRound, ...]:
+        """The rounds of the bracket; none if the picture is another one."""
+        return self.picture.rounds if isinstance(self.picture, Bracket) else ()
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups; none if the picture is another one."""
+        return self.picture.groups if isinstance(self.picture, Groups) else ()
 
 
 class RunSummary(NamedTuple):
@@ -287,7 +297,7 @@ def _stage(position: Position, later: Container[str]) -> Stage:
     records = as_counted_by(config, position.counted)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
-    bracket = kind.bracket(config, order, {record.path: record for record in records}) if kind.bracket else ()
+    picture = kind.picture(config, order, records) if kind.picture else None
     return Stage(
         name=config.name,
         kind=kind.name,
@@ -303,18 +313,16 @@ def _stage(position: Position, later: Container[str]) -> Stage:
         pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
         head_to_heads=(),
         ranks=None,
-        bracket=bracket,
-        groups=kind.groups(records, later) if kind.groups else (),
+        picture=picture.followed_by(later) if isinstance(picture, Groups) else picture,
         grades=tuple(grades_of(config, bots, order, records)),
-        rounds=kind.rounds(records) if kind.rounds else (),
         effects=None,
-        final=_final(bracket, records),
+        final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
         all_meet=kind.all_meet,
-        compared=kind.comparison != "none",
+        compared=kind.sampling.compare != "none",
     )
 
 
-def _final(bracket: Sequence[Bracket], records: Sequence[Record]) -> LastTie | None:
+def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTie | None:
     """Return the last tie for the first place, set by set. Sets of earlier ties of the same bots are left out."""
     finals = [(part, tie) for part in bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
     if not finals:
@@ -612,11 +620,16 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> ResourceUse | None:
 def as_json(summary: RunSummary) -> dict[str, Any]:
     """Return a summary as plain JSON values."""
 
+    def shown(field: str, value: Any) -> Iterable[tuple[str, Any]]:
+        if field != "picture":
+            return [(field, value)]
+        return (picture_json(None) | {"rounds": []} | picture_json(value)).items()
+
     def plain(value: Any) -> Any:
         if isinstance(value, Row):
             return plain(value.flat() | {"kind": value.kind, "mirror": value.mirror, "score": value.points.value})
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return {key: plain(getattr(value, key)) for key in value._fields}
+            return {key: plain(each) for field in value._fields for key, each in shown(field, getattr(value, field))}
         if isinstance(value, Mapping):
             return {"\t".join(key) if isinstance(key, tuple) else str(key): plain(each) for key, each in value.items()}
         if isinstance(value, (list, tuple)):

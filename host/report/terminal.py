@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
 from host.bots.values import Evidence
+from host.rating.ranking import ranking_of
 from host.rating.statistics import percent
 from host.report.console import open_console
 from host.results.overall import OverallRow
-from host.results.ranking import ranking_of
 from host.results.standings import Advice, Pair, Row
 from protocols.wire import FaultKind
 

@@ -148,7 +148,7 @@ class Position:
     def due(self) -> list[Fixture]:
         """The fixtures that may be played now; none of a finished stage that takes no additions, or without `blank`."""
         blank = self.tournament.blank
-        if blank is None or self.skipped or (self.state.over and self.kind.adaptive):
+        if blank is None or self.skipped or (self.state.over and self.kind.changes.adaptive):
             return []
         return self.kind.due(self.config, blank, self.field, self.records)
 

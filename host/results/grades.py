@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.play.records import Record
+from host.rating.ranking import won_in
 from host.rating.statistics import Won, percent, sure_at_least
-from host.results.ranking import won_in
 from host.results.state import RecordedBot
 from host.stages import kind_of, references_of
 from host.stages.kind import GradeTerms, StageConfig

@@ -21,10 +21,10 @@ from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
+from host.rating.ranking import Units
 from host.rating.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal, decompress_scores
-from host.results.ranking import Units
 from host.results.standings import Advice, comparisons
 from host.stages import kind_of
 from host.stages.kind import StageConfig
@@ -130,7 +130,7 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
 def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
     """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one."""
     place, seats = FixtureId.parse(fixture.path), len(fixture.bots)
-    if kind_of(stage).unit == "fixture":
+    if kind_of(stage).sampling.by_fixture:
         return stage.name, (place.group, ((place.first_table or 1) - 1) // (seats if stage.mirror else 1))
     return place.group, (fixture.first - 1 + nth) // (seats * joined)
 

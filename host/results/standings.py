@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from host.bots.values import Usage
 from host.play.fixture_id import group_of
 from host.play.records import Record, Result
+from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, won_in, words_of
 from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
-from host.results.ranking import Estimate, Ranking, Results, Sure, ranking_of, results_of, won_in, words_of
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import NOTE, counting
-from host.stages import kind_of, references_of
+from host.stages import kind_of, references_of, results_of
 from host.stages.kind import StageConfig
 
 NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
@@ -164,20 +164,20 @@ def stage_standings(
     records = as_counted_by(stage, counting(stage, records, withdrawn))
     field = state.bots(bots)
     staying = [bot for bot in field if bot not in withdrawn]
-    words, so_far = words_of(stage, records), _so_far(state, records, staying)
+    words, so_far = words_of(stage.rank_by, records), _so_far(state, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
     unranked = {*references_of(stage), *run.guests}
     ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
     results = results_of(stage, records, ranked)
-    rows = _places_decided(state, records, _rows(results, ranked, words))
+    rows = _places_decided(state, records, _rows(stage, results, ranked, words))
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
     inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), withdrawn)
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in withdrawn else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
-    if kind_of(stage).comparison == "none" or compare is None:
+    if kind_of(stage).sampling.compare == "none" or compare is None:
         return StageStandings(rows, [], [], so_far)
     sure = compare(results)
     sentences = comparisons([row.bot for row in playing], sure)
@@ -255,10 +255,10 @@ def standings(
     The order of the records does not matter. `words` are
     the rankings, by default those of the stage.
     """
-    return _rows(results_of(stage, records, bots), bots, words or words_of(stage, records))
+    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, records))
 
 
-def _rows(results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
+def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
     """Return one row per bot, best first, by the values of these rankings."""
     by_word = {word: ranking_of(word).estimates(results) for word in words}
     of_bot: dict[str, list[Record]] = {bot: [] for bot in bots}
@@ -271,7 +271,7 @@ def _rows(results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str
     rows = []
     for bot, recorded in bots.items():
         estimates = {word: found.get(bot, UNKNOWN) for word, found in by_word.items()}
-        rows.append(_row(results.stage, estimates, of_bot[bot], recorded))
+        rows.append(_row(stage, estimates, of_bot[bot], recorded))
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
     return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]
@@ -327,7 +327,7 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return advice for every two neighbours whose order is not certain: how much play would make it certain."""
-    unit, found = kind_of(stage).unit_key, list[Advice]()
+    unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
         if how_sure is None or how_sure >= SURE:
@@ -340,9 +340,9 @@ def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Rec
 def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
     """Return how many units two bots have played: tourneys, games of a group, or tables."""
     both = [record for record in records if one in record.results and other in record.results]
-    if kind_of(stage).unit == "fixture":
+    if kind_of(stage).sampling.by_fixture:
         return len(both)
-    if kind_of(stage).per_bot:
+    if kind_of(stage).sampling.per_bot:
         return min(
             sum(record.results[bot].tables for record in records if bot in record.results) for bot in (one, other)
         )

@@ -14,7 +14,7 @@ def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
 
     If other fixtures depend on the tables of a withdrawn bot, they count: they have decided who met whom.
     """
-    return frozenset(out) if kind_of(stage).leavable else frozenset()
+    return frozenset(out) if kind_of(stage).changes.leavable else frozenset()
 
 
 def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,20 +10,24 @@ from typing import Any
 from host.base.config_file import OwnName, without_pydantic
 from host.base.errors import Problem, UserError
 from host.games import GAMES
+from host.play.records import Record
+from host.rating.ranking import Results
+from host.rating.results import Fact
 from host.stages.adhoc import ADHOC
 from host.stages.gauntlet import GAUNTLET
 from host.stages.groups import GROUPS
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.knockout import KNOCKOUT
 from host.stages.league import LEAGUE
+from host.stages.mixed_tables import MIXED_TABLES
+from host.stages.picture import Rounds
 from host.stages.round_robin import ROUND_ROBIN
 from host.stages.swiss import SWISS
-from host.stages.tables import TABLES
 
 OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
 KINDS: Mapping[str, Kind[Any]] = {
-    "tables": TABLES,
+    "mixed_tables": MIXED_TABLES,
     "round-robin": ROUND_ROBIN,
     "knockout": KNOCKOUT,
     "groups": GROUPS,
@@ -81,6 +85,17 @@ def references_of(stage: StageConfig) -> tuple[str, ...]:
     """Return the bots that the others play in a stage and that are not ranked; none in most kinds."""
     kind = kind_of(stage)
     return tuple(kind.references(stage)) if kind.references else ()
+
+
+def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
+    """Return the input of the rankings of a stage, from its records as the standings count them."""
+    ordered = sorted(records, key=lambda record: record.path)
+    playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
+    kind, picture = kind_of(stage), None
+    if kind.picture and Fact.ROUNDS in kind.provides:
+        picture = kind.picture(stage, list(bots), ordered)
+    rounds = picture.rounds if isinstance(picture, Rounds) else ()
+    return Results(ordered, [bot for bot in bots if bot in playing], kind.sampling, stage.mirror, rounds)
 
 
 # Stages in the journal.

@@ -10,6 +10,7 @@ from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     BLOCK,
     Field,
+    GameCondition,
     Kind,
     Many,
     StageConfig,
@@ -43,4 +44,6 @@ def suits(_game: Game, _rules: Any) -> bool:
     return True
 
 
-ADHOC = Kind(name="independent", config=Adhoc, schedule=schedule, suits=suits, needs="any game", own_deals=True)
+ADHOC = Kind(
+    name="independent", config=Adhoc, schedule=schedule, plays=GameCondition("any game", suits), own_deals=True
+)

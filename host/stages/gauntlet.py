@@ -13,20 +13,22 @@ from host.base.config_file import InvalidValue, Text, ValueType, closest_match, 
 from host.base.errors import UserError
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
+from host.rating.results import PAIRS, Fact
 from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     FORBID,
+    TWO_BOTS,
+    ChangePolicy,
     Field,
     GradeTerms,
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     StageConfig,
     Surroundings,
     block_plans,
-    rankings,
-    two_can_play,
     with_plan,
 )
 
@@ -86,40 +88,40 @@ class Gauntlet(StageConfig):
     tables: Many = 2_000
     """The number of tables of each bot against each reference. Example: `tables = 500`"""
     grades: dict[str, Grade] = field(default_factory=dict)
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
 
+    def completed(self) -> "Gauntlet":
+        """Raise ImpossibleStageError for a stage without references, or a grade that no bot can be given."""
+        if not self.references:
+            raise ImpossibleStageError("references", "no reference is named", 'references = ["sample:NAME"]', "C007")
+        for name, grade in self.grades.items():
+            if not grade.sure:
+                message = f"the grade for {to_toml(name)} has no certainty: equal bots often beat each other by luck"
+                raise ImpossibleStageError(("grades", name), message, 'sure = "95 %"', "C007")
+            all_won = sure_at_least(Won(self.tables, self.tables), Won(self.tables, 0), fraction(grade.at_least))
+            if all_won < fraction(grade.sure):
+                message = f"{self.tables} tables cannot show that a bot beats {to_toml(name)} with {grade.sure}"
+                raise ImpossibleStageError(("grades", name, "sure"), message, "more tables, or a lower sure")
+        return self
 
-def complete(stage: Gauntlet) -> Gauntlet:
-    """Raise ImpossibleStageError for a stage without references, or a grade that no bot can be given."""
-    if not stage.references:
-        raise ImpossibleStageError("references", "no reference is named", 'references = ["sample:NAME"]', "C007")
-    for name, grade in stage.grades.items():
-        if not grade.sure:
-            message = f"the grade for {to_toml(name)} has no certainty: equal bots often beat each other by luck"
-            raise ImpossibleStageError(("grades", name), message, 'sure = "95 %"', "C007")
-        all_won = sure_at_least(Won(stage.tables, stage.tables), Won(stage.tables, 0), fraction(grade.at_least))
-        if all_won < fraction(grade.sure):
-            message = f"{stage.tables} tables cannot show that a bot beats {to_toml(name)} with {grade.sure}"
-            raise ImpossibleStageError(("grades", name, "sure"), message, "more tables, or a lower sure")
-    return stage
-
-
-def settle(stage: Gauntlet, around: Surroundings) -> Gauntlet:
-    """Replace patterns by the names of the references, also in the grades. Raise ImpossibleStageError if one is unknown."""
-    names = dict[str, None]()
-    for number, pattern in enumerate(stage.references):
-        names |= dict.fromkeys(_named(pattern, around, ("references", number)))
-    grades = dict[str, Grade]()
-    for key, grade in stage.grades.items():
-        for name in [key] if key in names else _named(key, around, ("grades", key)):
-            if name not in names:
-                message = f"a grade names {to_toml(key)}, which is not a reference of this stage"
-                hint = closest_match(name, names) or f"one of {', '.join(names)}"
-                raise ImpossibleStageError(("grades", key), message, hint)
-            if name in grades:
-                raise ImpossibleStageError(("grades", key), f"two grades are for {name}", "leave out one of the two")
-            grades[name] = grade
-    return replace(stage, references=tuple(names), grades=grades)
+    def settled(self, around: Surroundings) -> "Gauntlet":
+        """Replace patterns by the names of the references, also in the grades. Raise ImpossibleStageError if one is unknown."""
+        names = dict[str, None]()
+        for number, pattern in enumerate(self.references):
+            names |= dict.fromkeys(_named(pattern, around, ("references", number)))
+        grades = dict[str, Grade]()
+        for key, grade in self.grades.items():
+            for name in [key] if key in names else _named(key, around, ("grades", key)):
+                if name not in names:
+                    message = f"a grade names {to_toml(key)}, which is not a reference of this stage"
+                    hint = closest_match(name, names) or f"one of {', '.join(names)}"
+                    raise ImpossibleStageError(("grades", key), message, hint)
+                if name in grades:
+                    raise ImpossibleStageError(
+                        ("grades", key), f"two grades are for {name}", "leave out one of the two"
+                    )
+                grades[name] = grade
+        return replace(self, references=tuple(names), grades=grades)
 
 
 def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Sequence[str]:
@@ -169,14 +171,9 @@ GAUNTLET = Kind(
     name="gauntlet",
     config=Gauntlet,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
-    complete=complete,
-    settle=settle,
+    plays=TWO_BOTS,
     references=lambda stage: stage.references,
     grades=terms,
-    leavable=True,
-    adaptive=False,
-    closed="",
-    more=("tables",),
+    changes=ChangePolicy.pairs_decide("tables"),
+    provides=PAIRS - {Fact.MEETINGS},
 )

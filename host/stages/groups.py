@@ -10,30 +10,34 @@ path: the groups of a round, the lot of a round, the lot of a game.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.fixture_id import FixtureId, contestants, group_of
 from host.play.records import Fixture, Record, Result
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
+    DefaultStages,
     Few,
     Field,
-    Group,
-    GroupSeat,
+    GameCondition,
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
-    rankings,
     with_plan,
 )
+from host.stages.picture import Group, GroupSeat
+from host.stages.picture import Groups as Picture
 
 FEWEST, MOST = 3, 5  # bots in a group
 FINALISTS, ADVANCE = 5, 2
@@ -120,20 +124,19 @@ class Groups(StageConfig):
     """The number of games of each group. Example: `repeat = 10`"""
     until: Few = 0
     """The number of bots at which the stage ends. Default: 5, or 1 if only one bot advances. Example: `until = 3`"""
-    rank_by: tuple[Annotated[str, rankings("advances", "chips", "elo")], ...] = (
+    rank_by: tuple[Ranked, ...] = (
         "advances",
-        "chips",
+        "score",
     )
     min_bots: BotCount = 3
 
-
-def complete(stage: Groups) -> Groups:
-    """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
-    stage = replace(stage, until=stage.until or (FINALISTS if stage.advance > 1 else 1))
-    if stage.until < stage.advance:
-        message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
-        raise ImpossibleStageError("until", message, f"advance = {stage.until}")
-    return stage
+    def completed(self) -> "Groups":
+        """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
+        stage = replace(self, until=self.until or (FINALISTS if self.advance > 1 else 1))
+        if stage.until < stage.advance:
+            message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
+            raise ImpossibleStageError("until", message, f"advance = {stage.until}")
+        return stage
 
 
 def games(stage: Groups, entrants: int) -> tuple[int, int]:
@@ -277,8 +280,8 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
     }
 
 
-def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...]:
-    """Return the groups of all rounds; `later` has the bots that have played in a later stage."""
+def picture(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) -> Picture:
+    """Return the groups of all rounds."""
     found: dict[str, dict[str, list[Result]]] = {}
     for record in records:
         for bot, result in record.results.items():
@@ -294,23 +297,23 @@ def groups(records: Sequence[Record], later: Container[str]) -> tuple[Group, ...
                 bot=bot,
                 chips=sum(result.score for result in games) / len(games),
                 first=sum(result.wins for result in games),
-                on=went[bot] > rounds[name] or bot in later,
+                on=went[bot] > rounds[name],
                 score=sum(result.final for result in games) / len(games),
             )
             for bot, games in found[name].items()
         ]
         seats.sort(key=lambda seat: seat.merit, reverse=True)
         groups.append(Group(name, rounds[name], max(map(len, found[name].values())), tuple(seats)))
-    return tuple(groups)
+    return Picture(tuple(groups))
 
 
-def reached(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
+def reached(stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
     """Return the last round of each bot, its place in its group and its chips, as a key.
 
     Among bots with the same place in different groups, only their chips decide. Equal bots of a group share its place.
     """
     found: dict[str, tuple[float, ...]] = dict.fromkeys(order, (0.0, 0.0, 0.0))
-    for group in groups(records, ()):  # the rounds in their order
+    for group in picture(stage, order, records).groups:  # the rounds in their order
         for seat in group.seats:
             better = sum(other.merit > seat.merit for other in group.seats)
             found[seat.bot] = (group.round, -better, seat.chips)
@@ -326,11 +329,10 @@ GROUPS = Kind(
     name="groups",
     config=Groups,
     schedule=schedule,
-    suits=suits,
-    needs="a game of chips for three to five",
-    complete=complete,
-    default_stages=(Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
-    template="""\
+    plays=GameCondition("a game of chips for three to five", suits),
+    defaults=DefaultStages(
+        (Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
+        """\
 [[stage]]
 name    = "groups"
 kind    = "groups"             # random groups of three to five
@@ -343,16 +345,16 @@ name    = "final"
 kind    = "groups"
 advance = 1
 """,
+    ),
     places=places,
     left=left,
     size=size,
     drawn=True,
     own_deals=True,
     counted=counted,
-    unit="fixture",
-    unit_key="repeat",
-    comparison="shared",
-    groups=groups,
+    sampling=Sampling("fixture", "repeat", compare="shared"),
+    picture=picture,
     reached=reached,
-    closed="its groups were drawn without it",
+    changes=ChangePolicy.results_decide("its groups were drawn without it"),
+    provides=frozenset({Fact.MEETINGS, Fact.ADVANCING}),
 )

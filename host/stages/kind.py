@@ -1,16 +1,19 @@
 """Defines a kind of stage, and what all kinds share."""
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from host.base.config_file import OWN_CODE, Flag, ValueType, integer, matches, one_of, read_text
+from host.base.config_file import OWN_CODE, Flag, integer, matches, one_of, read_text
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
+from host.rating.ranking import RANKINGS, Ranking
+from host.rating.results import PAIRS, Fact, Sampling
 from host.stages.agenda import Agenda, Records, Schedule
+from host.stages.picture import Picture
 
 BLOCK = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
@@ -33,19 +36,15 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
+RENAMED = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
+"""The present names of rankings, by their old names."""
 
-
-def rankings(*names: str) -> ValueType:
-    """Return the type of a name in `rank_by`: one of these rankings, or a custom one."""
-    return one_of(lambda: names, "way to rank here", OWN_CODE)
-
-
-Ranked = Annotated[str, rankings("games", "hands", "chips", "advances")]
+Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED)]
 
 
 @dataclass(frozen=True)
 class StageConfig:
-    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind` and `rank_by`."""
+    """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind`."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
     KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
@@ -53,7 +52,8 @@ class StageConfig:
     kind: str = ""
     """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
     name: StageName = ""
-    """The name of the stage in commands, standings and seeds. Default: its kind. Example: `name = "final"`"""
+    """The name of the stage in commands, standings and seeds. Default: its kind; for `mixed_tables`,
+    "tables". Example: `name = "final"`"""
     rank_by: tuple[Ranked, ...] = ()
     """How the bots are ranked: by the first ranking, equal bots by the second, and so on. `package.module:RANKING` names one of
     your own."""
@@ -63,6 +63,17 @@ class StageConfig:
     """The fewest bots with which the stage is played. Example: `min_bots = 4`"""
     practice: Flag = False
     """`true`: the stage does not count, so a seed that everyone knows is not reported as a danger."""
+
+    def completed(self) -> Self:
+        """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
+        return self
+
+    def settled(self, around: "Surroundings") -> Self:
+        """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError.
+
+        It is called after `completed`.
+        """
+        return self
 
 
 class SkippedStage(NamedTuple):
@@ -77,7 +88,7 @@ class SkippedStage(NamedTuple):
 
 
 class ImpossibleStageError(ValueError):
-    """Raised by `Kind.complete` and `Kind.settle` if a stage cannot be played as configured.
+    """Raised by `StageConfig.completed` and `StageConfig.settled` if a stage cannot be played as configured.
 
     `key` is the key to change, or the keys that lead to it.
     """
@@ -139,70 +150,33 @@ class Size(NamedTuple):
     tables: int
     left: int
     bounds: str = "exactly"  # or "at least"
+    about: str = ""  # a sentence about the whole stage: what it promises. It is printed before the stage
 
 
-class Tie(NamedTuple):
-    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
+class GameCondition(NamedTuple):
+    """Which games a kind of stage can play."""
 
-    bots: tuple[str | None, str | None]
-    sets: tuple[int, int]
-    winner: str | None
-
-
-class Bracket(NamedTuple):
-    """One round of a part of a bracket: the ties for places `first` to `last`."""
-
-    round: int
-    first: int
-    last: int
-    ties: tuple[Tie, ...]
-    title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
-    note: str = ""  # why it is played, if that is not plain
+    words: str
+    is_met: Callable[[Game, Any], bool]
+    """Return whether a game with these rules can be played."""
+    is_general: bool = False
+    """Whether almost every game can. Then another suitable kind is preferred, and a stage needs as many bots as a table."""
 
 
-class PairedSet(NamedTuple):
-    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
-
-    bots: tuple[str, str]
-    points: tuple[float, float]
-    won: tuple[int | float, int | float]
-    tables: int
+def _two_can_play(game: Game, _rules: Any) -> bool:
+    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None
 
 
-class PairedRound(NamedTuple):
-    """A round in which every bot plays one set, or has a bye."""
-
-    number: int
-    sets: tuple[PairedSet, ...]
-    bye: str | None
+TWO_BOTS = GameCondition("a game for two bots with one winner", _two_can_play)
 
 
-class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
+class DefaultStages(NamedTuple):
+    """The stages of a kind in a tournament that configures none, or that is new."""
 
-    If equal bots share a place, a fraction of a game counts. `score` is like `chips`, but negative scores count: they
-    tell apart bots that have lost all their chips.
-    """
-
-    bot: str
-    chips: float
-    first: float
-    on: bool
-    score: float
-
-    @property
-    def merit(self) -> tuple[float, ...]:
-        """Return the sort key of the bot in its group; greater is better."""
-        return self.first, self.chips, self.score
-
-
-class Group(NamedTuple):
-    """The bots of a group, best first."""
-
-    name: str
-    round: int
-    games: int
-    seats: tuple[GroupSeat, ...]
+    stages: tuple[Any, ...] = ()
+    """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
+    template: str = ""
+    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
 
 
 class GradeTerms(NamedTuple):
@@ -213,6 +187,43 @@ class GradeTerms(NamedTuple):
     at_least: float  # 0 to 1, the share of tables that the bot wins; a draw counts half
 
 
+class ChangePolicy(NamedTuple):
+    """Which corrections a stage takes once a fixture has been played. One of the three functions below makes it."""
+
+    adaptive: bool
+    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
+    a new version of a bot, and stages before it keep their results once it has begun."""
+    leavable: bool
+    """Whether a bot can leave the stage while it runs. Its fixtures are left out."""
+    closed: str
+    """Why no other bot can play. Empty: bots may come late."""
+    more: tuple[str, ...] = ()
+    """The keys that may be raised. More tables must leave the seed paths of the others."""
+
+    @classmethod
+    def results_decide(cls, closed: str) -> "ChangePolicy":
+        """Return the policy of a stage in which results, or the order of the stage before, decide what is played."""
+        return cls(adaptive=True, leavable=False, closed=closed)
+
+    @classmethod
+    def field_decides(cls, closed: str, *, leavable: bool = False, more: tuple[str, ...] = ()) -> "ChangePolicy":
+        """Return the policy of a stage whose fixtures depend on all its bots, but not on results."""
+        return cls(adaptive=False, leavable=leavable, closed=closed, more=more)
+
+    @classmethod
+    def pairs_decide(cls, *more: str) -> "ChangePolicy":
+        """Return the policy of a stage in which the fixtures of some bots depend on those bots alone.
+
+        Bots may come late and leave. Of the other bots, only how tables are divided into fixtures may depend; there
+        `field.kept` counts.
+        """
+        return cls(adaptive=False, leavable=True, closed="", more=more)
+
+
+RESULTS_DECIDE = ChangePolicy.results_decide("its fixtures were drawn without it")
+"""The policy of a kind that states none."""
+
+
 C = TypeVar("C", bound=StageConfig)
 
 
@@ -220,7 +231,7 @@ C = TypeVar("C", bound=StageConfig)
 class Kind(Generic[C]):
     """A kind of stage: one object with everything that is specific to it. All functions are pure.
 
-    The first five fields are required. The defaults of the others describe a kind whose standings rank the bots.
+    The first four fields are required. The defaults of the others describe a kind whose standings rank the bots.
     """
 
     name: str  # the `kind` of croupier.toml, and that of `config`
@@ -230,77 +241,60 @@ class Kind(Generic[C]):
 
     The given fixture has the game and its rules. The records are those of all fixtures played so far.
     """
-    suits: Callable[[Game, Any], bool]
-    """Return whether a game with these rules can be played in this kind of stage."""
-    needs: str  # the condition of `suits` in words
+    plays: GameCondition
 
-    complete: Callable[[C], C] | None = None
-    """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
-    settle: Callable[[C, Surroundings], C] | None = None
-    """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError. It is called
-    after `complete`."""
     seeded: Callable[[C, Entrants], list[str] | None] | None = None
     """Return the bots in the order in which the stage begins; None if a seed decides it that is not known yet."""
-    references: Callable[[C], Sequence[str]] | None = None
-    """Return the bots that the others play and that are not ranked: as croupier.toml names them before `settle`, and by
-    their names after it."""
-    grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
-    """Return what each reference is worth. None: the kind gives no grades."""
-    default_stages: tuple[C, ...] = ()
-    """The stages of a tournament that configures none, from the first suitable kind that has default stages."""
-    template: str = ""
-    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
-
+    size: Callable[[C, Fixture, int], Size] | None = None
+    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
     places: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots in the order of their places so far. None: the standings rank them."""
     left: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots that play the next stage, best first. None: all of them do."""
-    size: Callable[[C, Fixture, int], Size] | None = None
-    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
-    drawn: bool = False  # whether the seed decides which bots meet
-    tourneys: bool = False
-    """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
-
-    own_deals: bool = False
-    """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
-    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
-
-    counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
-    """Return records as the standings count them. None: as they are."""
-    unit: Literal["table", "fixture"] = "table"  # the statistically independent unit
-    unit_key: str = "tables"  # the key of croupier.toml that decides how many units are played
-    comparison: Literal["all", "shared", "none"] = "all"
-    """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
-
-    bracket: Callable[[C, Sequence[str], Records], tuple[Bracket, ...]] | None = None
-    """Return the rounds of a bracket, from the bots in the order of the stage before. None: there is no bracket."""
-    groups: Callable[[Sequence[Record], Container[str]], tuple[Group, ...]] | None = None
-    """Return the groups of a stage; the second argument has the bots of later stages. None: there are no groups."""
-    rounds: Callable[[Sequence[Record]], tuple[PairedRound, ...]] | None = None
-    """Return the rounds so far, if every bot plays one set in each. None: the stage has no such rounds."""
     reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
     """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
     order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
-    about: Callable[[C, Fixture, int], str] | None = None
-    """Return a sentence about a whole stage with this many bots: what it promises. It is printed before the stage."""
-    any_game: bool = False
-    """Whether almost every game suits. Another suitable kind is preferred, and a stage needs as many bots as a table."""
-    by_table: bool = False  # whether rankings read the scores of each table, at tables of three bots or more
-    per_bot: bool = False  # whether `unit_key` counts the units of each bot; otherwise those of each pair
-    leavable: bool = False
-    """Whether a bot can leave the stage while it runs: no fixture depends on a fixture of other bots, and each fixture is
-    left out with its bots."""
-    all_meet: bool = False
-    """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+    picture: Callable[[C, Sequence[str], Sequence[Record]], Picture] | None = None
+    """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
+    standings count them. None: the standings show everything."""
+    references: Callable[[C], Sequence[str]] | None = None
+    """Return the bots that the others play and that are not ranked: as croupier.toml names them, and after `settled` by
+    their names."""
+    grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
+    """Return what each reference is worth. None: the kind gives no grades."""
 
-    adaptive: bool = True
-    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
-    a new version of a bot, and stages before it keep their results once it has begun."""
-    closed: str = "its fixtures were drawn without it"
-    """Why no other bot can play once a fixture has been played. Empty: bots may come late. Then the fixtures of some bots
-    must not depend on the other bots, except on how their tables are divided, where `field.kept` counts."""
-    more: tuple[str, ...] = ()
-    """The keys that may be raised once a fixture has been played. More tables must leave the seed paths of the others."""
+    drawn: bool = False  # whether the seed decides which bots meet
+    own_deals: bool = False
+    """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
+    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
+    counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
+    """Return records as the standings count them. None: as they are."""
+    sampling: Sampling = field(default_factory=Sampling)
+    provides: frozenset[Fact] = PAIRS
+    """What its results have. A ranking can rank the stage if everything that it needs is among them."""
+    changes: ChangePolicy = RESULTS_DECIDE
+    """Which corrections the stage takes once a fixture has been played."""
+    defaults: DefaultStages = field(default_factory=DefaultStages)
+
+    @property
+    def tourneys(self) -> bool:
+        """Whether a fixture is a whole tourney: each table depends on the previous ones, and the seed draws the seats."""
+        return self.sampling.unit == "tourney"
+
+    @property
+    def all_meet(self) -> bool:
+        """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
+        return Fact.ALL_PAIRS in self.provides
+
+    @property
+    def by_table(self) -> bool:
+        """Whether rankings read the scores of each table, at tables of three bots or more."""
+        return Fact.TABLE_SCORES in self.provides
+
+    def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:
+        """Return what a ranking needs and the stage does not have, or does not have in this game; None if it can rank."""
+        has = self.provides - ({Fact.WINNERS} if game and game.winners is None else set())
+        return next((fact for fact in Fact if fact in ranking.needs - has), None)
 
     def __post_init__(self) -> None:
         if "KIND" not in vars(self.config):  # a copy of a kind does not take its config
@@ -413,8 +407,3 @@ def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, bloc
             found += between(first, first + number - 1, number)
         start = first + number
     return found
-
-
-def two_can_play(game: Game, _rules: Any) -> bool:
-    """Return whether two bots can play a game, and the game has winners."""
-    return game.seats[0] <= 2 <= game.seats[1] and game.winners is not None

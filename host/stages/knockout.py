@@ -8,28 +8,30 @@ from host.base.config_file import Text, ValueType, closest_match, integer, one_o
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import Sampling
 from host.stages import elimination, pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     BLANK,
+    TWO_BOTS,
     BotCount,
-    Bracket,
+    ChangePolicy,
+    DefaultStages,
     Entrants,
     Few,
     Field,
     ImpossibleStageError,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
     Surroundings,
-    Tie,
     block_size,
     blocks,
-    rankings,
-    two_can_play,
     with_plan,
 )
+from host.stages.picture import Bracket, BracketRound, Tie
 
 BestOf = Annotated[int, integer(0, 1999)]
 NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
@@ -65,43 +67,43 @@ class Knockout(StageConfig):
     seeds: tuple[Text, ...] = ()
     """The names of the bots in the order of the bracket, best first. `seeding` with a file sets it. Bots without a seed
     follow in their usual order. Example: `seeds = ["davey", "neptr"]`"""
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
     min_bots: BotCount = 8
 
+    def completed(self) -> "Knockout":
+        """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
+        if not self.best_of:
+            return self
+        first_to = self.best_of // 2 + 1
+        if self.best_of % 2 == 0:
+            message = f"best_of = {self.best_of} is even, so both bots could win {self.best_of // 2} sets"
+            raise ImpossibleStageError("best_of", message, f"best_of = {self.best_of + 1}")
+        if self.first_to not in (first_to, Knockout.first_to):
+            message = f"best_of = {self.best_of} is won with {first_to} sets, and first_to = {self.first_to}"
+            raise ImpossibleStageError("best_of", message, "leave out one of the two")
+        return replace(self, first_to=first_to)
 
-def complete(stage: Knockout) -> Knockout:
-    """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
-    if not stage.best_of:
-        return stage
-    first_to = stage.best_of // 2 + 1
-    if stage.best_of % 2 == 0:
-        message = f"best_of = {stage.best_of} is even, so both bots could win {stage.best_of // 2} sets"
-        raise ImpossibleStageError("best_of", message, f"best_of = {stage.best_of + 1}")
-    if stage.first_to not in (first_to, Knockout.first_to):
-        message = f"best_of = {stage.best_of} is won with {first_to} sets, and first_to = {stage.first_to}"
-        raise ImpossibleStageError("best_of", message, "leave out one of the two")
-    return replace(stage, first_to=first_to)
-
-
-def settle(stage: Knockout, around: Surroundings) -> Knockout:
-    """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
-    key, seeds = "seeds", stage.seeds
-    if stage.seeding and stage.seeding not in (DRAWN, *around.earlier):
-        if not (around.folder / stage.seeding).is_file():
-            stages = "".join(f'"{name}", ' for name in around.earlier)
-            message = f'seeding = "{stage.seeding}" is neither a stage before this one nor a file'
-            raise ImpossibleStageError("seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008")
-        key, seeds = "seeding", tuple(around.names_in(stage.seeding))
-    if seeds and stage.seeding in (DRAWN, *around.earlier):
-        message = f'seeding = "{stage.seeding}" and seeds both order the bots'
-        raise ImpossibleStageError("seeds", message, "leave out one of the two")
-    for number, name in enumerate(seeds):
-        if name not in around.bots():
-            hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
-            raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
-        if name in seeds[:number]:
-            raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
-    return replace(stage, seeds=seeds)
+    def settled(self, around: Surroundings) -> "Knockout":
+        """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
+        key, seeds = "seeds", self.seeds
+        if self.seeding and self.seeding not in (DRAWN, *around.earlier):
+            if not (around.folder / self.seeding).is_file():
+                stages = "".join(f'"{name}", ' for name in around.earlier)
+                message = f'seeding = "{self.seeding}" is neither a stage before this one nor a file'
+                raise ImpossibleStageError(
+                    "seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008"
+                )
+            key, seeds = "seeding", tuple(around.names_in(self.seeding))
+        if seeds and self.seeding in (DRAWN, *around.earlier):
+            message = f'seeding = "{self.seeding}" and seeds both order the bots'
+            raise ImpossibleStageError("seeds", message, "leave out one of the two")
+        for number, name in enumerate(seeds):
+            if name not in around.bots():
+                hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
+                raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
+            if name in seeds[:number]:
+                raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
+        return replace(self, seeds=seeds)
 
 
 def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
@@ -251,14 +253,14 @@ def _ties(
         )
 
 
-def bracket(stage: Knockout, order: Sequence[str], records: Records) -> tuple[Bracket, ...]:
+def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Bracket:
     """Return the rounds whose ties are known so far."""
     found = [
-        Bracket(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
-        for of, ties in _ties(stage, order, records)
+        BracketRound(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
+        for of, ties in _ties(stage, order, {record.path: record for record in records})
         if any(None not in tie.bots for tie in ties)
     ]
-    return tuple(sorted(found, key=lambda part: (part.round, part.first)))
+    return Bracket(tuple(sorted(found, key=lambda part: (part.round, part.first))))
 
 
 def reached(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
@@ -276,24 +278,23 @@ KNOCKOUT = Kind(
     name="knockout",
     config=Knockout,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
-    template="""\
+    plays=TWO_BOTS,
+    defaults=DefaultStages(
+        template="""\
 [[stage]]                      # needs eight bots
 name     = "cup"
 kind     = "knockout"          # a bracket that plays out every place
 set      = {tables:<19} # tables in one set
 first_to = 4                   # sets
 min_bots = 8
-""",
-    complete=complete,
-    settle=settle,
+"""
+    ),
     seeded=seeded,
     places=places,
     size=size,
     own_deals=True,
-    comparison="none",
-    bracket=bracket,
+    sampling=Sampling(compare="none"),
+    picture=picture,
     reached=reached,
-    closed="its bracket is under way",
+    changes=ChangePolicy.results_decide("its bracket is under way"),
 )

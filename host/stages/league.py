@@ -1,23 +1,27 @@
 """The kind `league`: tables of any number of seats, drawn so that all pairs of bots share a table equally often."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from host.base.format import thousands
 from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
+    ChangePolicy,
+    DefaultStages,
     Field,
+    GameCondition,
     Kind,
     Many,
+    Ranked,
     Size,
     StageConfig,
     blocks,
-    rankings,
     with_plan,
 )
 from host.stages.table_design import Design, design
@@ -30,7 +34,7 @@ class League(StageConfig):
     kind: Literal["league"] = "league"
     tables: Many = 400
     """The number of tables of each bot. It is rounded up until the seats and the pairs are balanced. Example: `tables = 2_000`"""
-    rank_by: tuple[Annotated[str, rankings("points", "wins", "games", "chips", "elo", "runoff")], ...] = ("points",)
+    rank_by: tuple[Ranked, ...] = ("score",)
     min_bots: BotCount = 2
 
 
@@ -65,12 +69,11 @@ def size(stage: League, blank: Fixture, bots: int) -> Size:
     """Count a whole stage."""
     plan = design_of(stage, blank, bots)
     fixtures = plan.meetings * len(blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length))
-    return Size(fixtures, plan.meetings * plan.length, bots)
+    return Size(fixtures, plan.meetings * plan.length, bots, about=about(plan))
 
 
-def about(stage: League, blank: Fixture, bots: int) -> str:
+def about(plan: Design) -> str:
     """Return the tables of each bot and of each pair in a sentence."""
-    plan = design_of(stage, blank, bots)
     low, high = map(thousands, plan.shared)
     each = f"each bot plays {thousands(plan.tables)} tables of {plan.seats}, {plan.length} in a row with the same bots"
     return f"{each}; every two bots share {low if low == high else f'{low} to {high}'} tables"
@@ -85,24 +88,21 @@ LEAGUE = Kind(
     name="league",
     config=League,
     schedule=schedule,
-    suits=suits,
-    needs="a game for two bots or more",
-    default_stages=(League(name="league"),),
-    template="""\
+    plays=GameCondition("a game for two bots or more", suits, is_general=True),
+    defaults=DefaultStages(
+        (League(name="league"),),
+        """\
 [[stage]]
 name    = "league"
 kind    = "league"             # every two bots share a table equally often
 tables  = {tables:<20} # of each bot
-rank_by = ["points"]
+rank_by = ["score"]
 """,
+    ),
     size=size,
     drawn=True,
     own_deals=True,
-    by_table=True,
-    per_bot=True,
-    any_game=True,
-    about=about,
-    leavable=True,
-    adaptive=False,
-    closed="its tables were drawn so that those bots meet equally often",
+    sampling=Sampling(per_bot=True),
+    changes=ChangePolicy.field_decides("its tables were drawn so that those bots meet equally often", leavable=True),
+    provides=frozenset({Fact.WINNERS, Fact.MEETINGS, Fact.TABLE_SCORES, Fact.BALLOTS}),
 )

@@ -1,23 +1,26 @@
 """The kind `round-robin`: every pair of bots plays."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import PAIRS, Fact, Sampling
 from host.rating.statistics import sequential
 from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
+    TWO_BOTS,
     BotCount,
+    ChangePolicy,
+    DefaultStages,
     Field,
     Kind,
     Many,
+    Ranked,
     StageConfig,
     block_plans,
     block_size,
-    rankings,
-    two_can_play,
     with_plan,
 )
 
@@ -32,7 +35,7 @@ class RoundRobin(StageConfig):
     kind: Literal["round-robin"] = "round-robin"
     tables_per_pair: Many = 100_000
     """The number of tables of each pair of bots. Example: `tables_per_pair = 2_000`"""
-    rank_by: tuple[Annotated[str, rankings("games", "hands", "elo", "wins", "points")], ...] = ("games", "hands")
+    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
     min_bots: BotCount = 2
 
 
@@ -103,21 +106,19 @@ ROUND_ROBIN = Kind(
     name="round-robin",
     config=RoundRobin,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
-    default_stages=(RoundRobin(name="league"),),
-    template="""\
+    plays=TWO_BOTS,
+    defaults=DefaultStages(
+        (RoundRobin(name="league"),),
+        """\
 [[stage]]                      # stages run in order
 name            = "league"
 kind            = "round-robin"
 tables_per_pair = {tables}
-rank_by         = ["games", "hands"]
+rank_by         = ["win_rate", "total_score"]
 """,
-    unit_key="tables_per_pair",
+    ),
+    sampling=Sampling(key="tables_per_pair"),
     own_deals=True,
-    all_meet=True,
-    leavable=True,
-    adaptive=False,
-    closed="",
-    more=("tables_per_pair",),
+    changes=ChangePolicy.pairs_decide("tables_per_pair"),
+    provides=PAIRS | {Fact.ALL_PAIRS},
 )

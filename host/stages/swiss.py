@@ -14,23 +14,24 @@ from host.base.format import plural, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.results import PAIRS, Fact, PairedRound, PairedSet, Sampling
 from host.stages import pairing
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
+    TWO_BOTS,
     BotCount,
+    ChangePolicy,
     Field,
     Kind,
     Many,
-    PairedRound,
-    PairedSet,
+    Ranked,
     Size,
     StageConfig,
     block_size,
     blocks,
-    rankings,
-    two_can_play,
     with_plan,
 )
+from host.stages.picture import Rounds
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 
 
@@ -54,7 +55,7 @@ class Swiss(StageConfig):
     """The number of rounds. `"auto"`: enough to tell the first from the rest, at most log2 of the bots plus 2."""
     tables_per_pairing: Many = 1_000
     """The number of tables of each pair in a round. Example: `tables_per_pairing = 200`"""
-    rank_by: tuple[Annotated[str, rankings("sets", "buchholz", "elo", "games", "hands", "wins", "points")], ...] = (
+    rank_by: tuple[Ranked, ...] = (
         "elo",
         "sets",
         "buchholz",
@@ -121,10 +122,10 @@ def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
     pairs = bots // 2
     sets = rounds_of(stage, bots) * pairs
     fixtures = len(set_of(stage, blank, ("", ""), 1, pairs))
-    return Size(sets * fixtures, sets * stage.tables_per_pairing, bots)
+    return Size(sets * fixtures, sets * stage.tables_per_pairing, bots, about=about(stage, bots))
 
 
-def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
+def about(stage: Swiss, bots: int) -> str:
     """Return the number of rounds and pairings in a sentence."""
     rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
     pairs = f"{bots // 2} {plural(bots // 2, 'pairing')}{bye}"
@@ -132,7 +133,7 @@ def about(stage: Swiss, _blank: Fixture, bots: int) -> str:
     return f"{rounds} {plural(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
 
 
-def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
+def picture(_stage: Swiss, _order: Sequence[str], records: Sequence[Record]) -> Rounds:
     """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
     sets: dict[tuple[int, str], list[Record]] = {}
     for record in records:
@@ -146,7 +147,7 @@ def rounds(records: Sequence[Record]) -> tuple[PairedRound, ...]:
         playing = {bot for each in of_round for bot in each.bots}
         out = [bot for bot in everybody if bot not in playing]
         found.append(PairedRound(number, tuple(of_round), out[0] if len(out) == 1 else None))
-    return tuple(found)
+    return Rounds(tuple(found))
 
 
 def _paired_set(played: Sequence[Record]) -> PairedSet:
@@ -161,13 +162,12 @@ SWISS = Kind(
     name="swiss",
     config=Swiss,
     schedule=schedule,
-    suits=two_can_play,
-    needs="a game for two bots with one winner",
+    plays=TWO_BOTS,
     size=size,
     drawn=True,
     own_deals=True,
-    unit_key="tables_per_pairing",
-    about=about,
-    rounds=rounds,
-    closed="its rounds are under way, and each pairs bots by their results so far",
+    sampling=Sampling(key="tables_per_pairing"),
+    picture=picture,
+    changes=ChangePolicy.results_decide("its rounds are under way, and each pairs bots by their results so far"),
+    provides=PAIRS | {Fact.ROUNDS},
 )

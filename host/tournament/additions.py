@@ -50,7 +50,7 @@ def raised_keys(old: Mapping[str, Any], stages: Sequence[StageConfig]) -> list[R
         for stage in old.get("stage", ())
         for now in [after.get(stage["name"])]
         if now is not None and now.kind == stage["kind"]
-        for key in kind_of(now).more
+        for key in kind_of(now).changes.more
         if getattr(now, key) > stage[key]
     ]
 
@@ -71,7 +71,7 @@ def late_problems(tournament: Tournament, journal: Journal, late: Collection[str
     closed = [
         Problem("R004", where, f'{names} cannot join: stage "{stage.name}" has begun, and {why}', hint=hint)
         for stage in begun
-        if (why := kind_of(stage).closed)
+        if (why := kind_of(stage).changes.closed)
     ]
     if closed or not begun:
         return closed
@@ -104,10 +104,8 @@ def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> 
         played = {*journal.paths_of(stage.name, bot)}
         if why or not played:
             continue
-        if kind_of(stage).adaptive:
-            why = (
-                f'stage "{stage.name}" has begun, and {kind_of(stage).closed or "results decide what is played there"}'
-            )
+        if kind_of(stage).changes.adaptive:
+            why = f'stage "{stage.name}" has begun, and {kind_of(stage).changes.closed or "results decide what is played there"}'
         elif met := [name for name in lasting if not played.isdisjoint(journal.paths_of(stage.name, name))]:
             why = f'{met[0]}, which it met in stage "{stage.name}", keeps its state file and would not play as it did then'
         else:
@@ -119,7 +117,7 @@ def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
     """Return why the results of a stage are fixed: a later stage has begun with them; empty if they are not."""
     names = [stage.name for stage in tournament.stages]
     for later in tournament.stages[names.index(name) + 1 :]:
-        if journal.has_played(later.name) and kind_of(later).adaptive:
+        if journal.has_played(later.name) and kind_of(later).changes.adaptive:
             return f'stage "{later.name}" has begun with the bots in the order of "{name}"'
         if journal.has_played(later.name) and tournament.max_faults:
             return f'stage "{later.name}" has begun without the bots that max_faults disqualified in "{name}"'

@@ -170,7 +170,7 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
         message = f"is a reference of {of[0]}: all results there are results against it"
         raise refused(bot, message, AGAIN)
     playing = bot in begun.bots
-    if playing and not begun.position.kind.leavable and not begun.over:
+    if playing and not begun.position.kind.changes.leavable and not begun.over:
         message = f"{begun.name} is under way, and the results of {bot} decide who meets whom there"
         raise refused(bot, message, f"croupier run --stage {begun.name} plays it to its end; withdraw {bot} then")
     if playing and not begun.over and len(begun.bots) - len(begun.position.field.withdrawn) <= 2:
@@ -187,7 +187,7 @@ def _loss(journal: Journal, stage: StageState, bot: str) -> str:
     """Return what a withdrawal means for a stage in which the bot has played; empty if it has not."""
     if bot not in stage.field:
         return ""
-    if not kind_of(stage.config).leavable:
+    if not kind_of(stage.config).changes.leavable:
         return f"{stage.name}: it is ranked last; its tables stay, because they have decided who met whom"
     tables = sum(record.results[bot].tables for _, record in journal.records(stage.name) if bot in record.results)
     return f"{stage.name}: it is ranked last; its {thousands(tables)} tables no longer count, for its opponents either"

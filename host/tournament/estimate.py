@@ -143,12 +143,12 @@ def estimate_of(position: Position, blank: Fixture) -> StageEstimate:
         return none
     named = position.decided and position.seeded is not None and not (kind.drawn and position.tournament.seed is None)
     none = none._replace(meetings=meetings(wave) if named else ())
-    none = none._replace(about=kind.about(stage, blank, len(field.bots)) if kind.about else "")
     if kind.size is not None:
         size = kind.size(stage, blank, len(field.bots))
         tables = sum(next(iter(record.results.values())).tables for record in records.values())
         return none._replace(
             bounds="at most" if field.withdrawn else size.bounds,
+            about=size.about,
             fixtures=max(size.fixtures - len(records), len(wave)),
             tables=max(size.tables - tables, sum(fixture.tables for fixture in wave)),
         )

@@ -129,12 +129,12 @@ def fixtures(game: str, stage: str, bots: tuple[str, ...], count: int, **rules: 
     return [blank._replace(tables=1, path=f"{group}/{number}", first=number) for number in range(1, count + 1)]
 
 
-KINDS = {"cardshark": "tables", "pazaak": "round-robin", "holdem": "independent"}
+KINDS = {"cardshark": "mixed_tables", "pazaak": "round-robin", "holdem": "independent"}
 
 
 def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished", seed: bytes = SEED) -> None:
     """Start a journal with the run's metadata and its bots."""
-    stage = {"name": "league", "kind": KINDS[game], "rank_by": ["games", "hands"] if game == "pazaak" else []}
+    stage = {"name": "league", "kind": KINDS[game], "rank_by": ["win_rate", "total_score"] if game == "pazaak" else []}
     with writing(path) as journal:
         run = RunState(
             game=game,
@@ -189,7 +189,7 @@ def mirrored(folder: Path, *, said: bool = True) -> Path:
     begin(path, "pazaak", BOTS["pazaak"], "running")
     add(path, (each._replace(plan="mirrored") for each in fixtures("pazaak", "league", BOTS["pazaak"], 4)))
     with writing(path) as journal:
-        stage = {"name": "league", "kind": "round-robin", "rank_by": ["games", "hands"], "mirror": said}
+        stage = {"name": "league", "kind": "round-robin", "rank_by": ["win_rate", "total_score"], "mirror": said}
         journal.set_state(journal.state().with_stages(stage_from_json(stage)))
     return path
 
@@ -222,12 +222,19 @@ def spoilt(path: Path, how: str) -> None:
 # Tournaments of several stages.
 
 GROUPS = (
-    {"kind": "groups", "name": "groups", "advance": 2, "until": 5, "repeat": 1, "rank_by": ["advances", "chips"]},
-    {"kind": "groups", "name": "final", "advance": 1, "until": 1, "repeat": 1, "rank_by": ["advances", "chips"]},
+    {"kind": "groups", "name": "groups", "advance": 2, "until": 5, "repeat": 1, "rank_by": ["advances", "score"]},
+    {"kind": "groups", "name": "final", "advance": 1, "until": 1, "repeat": 1, "rank_by": ["advances", "score"]},
 )
 ENTRANTS = (*BOTS["holdem"], "wild", "loose", "ehs_cpp")
 BRACKET = (
-    {"kind": "knockout", "name": "cup", "set": 6, "first_to": 2, "rank_by": ["games", "hands"], "mirror": False},
+    {
+        "kind": "knockout",
+        "name": "cup",
+        "set": 6,
+        "first_to": 2,
+        "rank_by": ["win_rate", "total_score"],
+        "mirror": False,
+    },
 )
 
 

@@ -24,7 +24,7 @@ STAGES = {
 name = "Blackjack"
 [[stage]]
 name = "tourneys"
-kind = "tables"
+kind = "mixed_tables"
 tourneys = 40
 """,
     "pazaak": """

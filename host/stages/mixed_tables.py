@@ -1,28 +1,40 @@
-"""The kind `tables`: tourneys in which all bots play the same number of rounds at changing tables."""
+"""The kind `mixed_tables`: tourneys in which all bots play the same number of rounds at changing tables."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
+from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
-from host.stages.kind import Field, Kind, Many, StageConfig, rankings
+from host.stages.kind import (
+    ChangePolicy,
+    DefaultStages,
+    Field,
+    GameCondition,
+    Kind,
+    Many,
+    Ranked,
+    StageConfig,
+    StageName,
+)
 
 
 @dataclass(frozen=True)
-class Tables(StageConfig):
+class MixedTables(StageConfig):
     """All bots play the same number of rounds at changing tables and keep their chips during a tourney."""
 
-    kind: Literal["tables"] = "tables"
+    kind: Literal["mixed_tables"] = "mixed_tables"
+    name: StageName = "tables"
     tourneys: Many = 25
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
     """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
-    rank_by: tuple[Annotated[str, rankings("chips", "elo", "runoff")], ...] = ("chips",)
+    rank_by: tuple[Ranked, ...] = ("score",)
 
 
-def schedule(stage: Tables, blank: Fixture, field: Field, _records: Records) -> Schedule:
+def schedule(stage: MixedTables, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield every tourney. Tourneys do not depend on each other, so all may be played at once."""
     plan = "mirrored tourney" if stage.mirror else "tourney"
     tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
@@ -38,26 +50,24 @@ def suits(game: Game, _rules: Any) -> bool:
     return game.chips == "tourney"
 
 
-TABLES = Kind(
-    name="tables",
-    config=Tables,
+MIXED_TABLES = Kind(
+    name="mixed_tables",
+    config=MixedTables,
     schedule=schedule,
-    suits=suits,
-    needs="a game in which chips are carried from table to table",
-    default_stages=(Tables(name="tables"),),
-    template="""\
+    plays=GameCondition("a game in which chips are carried from table to table", suits),
+    defaults=DefaultStages(
+        (MixedTables(),),
+        """\
 [[stage]]
 name     = "tables"
-kind     = "tables"
+kind     = "mixed_tables"
 tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
 rounds   = 5                   # tables of each bot in a tourney
-rank_by  = ["chips"]
+rank_by  = ["score"]
 """,
-    tourneys=True,
+    ),
     own_deals=True,
-    unit="fixture",
-    unit_key="tourneys",
-    adaptive=False,
-    closed="all bots play in every tourney",
-    more=("tourneys",),
+    sampling=Sampling("tourney", "tourneys"),
+    changes=ChangePolicy.field_decides("all bots play in every tourney", more=("tourneys",)),
+    provides=frozenset({Fact.MEETINGS, Fact.BALLOTS}),
 )

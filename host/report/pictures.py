@@ -1,17 +1,44 @@
-"""Print the bracket of a knockout, and the groups and rounds of a stage, as lines, and return them as JSON values."""
+"""Renders the picture of a stage's results: as lines of text and as JSON. pages/sections has its templates for pages."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from host.base.format import thousands
 from host.base.safe_text import one_line
-from host.stages.kind import Bracket, Group, PairedRound, Tie
+from host.rating.results import PairedRound
+from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie
 
 OPEN, BYE = "open", "bye"
 
 
-def bracket_lines(bracket: Sequence[Bracket]) -> Iterator[str]:
+class Shown(NamedTuple):
+    """How pictures of one type are called: the key in JSON, which is also the id of a page's section, and a title."""
+
+    key: str
+    title: str
+
+
+PICTURES: dict[type[Picture], Shown] = {
+    Bracket: Shown("bracket", "Bracket"),
+    Groups: Shown("groups", "Groups"),
+    Rounds: Shown("rounds", "Rounds"),
+}
+"""The types of pictures, in the order of a page."""
+
+
+def picture_lines(picture: Picture | None, *, verbose: bool) -> Iterator[str]:
+    """Yield the lines of a picture. Rounds are printed only if `verbose`."""
+    match picture:
+        case Bracket(rounds):
+            yield from _bracket_lines(rounds)
+        case Groups(groups):
+            yield from _group_lines(groups)
+        case Rounds(rounds) if verbose:
+            yield from _round_lines(rounds)
+
+
+def _bracket_lines(bracket: Sequence[BracketRound]) -> Iterator[str]:
     """Yield the ties of a bracket, part by part; the winner of a tie comes first."""
     names = [one_line(bot or "") for part in bracket for tie in part.ties for bot in tie.bots]
     width = max(map(len, names), default=0)
@@ -31,7 +58,7 @@ def _tie(tie: Tie, width: int) -> str:
     return f"{one_line(one):<{width}}  {won} : {lost}  {one_line(other):<{width}}{still}"
 
 
-def group_lines(groups: Sequence[Group]) -> Iterator[str]:
+def _group_lines(groups: Sequence[Group]) -> Iterator[str]:
     """Yield the groups of each round, with the key of the order in a group."""
     names = [one_line(seat.bot) for group in groups for seat in group.seats]
     width = max(map(len, names), default=0)
@@ -45,7 +72,7 @@ def group_lines(groups: Sequence[Group]) -> Iterator[str]:
                 yield f"  {head:<9} {one_line(seat.bot):<{width}}  {advanced:>10}  {chips:>8}"
 
 
-def round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
+def _round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
     """Yield the sets of each round: the points of both bots, and the games won."""
     width = max((len(one_line(bot)) for each in rounds for played in each.sets for bot in played.bots), default=0)
     for each in rounds:
@@ -58,16 +85,13 @@ def round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
             yield f"  {one_line(each.bye):<{width}}  {BYE}"
 
 
-def rounds_json(rounds: Sequence[PairedRound]) -> list[dict[str, Any]]:
-    """Return rounds as JSON values."""
-    return [each._asdict() | {"sets": [played._asdict() for played in each.sets]} for each in rounds]
+def picture_json(picture: Picture | None) -> dict[str, Any]:
+    """Return a picture as JSON values, by its key. The keys of a bracket and of groups are always there."""
+    found: dict[str, Any] = {PICTURES[Bracket].key: [], PICTURES[Groups].key: []}
+    return found if picture is None else found | {PICTURES[type(picture)].key: [_plain(part) for part in picture[0]]}
 
 
-def bracket_json(bracket: Sequence[Bracket]) -> list[dict[str, Any]]:
-    """Return a bracket as JSON values."""
-    return [part._asdict() | {"ties": [tie._asdict() for tie in part.ties]} for part in bracket]
-
-
-def groups_json(groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """Return groups as JSON values."""
-    return [group._asdict() | {"seats": [seat._asdict() for seat in group.seats]} for group in groups]
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {key: _plain(each) for key, each in value._asdict().items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -1,17 +1,6 @@
 """The rankings that `rank_by` can name: the value of each bot, with its 95 % interval.
 
-    games     the share of tables won; Wilson's interval
-    hands     the sum of the scores: the hands won, in Pazaak
-    chips     the mean score: at the end of a tourney if a fixture is a tourney, otherwise per table. Its interval is
-              bootstrapped over whole tourneys, or over tables if the records have their scores, otherwise over fixtures
-    advances  the share of games in which a bot was among the bots of its group that advance
-    score     the mean score per table, without an interval: it breaks ties if nothing else is named
-    wins      the number of tables won; Wilson's interval
-    points    the mean score per table, with the interval of chips
-    sets      the points of a Swiss system: a won set or a bye is 1, a drawn set ½
-    buchholz  the sum of the sets of a bot's opponents; for a bye, its own sets count
-    elo       strength in Elo points above the mean of the field, from the orders in which bots ended (strength.py)
-    runoff    the number of bots that a bot outlasts in an instant run-off of the same orders (runoff.py)
+The table RANKINGS below says what each of them is. `elo` is computed in strength.py, `runoff` in runoff.py.
 
 Tables that share a deal (`mirror`) are not independent. They are joined into one unit, or the variance of their wins is
 computed from the squares in the records.
@@ -20,17 +9,18 @@ Bots are ranked by a rate, not by a sum, because all tables of a round robin cou
 because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from host.base.config_file import OwnName
 from host.base.format import thousands
 from host.play.fixture_id import FixtureId
 from host.play.records import Record, Result
+from host.rating.results import Fact, PairedRound, Sampling
 from host.rating.runoff import RunOff
 from host.rating.statistics import (
     Interval,
@@ -43,8 +33,6 @@ from host.rating.statistics import (
     wilson,
 )
 from host.rating.strength import Order, Ratings, ratings
-from host.stages import kind_of
-from host.stages.kind import Kind, PairedRound, StageConfig
 
 UNKNOWN = "–"
 
@@ -89,9 +77,11 @@ class Estimate(NamedTuple):
 class Results:
     """The input of a ranking: the records as their stage counts them, in the order of their paths."""
 
-    stage: StageConfig
     records: Sequence[Record]
     bots: Sequence[str]  # that have played
+    sampling: Sampling
+    mirror: bool = False  # whether tables share their deals
+    rounds: Sequence[PairedRound] = ()  # if every bot plays one set in each
 
     def of(self, bot: str) -> list[Result]:
         """Return the result of a bot in each of its fixtures."""
@@ -140,13 +130,6 @@ class Results:
         return RunOff(orders(self), self.bots)
 
 
-def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
-    """Return the input of the rankings of a stage; `records` come from `as_counted_by`."""
-    ordered = sorted(records, key=lambda record: record.path)
-    playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
-    return Results(stage, ordered, [bot for bot in bots if bot in playing])
-
-
 @dataclass(frozen=True)
 class Ranking:
     """A way to rank bots. `estimates` returns the value of each bot; it leaves out bots that it cannot rank."""
@@ -154,6 +137,9 @@ class Ranking:
     name: str  # the word in `rank_by`
     title: str  # of its column
     estimates: Callable[[Results], Mapping[str, Estimate]]
+    value: str = ""  # what a value is, for the documentation
+    interval: str = ""  # how its 95 % interval is computed; empty if it has none
+    needs: frozenset[Fact] = frozenset()  # what the results of a stage must have
     compare: Callable[[Results], Sure] | None = None  # None: no probabilities are computed for the order
     then: tuple[str, ...] = ()  # the rankings that break ties if `rank_by` has only one word
     points: bool = False  # whether values are counted by the games themselves; they are the points of a row
@@ -163,7 +149,6 @@ class Ranking:
     unit: str = ""  # the words after a value in a sentence
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
-    wins: bool = False  # whether values count tables won, so that a game without winners has none
     in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
 
     def decimals_of(self, estimates: Sequence[Estimate]) -> int:
@@ -226,18 +211,10 @@ def _times(rate: Estimate, tables: int) -> Estimate:
 
 
 def _means(results: Results) -> dict[str, Estimate]:
+    """Return the mean score of each bot over independent units."""
     found = {}
     for bot in results.bots:
-        mine = results.of(bot)
-        tables, score = sum([result.tables for result in mine]), sum([result.score for result in mine])
-        found[bot] = Estimate(score / tables)
-    return found
-
-
-def _chips(results: Results) -> dict[str, Estimate]:
-    found = {}
-    for bot in results.bots:
-        units = list(_units(results.stage, results.records_of(bot), bot).values())
+        units = list(_units(results, bot).values())
         found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
     return found
 
@@ -266,23 +243,18 @@ def _compare_outlasted(results: Results) -> Sure:
 
 def _sets(results: Results) -> dict[str, Estimate]:
     """Return the points of each bot over all rounds."""
-    return {bot: Estimate(points) for bot, points in _set_points(_rounds(results)).items() if bot in results.bots}
+    return {bot: Estimate(points) for bot, points in _set_points(results.rounds).items() if bot in results.bots}
 
 
 def _buchholz(results: Results) -> dict[str, Estimate]:
     """Return the sum of the points of each bot's opponents; a bye counts as an opponent with the bot's own points."""
-    points, sums = _set_points(_rounds(results)), dict.fromkeys(results.bots, 0.0)
-    for number in _rounds(results):
+    points, sums = _set_points(results.rounds), dict.fromkeys(results.bots, 0.0)
+    for number in results.rounds:
         met = [pair for each in number.sets for pair in (each.bots, each.bots[::-1])]
         for bot, other in [*met, *([(number.bye, number.bye)] if number.bye else [])]:
             if bot in sums:
                 sums[bot] += points[other]
     return {bot: Estimate(value) for bot, value in sums.items()}
-
-
-def _rounds(results: Results) -> Sequence[PairedRound]:
-    rounds = kind_of(results.stage).rounds
-    return rounds(results.records) if rounds else ()
 
 
 def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
@@ -312,17 +284,16 @@ def orders(results: Results) -> dict[Order, float]:
             found[(one,), (other,)] = ours.wins / ours.spread
             found[(other,), (one,)] = theirs.wins / ours.spread
             found[((one, other),)] = drawn / ours.spread
-    kind = kind_of(results.stage)
     for record in results.records:
         if len(record.results) < 3:  # most records are of two bots
             continue
         playing = [bot for bot, result in record.results.items() if result.tables]
         if len(playing) < 3:
             continue
-        if record.scores and kind.unit == "table":
+        if record.scores and not results.sampling.by_fixture:
             tables = [*zip(*(_scores(record, bot) for bot in playing), strict=True)]
         else:
-            tables = [tuple(_worth(kind, record.results[bot]) for bot in playing)]
+            tables = [tuple(_worth(results.sampling, record.results[bot]) for bot in playing)]
         for scores in tables:
             order = _by_score(dict(zip(playing, scores, strict=True)))
             found[order] = found.get(order, 0.0) + 1
@@ -343,17 +314,17 @@ def _compare_wins(results: Results) -> Sure:
 
 def _compare_shares(results: Results) -> Sure:
     return _compare_units(
-        results, {bot: _advances(results.records_of(bot), bot, results.stage.mirror) for bot in results.bots}
+        results, {bot: _advances(results.records_of(bot), bot, results.mirror) for bot in results.bots}
     )
 
 
 def _compare_scores(results: Results) -> Sure:
-    return _compare_units(results, {bot: _units(results.stage, results.records_of(bot), bot) for bot in results.bots})
+    return _compare_units(results, {bot: _units(results, bot) for bot in results.bots})
 
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
     """Compare by independent results; only by shared ones if opponents differ from fixture to fixture."""
-    if kind_of(results.stage).comparison == "shared":
+    if results.sampling.compare == "shared":
         return cache(lambda one, other: _shared(units[one], units[other]))
     return cache(lambda one, other: sure_ahead(units[one], units[other]))
 
@@ -365,7 +336,7 @@ def _shared(ours: Units, theirs: Units) -> float | None:
 
 def _rate_interval(results: Results, bot: str) -> Interval:
     """Return the interval of the share of games that a bot won, or in which it advanced."""
-    if kind_of(results.stage).unit == "fixture" and results.stage.mirror:
+    if results.sampling.by_fixture and results.mirror:
         return _of_deals(results.records_of(bot), bot)
     met = results.meetings[bot].values()
     tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
@@ -385,22 +356,22 @@ def _of_deals(records: Sequence[Record], bot: str) -> Interval:
     return wilson(wins / wider, len(mine) / wider)
 
 
-def _units(stage: StageConfig, records: Sequence[Record], bot: str) -> Units:
+def _units(results: Results, bot: str) -> Units:
     """Return the gains and losses of a bot in independent units; their mean is its score."""
-    mine = [record for record in records if bot in record.results]
-    kind = kind_of(stage)
-    if kind.unit == "fixture":
-        return _by_deal({record.path: _worth(kind, record.results[bot]) for record in mine}, mine, stage.mirror)
+    mine, mirror = results.records_of(bot), results.mirror
+    if results.sampling.by_fixture:
+        worth: Units = {record.path: _worth(results.sampling, record.results[bot]) for record in mine}
+        return _by_deal(worth, mine, mirror)
     if all(record.scores for record in mine):
-        return {unit: worth for record in mine for unit, worth in _tables(record, bot, stage.mirror).items()}
-    results = [record.results[bot] for record in mine]
-    values = ratio_units([result.score for result in results], [result.tables for result in results])
+        return {unit: worth for record in mine for unit, worth in _tables(record, bot, mirror).items()}
+    scores = [record.results[bot].score for record in mine]
+    values = ratio_units(scores, [record.results[bot].tables for record in mine])
     return {record.path: value for record, value in zip(mine, values, strict=True)}
 
 
-def _worth(kind: Kind[Any], result: Result) -> int:
+def _worth(sampling: Sampling, result: Result) -> int:
     """Return the score of a bot in a fixture; in a tourney, its chips at the end."""
-    return result.final if kind.tourneys else result.score
+    return result.final if sampling.unit == "tourney" else result.score
 
 
 def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
@@ -464,99 +435,101 @@ def won_in(results: Sequence[Result], seats: int) -> Won:
 
 
 RANKINGS: Mapping[str, Ranking] = {
-    "games": Ranking(
-        name="games",
+    "win_rate": Ranking(
+        name="win_rate",
         title="rate",
         estimates=_rates,
+        value="the share of tables won",
+        interval="Wilson's interval",
+        needs=frozenset({Fact.WINNERS}),
         compare=_compare_wins,
         percent=True,
         counted="games won",
         unit="won",
         phrase="with {} of its games won",
-        wins=True,
         in_row=True,
     ),
-    "hands": Ranking(
-        name="hands",
-        title="hands won",
+    "total_score": Ranking(
+        name="total_score",
+        title="total score",
         estimates=_sums,
+        value="the sum of the scores, for example hands won in Pazaak",
+        needs=frozenset({Fact.TWO_SEATS}),
         compare=_compare_scores,
         points=True,
         decimals=0,
-        unit="hands won",
-        phrase="with {} hands won",
-        in_row=True,
-    ),
-    "chips": Ranking(
-        name="chips",
-        title="chips",
-        estimates=_chips,
-        compare=_compare_scores,
-        points=True,
-        unit="chips",
-        phrase="with {} chips on average",
-        in_row=True,
-    ),
-    "advances": Ranking(
-        name="advances",
-        title="rate",
-        estimates=_rates,
-        compare=_compare_shares,
-        then=("chips",),
-        percent=True,
-        counted="advanced",
-        unit="advanced",
-        phrase="among the first in {} of its games",
-        lead="chips",
+        unit="in total",
+        phrase="with a total score of {}",
         in_row=True,
     ),
     "score": Ranking(
         name="score",
         title="score",
         estimates=_means,
+        value="the mean score: of a table, or at the end of a tourney or of a game of a group",
+        interval="bootstrap over tourneys or games; over tables if the journal has their scores, otherwise over fixtures",
         compare=_compare_scores,
         points=True,
-        unit="points",
-        phrase="with {} points a table",
+        unit="on average",
+        phrase="with a mean score of {}",
+        in_row=True,
+    ),
+    "advances": Ranking(
+        name="advances",
+        title="rate",
+        estimates=_rates,
+        value="the share of games in which the bot was among those of its group that advance",
+        interval="Wilson's interval",
+        needs=frozenset({Fact.ADVANCING}),
+        compare=_compare_shares,
+        then=("score",),
+        percent=True,
+        counted="advanced",
+        unit="advanced",
+        phrase="among the first in {} of its games",
+        lead="score",
         in_row=True,
     ),
     "wins": Ranking(
         name="wins",
         title="wins",
         estimates=_wins,
+        value="the number of tables won",
+        interval="Wilson's interval",
+        needs=frozenset({Fact.WINNERS}),
         compare=_compare_wins,
         decimals=0,
         unit="won",
         phrase="with {} games won",
-        wins=True,
-    ),
-    "points": Ranking(
-        name="points",
-        title="points",
-        estimates=_chips,
-        compare=_compare_scores,
-        decimals=2,
-        unit="points a table",
-        phrase="with {} points a table",
-        points=True,
     ),
     "sets": Ranking(
         name="sets",
         title="sets",
         estimates=_sets,
+        value="the points of a Swiss system: 1 for a won set or a bye, ½ for a drawn one",
+        needs=frozenset({Fact.ROUNDS}),
         compare=_compare_elo,
         decimals=1,
         unit="sets",
         phrase="with {} sets won",
-        wins=True,
     ),
-    "buchholz": Ranking(name="buchholz", title="Buchholz", estimates=_buchholz, decimals=1),
+    "buchholz": Ranking(
+        name="buchholz",
+        title="Buchholz",
+        estimates=_buchholz,
+        value="the sum of the points of the bot's opponents; for a bye, its own points count",
+        needs=frozenset({Fact.ROUNDS}),
+        decimals=1,
+    ),
     "elo": Ranking(
         name="elo",
         title="Elo",
         estimates=_elo,
+        value="strength in Elo points above the mean of the field",
+        interval="from the Fisher information",
+        needs=frozenset({Fact.MEETINGS}),
         compare=_compare_elo,
-        then=("games",),
+        then=("win_rate",),
         decimals=0,
         unit="Elo",
         phrase="with {} Elo above the mean of the field",
@@ -565,8 +538,11 @@ RANKINGS: Mapping[str, Ranking] = {
         name="runoff",
         title="outlasted",
         estimates=_outlasted,
+        value="the number of bots that the bot outlasts in an instant run-off",
+        interval="bootstrap over tables",
+        needs=frozenset({Fact.BALLOTS}),
         compare=_compare_outlasted,
-        then=("points",),
+        then=("score",),
         decimals=0,
         unit="bots outlasted",
         phrase="with {} bots outlasted",
@@ -581,12 +557,12 @@ def ranking_of(word: str) -> Ranking:
     return ranking
 
 
-def words_of(stage: StageConfig, records: Sequence[Record]) -> tuple[str, ...]:
+def words_of(rank_by: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:
     """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names none is ranked by games if any have been won, otherwise by chips.
+    A stage that names none is ranked by its win rate if any tables have been won, otherwise by its scores.
     """
     won = any(result.wins for record in records for result in record.results.values())
-    words = stage.rank_by or ("games" if won else "chips",)
+    words = tuple(rank_by) or ("win_rate" if won else "score",)
     words += ranking_of(words[0]).then if len(words) == 1 else ()
     return words if any(ranking_of(word).points for word in words) else (*words, "score")

@@ -1,0 +1,56 @@
+"""The results of a stage, as its rankings read them."""
+
+from enum import Enum
+from typing import Literal, NamedTuple
+
+
+class Sampling(NamedTuple):
+    """How the results of a stage count in statistics."""
+
+    unit: Literal["table", "fixture", "tourney"] = "table"
+    """The statistically independent unit. A tourney is a fixture in which each table depends on the previous ones."""
+    key: str = "tables"
+    """The key of croupier.toml that decides how many units are played."""
+    per_bot: bool = False
+    """Whether `key` counts the units of each bot; otherwise those of each pair."""
+    compare: Literal["all", "shared", "none"] = "all"
+    """The results that compare two bots: all; only those of units that both played; or none, if places rank the bots."""
+
+    @property
+    def by_fixture(self) -> bool:
+        """Whether the unit is a whole fixture."""
+        return self.unit != "table"
+
+
+class PairedSet(NamedTuple):
+    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
+
+    bots: tuple[str, str]
+    points: tuple[float, float]
+    won: tuple[int | float, int | float]
+    tables: int
+
+
+class PairedRound(NamedTuple):
+    """A round in which every bot plays one set, or has a bye."""
+
+    number: int
+    sets: tuple[PairedSet, ...]
+    bye: str | None
+
+
+class Fact(Enum):
+    """Something that the results of a kind of stage have, in words. Rankings need some of them."""
+
+    TWO_SEATS = "two bots at every table"
+    WINNERS = "tables with winners"
+    MEETINGS = "bots that play each other"
+    ALL_PAIRS = "a meeting of every two bots"
+    TABLE_SCORES = "the scores of each table"
+    BALLOTS = "ballots that order many bots"
+    ADVANCING = "groups from which bots advance"
+    ROUNDS = "rounds in which every bot plays one set"
+
+
+PAIRS = frozenset({Fact.TWO_SEATS, Fact.WINNERS, Fact.MEETINGS})
+"""The facts of a stage in which two bots sit at each table, and the bots play each other."""

@@ -1,0 +1,84 @@
+"""The pictures of a stage's results that a kind can draw: a bracket, groups, or rounds."""
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from host.rating.results import PairedRound
+
+
+class Tie(NamedTuple):
+    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won."""
+
+    bots: tuple[str | None, str | None]
+    sets: tuple[int, int]
+    winner: str | None
+
+
+class BracketRound(NamedTuple):
+    """One round of a part of a bracket: the ties for places `first` to `last`."""
+
+    round: int
+    first: int
+    last: int
+    ties: tuple[Tie, ...]
+    title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
+    note: str = ""  # why it is played, if that is not plain
+
+
+class Bracket(NamedTuple):
+    """The rounds of a bracket whose ties are known so far."""
+
+    rounds: tuple[BracketRound, ...]
+
+
+class GroupSeat(NamedTuple):
+    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
+
+    If equal bots share a place, a fraction of a game counts. `score` is like `chips`, but negative scores count: they
+    tell apart bots that have lost all their chips.
+    """
+
+    bot: str
+    chips: float
+    first: float
+    on: bool
+    score: float
+
+    @property
+    def merit(self) -> tuple[float, ...]:
+        """Return the sort key of the bot in its group; greater is better."""
+        return self.first, self.chips, self.score
+
+
+class Group(NamedTuple):
+    """The bots of a group, best first."""
+
+    name: str
+    round: int
+    games: int
+    seats: tuple[GroupSeat, ...]
+
+
+class Groups(NamedTuple):
+    """The groups of all rounds so far, in the order of the rounds."""
+
+    groups: tuple[Group, ...]
+
+    def followed_by(self, later: Container[str]) -> "Groups":
+        """Return the groups with the bots marked that have played in a later stage."""
+        return Groups(
+            tuple(
+                group._replace(seats=tuple(seat._replace(on=seat.on or seat.bot in later) for seat in group.seats))
+                for group in self.groups
+            )
+        )
+
+
+class Rounds(NamedTuple):
+    """The rounds so far of a stage in which every bot plays one set in each."""
+
+    rounds: tuple[PairedRound, ...]
+
+
+Picture = Bracket | Groups | Rounds
+"""What a kind can show of its results besides the standings."""
