@@ -1,5 +1,6 @@
 """The project is linted, typed and formatted, its codes are explained, and it works when it is installed."""
 
+import ast
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +75,8 @@ def test_every_code_is_said_somewhere() -> None:
 
 OTHER_MEANINGS = {
     (PYTHON.name, "build.py"),
-    (PYTHON.name, "version.py"),
     (PYTHON.name, "dask_client.py"),
+    (PYTHON.name, "version.py"),
     (BASH.name, "completion.py"),
 }
 """Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""
@@ -98,6 +100,87 @@ def test_every_script_may_be_executed() -> None:
             with path.open("rb") as file:
                 if file.read(3) == b"#!/":
                     assert os.access(path, os.X_OK), path
+
+
+# Size.
+
+MAX_CODE_LINES = 27_200
+"""Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
+
+MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
+LONGER_FUNCTIONS = {"summarize": 66}
+LARGER_CLASSES = {
+    "Kind": 35,
+    "Language": 24,
+    "OneShot": 21,
+    "PersistentProcess": 32,
+    "RunSummary": 22,
+    "Stage": 23,
+    "Tournament": 23,
+}
+"""Functions and classes above the limit, with what they may have. BotSpec has as many attributes as bot.toml has keys."""
+
+
+def code_lines(tree: ast.AST, text: str) -> set[int]:
+    """Return the numbers of the lines of a node, without blank lines, comments and docstrings."""
+    documented = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and ast.get_docstring(node, clean=False) is not None
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    lines = enumerate(text.splitlines(), 1)
+    code = {number for number, line in lines if line.strip() and not line.strip().startswith("#")} - documented
+    first, last = getattr(tree, "lineno", 1), getattr(tree, "end_lineno", None) or len(text)
+    return {number for number in code if first <= number <= last}
+
+
+def modules() -> Iterator[tuple[Path, str, ast.Module]]:
+    """Yield each module of host and protocols with its text and its tree."""
+    for path in sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")]):
+        text = path.read_text()
+        yield path.relative_to(ROOT), text, ast.parse(text)
+
+
+def attributes_of(node: ast.ClassDef) -> set[str]:
+    """Return what `__init__` assigns to `self`, and the fields of the class."""
+    fields = {
+        each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
+    assigned = {
+        each.attr
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__"
+        for each in ast.walk(method)
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
+        if isinstance(each.value, ast.Name) and each.value.id == "self"
+    }
+    return fields | assigned
+
+
+def test_the_code_is_no_longer_than_agreed() -> None:
+    assert sum(len(code_lines(tree, text)) for _, text, tree in modules()) <= MAX_CODE_LINES
+
+
+def test_no_function_is_long() -> None:
+    lengths = [
+        (f"{path}: {node.name}", len(code_lines(node, text)), LONGER_FUNCTIONS.get(node.name, MAX_FUNCTION_LINES))
+        for path, text, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert not [each for each in lengths if each[1] > each[2]]
+
+
+def test_no_class_has_many_attributes() -> None:
+    counts = [
+        (f"{path}: {node.name}", len(attributes_of(node)), LARGER_CLASSES.get(node.name, MAX_ATTRIBUTES))
+        for path, _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name != "BotSpec"
+    ]
+    assert not [each for each in counts if each[1] > each[2]]
 
 
 # The wheel.
