@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import trio
+from host.report.visibility import shown_status
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,6 @@ from host.play.records import Record, pack
 from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
-from host.report.visibility import shown_status
 from host.results.course import Played, Position, course
 from host.results.journal import Journal, reading, writing
 from host.results.state import RunStatus, StageStatus
