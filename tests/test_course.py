@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import trio
-from host.report.visibility import shown_status
+from host.inspect.visibility import shown_status
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
