@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import trio
-from host.inspect.visibility import shown_status
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from host.cli.common import positions_of
 from host.config.tournament_config import Tournament, load
 from host.games import GAMES
 from host.inspect.verify import wrong_places
+from host.inspect.visibility import shown_status
 from host.play.jobs import Job
 from host.play.match import PlayedTable
 from host.play.records import Record, pack
