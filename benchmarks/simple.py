@@ -69,7 +69,7 @@ def record(fixture: Fixture, players: Mapping[str, Player], seed: bytes) -> Reco
             these.append(PlayedTable(sitting, table.scores, ()))
         played += these
         now = send(plan, [table.scores for table in these])
-    return recorded(fixture, played, {})
+    return recorded(game, fixture, played, {})
 
 
 def send(plan: Any, scores: Sequence[tuple[int, ...]]) -> Any:

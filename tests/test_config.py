@@ -222,7 +222,7 @@ WRONG = [
     (CHIPS + '[rules]\nranking = "standart"', 'error[C008] croupier.toml:3: ranking = "standart" is not a ranking\n  hint: standard'),
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
-    (CARDS + '[[stage]]\nkind = "tabels"', 'error[C008] croupier.toml:3: kind = "tabels" is not a kind of stage\n  hint: tables'),
+    (CARDS + '[[stage]]\nkind = "mixed_tabels"', 'error[C008] croupier.toml:3: kind = "mixed_tabels" is not a kind of stage\n  hint: mixed_tables'),
     (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss"),
     (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
     (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league'),
@@ -276,7 +276,8 @@ def check_refusal(text: str, message: str | None) -> None:
 
 def test_everything_wrong_is_said_at_once_in_the_order_of_the_lines(here: Path) -> None:
     text = (
-        CARDS + '[rules]\nchip = 1\n[limits]\nmove = "1"\nmemroy = 2\n[[stage]]\nkind = "tabels"\n[run]\nworkers = -1\n'
+        CARDS
+        + '[rules]\nchip = 1\n[limits]\nmove = "1"\nmemroy = 2\n[[stage]]\nkind = "mixed_tabels"\n[run]\nworkers = -1\n'
     )
     said = [line.split(": ")[0] for line in complaints(text)]
     assert said == [

@@ -93,7 +93,9 @@ def cup(folder: Path) -> Path:
         file = folder / "bots" / f"bot{number}.sh"
         file.write_text(BOT.replace("FACTOR", str(number + 1)))
         file.chmod(0o755)
-    stages = "".join(f'[[stage]]\nkind = "{kind}"\npractice = true\n{keys}\n\n' for kind, keys in STAGES.items())
+    stages = "".join(
+        f'[[stage]]\nkind = "{kind}"\nname = "{kind}"\npractice = true\n{keys}\n\n' for kind, keys in STAGES.items()
+    )
     (folder / "croupier.toml").write_text(f'game = "pairs:GAME"\nbots = ["bots/*"]\nseed = "for tests"\n\n{stages}')
     return folder
 

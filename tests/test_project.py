@@ -75,8 +75,8 @@ def test_every_code_is_said_somewhere() -> None:
 
 OTHER_MEANINGS = {
     (PYTHON.name, "build.py"),
-    (PYTHON.name, "dask_client.py"),
     (PYTHON.name, "version.py"),
+    (PYTHON.name, "dask_client.py"),
     (BASH.name, "completion.py"),
 }
 """Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""

@@ -413,7 +413,7 @@ def test_while_pairs_are_missing_the_opponents_count() -> None:
     assert found.so_far.startswith("so far 3 of 10 pairs have met") and not found.advice
     assert next(iter(found.rows[0].estimates)) == "elo"
     over = standings_told(stage_of("round-robin"), records, field("ABCDE"), status=StageStatus.FINISHED)
-    assert over.so_far == "" and (over.rows[0].bot, next(iter(over.rows[0].estimates))) == ("D", "games")
+    assert over.so_far == "" and (over.rows[0].bot, next(iter(over.rows[0].estimates))) == ("D", "win_rate")
 
 
 EARLY = [
