@@ -15,8 +15,8 @@ from command import ROOT, answers_in, croupier, croupier_process, environment
 
 from host.base.errors import UserError
 from host.games import GAMES
-from host.report import event_validation
-from host.report.replay import Event, as_text, seen_by
+from host.inspect import event_validation
+from host.inspect.replay import Event, as_text, seen_by
 from protocols.wire import Move
 from tests.browser import browser, complaints, missing
 

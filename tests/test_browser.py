@@ -20,13 +20,13 @@ import pytest
 from host.base.format import clock
 from host.games.engine import Table
 from host.games.luck import Luck
+from host.inspect import event_validation
+from host.inspect.replay import Event
+from host.inspect.table_replays import find, load
 from host.play.custom_games import game_by_name, load_game
-from host.report import event_validation
 from host.report.export import one_playlog, write_events
 from host.report.html_file import casino_of, report_of
 from host.report.offers import Quota
-from host.report.replay import Event
-from host.report.table_replays import find, load
 from host.results.journal import reading, wal_files
 from protocols import PROTOCOLS
 from protocols.wire import Move

@@ -34,9 +34,9 @@ from host.bots.seat import open_seat
 from host.bots.stall_sampler import StallSampler
 from host.bots.values import Batch, Evidence, Question
 from host.games import GAMES
+from host.inspect.evidence import time_breakdown
 from host.play.jobs import Job
 from host.play.records import Record
-from host.report.terminal import time_breakdown
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
 from host.sandbox.launch import sandboxed

@@ -22,13 +22,13 @@ from host.cli.common import positions_of
 from host.config.tournament_config import Tournament, load
 from host.games import GAMES
 from host.inspect.verify import wrong_places
+from host.inspect.visibility import shown_status
 from host.play.jobs import Job
 from host.play.match import PlayedTable
 from host.play.records import Record, pack
 from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
-from host.report.visibility import shown_status
 from host.results.course import Played, Position, course
 from host.results.journal import Journal, reading, writing
 from host.results.state import RunStatus, StageStatus

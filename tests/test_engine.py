@@ -15,9 +15,9 @@ from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Game, GameFailed, Opening, Place, Play, Request, Scores, Table, Tell
 from host.games.luck import Luck, Shuffler
+from host.inspect.replay import spelled
 from host.play.custom_games import GameOrigin, own_game
 from host.play.records import read_answer, unpack
-from host.report.replay import spelled
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
 from protocols.wire import View as AnyView

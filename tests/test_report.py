@@ -31,6 +31,8 @@ from host.bots.values import Evidence
 from host.cli import CliContext, group
 from host.games.holdem_playlog import read_playlog
 from host.inspect.recorded import known_seed, load_fixture
+from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
+from host.inspect.visibility import Visible, visible
 from host.report.anonymize import numbered
 from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
@@ -39,9 +41,7 @@ from host.report.html_file import casino_of, report_of
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, file_policy, render
 from host.report.summary import RunSummary, as_json, summarize
-from host.report.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.report.timelines import chips
-from host.report.visibility import Visible, visible
 from host.results.descriptions import fixture_metadata
 from host.results.journal import Journal, reading, writing
 from host.results.state import RunStatus

@@ -9,8 +9,8 @@ from host.base.format import milliseconds, plural
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
 from host.inspect.reask import Reply, differences
+from host.inspect.replay import spelled
 from host.inspect.repro import Repro
-from host.report.replay import spelled
 from host.sandbox.levels import Level
 from protocols import PROTOCOLS
 

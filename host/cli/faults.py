@@ -85,8 +85,7 @@ class FaultGroup(NamedTuple):
 
         A group without evidence has only its bot, kind and count.
         """
-        from host.report.table_replays import times_json
-        from host.report.terminal import time_breakdown
+        from host.inspect.evidence import time_breakdown, times_json
 
         row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total}
         if not self.recorded:
@@ -168,8 +167,8 @@ def fault_groups(journal: "Journal") -> list[FaultGroup]:
 
 def recorded_faults(journal: "Journal") -> Iterator[RecordedFault]:
     """Yield the faults whose evidence is recorded, in the order of play."""
+    from host.inspect.visibility import table_of
     from host.play.fixture_id import FixtureId
-    from host.report.visibility import table_of
 
     def order_of_play(row: "tuple[int, str, Evidence]") -> tuple[object, int, int]:
         _, path, piece = row

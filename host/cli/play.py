@@ -107,8 +107,8 @@ class PlayResult(NamedTuple):
 
     def first_table(self) -> Iterator[str]:
         """Yield the lines of the first table."""
-        from host.cli.replay_lookup import TableLocation, load_table
-        from host.report.replay import as_text
+        from host.inspect.replay import as_text
+        from host.inspect.table_replays import TableLocation, load_table
         from host.stages import registry_of_game
 
         table = load_table(TableLocation(self.journal, self.first_fixture, 0, registry_of_game(self.rules.game.name)))

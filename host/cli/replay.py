@@ -11,8 +11,7 @@ from host.cli import CliContext, completers, options, print_result, unknown_with
 from host.cli.journals import journals_of
 
 if TYPE_CHECKING:
-    from host.cli.replay_lookup import TableLocation
-    from host.report.table_replays import ReplayedTable
+    from host.inspect.table_replays import ReplayedTable, TableLocation
 
 
 @click.command()
@@ -40,7 +39,8 @@ def replay(
     journal: Path | None,
 ) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
-    from host.cli.replay_lookup import as_seen_by, find_table, load_table, split
+    from host.cli.replay_lookup import find_table, split
+    from host.inspect.table_replays import as_seen_by, load_table
 
     location = find_table(journals_of(context, journal), context, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
@@ -66,7 +66,7 @@ class TableReplay(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Return the table as lines."""
-        from host.report.replay import as_text
+        from host.inspect.replay import as_text
 
         return iter(as_text(self.table.events, self.table.sitting.bots, self.table.evidence))
 

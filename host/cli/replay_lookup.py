@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import click
@@ -11,27 +10,11 @@ import click
 from host.base.errors import Problem, UserError
 from host.cli import CliContext
 from host.inspect.recorded import load_fixture, seed_of
-from host.play.custom_games import display_of
+from host.inspect.table_replays import TableLocation, named_while_running
 from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
-from host.report.replay import seen_by
-from host.report.table_replays import ReplayedTable, load, named_while_running
 from host.results.journal import reading
-from host.stages import CROUPIERS, Registry
 
 MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
-
-
-class TableLocation(NamedTuple):
-    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last.
-
-    With `spoilers` it is shown even if it is still secret.
-    """
-
-    journal: Path
-    fixture: str
-    nth: int
-    registry: Registry = CROUPIERS  # of its journal
-    spoilers: bool = False
 
 
 def split(name: str) -> tuple[str, int]:
@@ -84,21 +67,6 @@ def _candidates(paths: Sequence[str], name: str) -> list[str]:
         return []
     group = group_of(name)
     return [path for path in paths if path.endswith(group) or group_of(path).endswith(group)]
-
-
-def load_table(location: TableLocation) -> ReplayedTable:
-    """Load a table and play it again."""
-    with reading(location.journal, location.registry) as journal:
-        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth], location.spoilers)
-    return table
-
-
-def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
-    """Return what one seat saw of a table."""
-    asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
-    secret = display_of(table.game).secret_answers
-    own = [piece for piece in table.evidence if piece.number in asked]
-    return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
 
 
 def page_of(location: TableLocation, seat: int | None) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from host.bots.values import Evidence
+from host.inspect.table_replays import ReplayedTable, retitled
 from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record
 from host.results.changes import Change
@@ -151,3 +152,11 @@ def numbered(journal: Journal) -> Anonymizer:
     secret = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or '(?!)'})(?!\w)", re.IGNORECASE)
     names = Anonymizer({bot: f"Bot {number}" for number, bot in enumerate(order, 1)}, secret)
     return Anonymizer(names.masks, secret, {names.path(path): path for path in journal.paths()})
+
+
+def renamed(table: ReplayedTable, names: Anonymizer) -> ReplayedTable:
+    """Return a replayed table with the given names."""
+    if not names.masks:
+        return table
+    masked = retitled(table, names.path(table.sitting.path), tuple(names.all_of(table.sitting.bots)))
+    return masked._replace(evidence=list(map(names.evidence, table.evidence)))

@@ -11,9 +11,9 @@ from host.base.safe_text import csv_cell, one_line
 from host.games import GAMES
 from host.games.engine import LogSummary
 from host.inspect.recorded import seed_of
+from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
+from host.inspect.visibility import still_running, visible
 from host.play.custom_games import game_by_name
-from host.report.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
-from host.report.visibility import still_running, visible
 from host.results.journal import Journal
 from host.results.withdrawal import left_out
 

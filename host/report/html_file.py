@@ -6,13 +6,13 @@ from functools import partial
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.inspect.recorded import known_seed, seed_of
-from host.report.anonymize import REAL_NAMES, Anonymizer
+from host.inspect.table_replays import ReplayedTable, TableRef, gzip_base64, load, to_json
+from host.inspect.visibility import visible
+from host.report.anonymize import REAL_NAMES, Anonymizer, renamed
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, render
 from host.report.summary import RunSummary, summarize
-from host.report.table_replays import ReplayedTable, TableRef, gzip_base64, load, renamed, to_json
 from host.report.timelines import chips
-from host.report.visibility import visible
 from host.results.journal import Journal
 
 MOST = 990_000

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.games.engine import Scores
+from host.inspect.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
+from host.inspect.visibility import Visible
 from host.play.custom_games import display_of, game_by_name
 from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.summary import RunSummary, Stage
-from host.report.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
-from host.report.visibility import Visible
 from host.results.journal import Journal
 from host.stages import kind_of
 

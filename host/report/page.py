@@ -16,12 +16,12 @@ from markupsafe import Markup
 from host import __version__
 from host.base.format import clock, day, thousands
 from host.base.safe_text import one_line
+from host.inspect.table_replays import TableRef, gzip_base64
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.report.charts import DRAWN
 from host.report.sections import SECTIONS
 from host.report.summary import BotSummary, RunSummary, Stage
-from host.report.table_replays import TableRef, gzip_base64
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
 from host.sandbox.levels import UNPROTECTED, Level

@@ -11,14 +11,14 @@ from host import __version__
 from host.base.format import thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
+from host.inspect.evidence import time_breakdown
+from host.inspect.visibility import shown_status, table_of, visible
 from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.pictures import picture_json
-from host.report.terminal import time_breakdown
 from host.report.timelines import HeadToHead, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
-from host.report.visibility import shown_status, table_of, visible
 from host.results.changes import Change
 from host.results.course import NOTHING, Position, course
 from host.results.grades import Graded, grades_of

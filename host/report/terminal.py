@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.base.format import THIN_SPACE, duration, thousands
 from host.base.safe_text import csv_cell, one_line
-from host.bots.values import Evidence
 from host.rating.ranking import ranking_of
 from host.rating.statistics import percent
 from host.report.console import open_console
@@ -176,20 +175,6 @@ def advised(advice: Sequence[Advice]) -> list[str]:
         more = f" and {len(pairs) - SOME} more" if len(pairs) > SOME else ""
         lines.append(f"certain only at more than a hundred times as many {what}: {', '.join(pairs[:SOME])}{more}")
     return lines
-
-
-def time_breakdown(piece: Evidence) -> str:
-    """Return how the time of a decision was spent, as far as measured; empty if it was not."""
-    parts = (
-        (piece.cpu, "computing"),
-        (piece.waited, "waiting for a processor"),
-        (piece.stalls.blocked, "waiting for a disk or for memory"),
-        (piece.stalls.stopped, "stopped from outside"),
-        (piece.stalls.paused, "while croupier itself was stopped"),
-        (piece.stalls.throttled, "throttled by a control group"),
-        (piece.overhead, "overhead of croupier"),
-    )
-    return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
 
 
 def _columns(rows: Sequence[Row]) -> list[Column]:

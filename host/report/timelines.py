@@ -7,11 +7,11 @@ from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from host.games.engine import Scores
+from host.inspect.table_replays import ReplayedTable
 from host.play.custom_games import display_of, game_by_name
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
-from host.report.table_replays import ReplayedTable
 from host.results.early_order import EarlyOrder
 from host.results.journal import decompress_scores
 from host.results.standings import Pair

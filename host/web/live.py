@@ -16,16 +16,16 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
+from host.inspect.table_replays import TableRef, find, load, to_json
+from host.inspect.visibility import Visible, visible
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import render
 from host.report.summary import RunSummary, as_json, summarize
-from host.report.table_replays import TableRef, find, load, to_json
 from host.report.terminal import json_rows
 from host.report.timelines import Chips, chips
-from host.report.visibility import Visible, visible
 from host.results.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 from host.stages import CROUPIERS, Registry
 

@@ -7,10 +7,10 @@ from host.base.format import milliseconds
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
 from host.games.engine import Scores
+from host.inspect import event_validation
+from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
 from host.play.custom_games import game_by_name
-from host.report import event_validation
-from host.report.terminal import time_breakdown
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Move
 

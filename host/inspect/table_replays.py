@@ -4,20 +4,21 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture
+from host.inspect.evidence import times_json
+from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture, seed_of
+from host.inspect.replay import Event, events, seen_by
+from host.inspect.visibility import Visible, running_name, still_running, table_of, visible
 from host.play.custom_games import display_of
 from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
-from host.report.anonymize import WITHHELD, Anonymizer
-from host.report.replay import Event, events
-from host.report.visibility import Visible, running_name, still_running, table_of, visible
-from host.results.journal import Journal
-from host.stages import kind_of
+from host.results.journal import Journal, reading
+from host.stages import CROUPIERS, Registry, kind_of
 from host.stages.kind import StageConfig
 from protocols.wire import Answer, Fault
 
@@ -50,6 +51,19 @@ class ReplayedTable(NamedTuple):
     def bots(self) -> list[str]:
         """The bots by seat, with control characters escaped."""
         return [one_line(bot) for bot in self.sitting.bots]
+
+
+class TableLocation(NamedTuple):
+    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last.
+
+    With `spoilers` it is shown even if it is still secret.
+    """
+
+    journal: Path
+    fixture: str
+    nth: int
+    registry: Registry = CROUPIERS  # of its journal
+    spoilers: bool = False
 
 
 class ShownFixture(NamedTuple):
@@ -157,26 +171,33 @@ def load(
                 evidence=[piece for piece in evidence if piece.table == table.number],
                 times={time.number: (time.wall, time.cpu) for time in times if time.table == table.number},
             )
-            yield _retitled(played, shown.name(nth), table.sitting.bots) if shown.limited else played
+            yield retitled(played, shown.name(nth), table.sitting.bots) if shown.limited else played
     except (ValueError, IndexError, KeyError) as differs:
         raise does_not_fit(journal.path, differs) from differs
 
 
-def _retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> ReplayedTable:
+def retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> ReplayedTable:
     """Return a replayed table with other names. It was dealt by its real name, which is part of its luck."""
     happened = [
         Event(ev, facts | {"table": path, "bots": list(bots)}) if ev == "table.start" else Event(ev, facts)
         for ev, facts in table.events
     ]
-    return table._replace(sitting=table.sitting._replace(bots=bots, path=path, luck=WITHHELD), events=happened)
+    return table._replace(sitting=table.sitting._replace(bots=bots, path=path, luck=""), events=happened)
 
 
-def renamed(table: ReplayedTable, names: Anonymizer) -> ReplayedTable:
-    """Return a replayed table with the given names."""
-    if not names.masks:
-        return table
-    masked = _retitled(table, names.path(table.sitting.path), tuple(names.all_of(table.sitting.bots)))
-    return masked._replace(evidence=list(map(names.evidence, table.evidence)))
+def load_table(location: TableLocation) -> ReplayedTable:
+    """Load a table and play it again."""
+    with reading(location.journal, location.registry) as journal:
+        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth], location.spoilers)
+    return table
+
+
+def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
+    """Return what one seat saw of a table."""
+    asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    secret = display_of(table.game).secret_answers
+    own = [piece for piece in table.evidence if piece.number in asked]
+    return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
 
 
 # The format of a table on a page: events by shape, questions by column. Compressed, it is a third of plain events.
@@ -245,17 +266,6 @@ def evidence(piece: Evidence) -> dict[str, Any]:
         "stderr": text(piece.stderr),
         "ended": one_line(piece.ended),
     }
-
-
-def times_json(piece: Evidence, keys: Sequence[str], spelled: Callable[[float], float]) -> dict[str, Any]:
-    """Return the times of a decision as JSON values; `spelled` converts seconds. A time that was not measured is None.
-
-    The keys are those of the whole time, of the time spent computing, waiting and by the host, and of the stalls by kind.
-    """
-    measured = (spelled(time) if piece.wall else None for time in (piece.waited, piece.overhead))
-    stalls = {kind: spelled(time) for kind, time in piece.stalls._asdict().items() if time}
-    times = (spelled(piece.wall) or None, spelled(piece.cpu) or None, *measured, stalls)
-    return dict(zip(keys, times, strict=True))
 
 
 def gzip_base64(table: Mapping[str, Any] | str) -> str:
