@@ -75,8 +75,8 @@ def test_every_code_is_said_somewhere() -> None:
 
 OTHER_MEANINGS = {
     (PYTHON.name, "build.py"),
-    (PYTHON.name, "dask_client.py"),
     (PYTHON.name, "version.py"),
+    (PYTHON.name, "dask_client.py"),
     (BASH.name, "completion.py"),
 }
 """Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""
@@ -104,18 +104,17 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 27_200
+MAX_CODE_LINES = 27_300
 """Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
 LONGER_FUNCTIONS = {"summarize": 66}
 LARGER_CLASSES = {
-    "Kind": 35,
     "Language": 24,
     "OneShot": 21,
     "PersistentProcess": 32,
     "RunSummary": 22,
-    "Stage": 23,
+    "Stage": 21,
     "Tournament": 23,
 }
 """Functions and classes above the limit, with what they may have. BotSpec has as many attributes as bot.toml has keys."""
