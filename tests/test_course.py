@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from host.base.errors import UserError
@@ -45,7 +45,7 @@ SCORES = ((3, 0), (3, 1), (3, 2), (2, 3), (1, 3), (0, 3))
 STAGES = {
     "league": 'kind = "round-robin"\ntables_per_pair = {tables}',
     "games": 'kind = "league"\ntables = 2',
-    "swiss": 'kind = "swiss"\nrounds = 2\nset = 2',
+    "swiss": 'kind = "swiss"\nrounds = 2\ntables_per_pairing = 2',
     "cup": 'kind = "knockout"\nset = 2\nfirst_to = 1\nmin_bots = 3',
 }
 
@@ -198,21 +198,27 @@ def agree(journal: Journal, names: Sequence[str]) -> None:
         if state.status is StageStatus.SKIPPED and position.decided:
             assert position.skipped and other.skipped
         if state.over:
-            assert [*state.field] == position.bots == other.bots == page.bots
+            assert [*state.field] == position.bots
+            assert other.bots == page.bots == position.bots
             assert [*state.places] == position.outcome.places == other.outcome.places
             if run.withdrawn == {*state.withdrawn.during} and not page.disqualified:
                 inside = [row.bot for row in page.standings.rows if row.bot in state.field]
                 assert inside == [*state.places]
-    if journal.begun:
+    if journal.begun:  # corrections take the bots as recorded if a stage before was opened again
         begun = last_begun(journal, SEED)
         assert [*begun.bots] == entered[begun.number].bots
         assert begun.position.field == now[begun.number].field
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_run_dry_run_verify_corrections_standings_and_pages_agree(data: Any) -> None:
-    stages = data.draw(st.permutations(sorted(STAGES)).map(lambda names: names[:2]))
+    stages = data.draw(st.permutations(sorted(STAGES)).map(lambda names: names[:3]))
     max_faults, salt = data.draw(st.sampled_from([0, 0, 4])), data.draw(st.integers(0, 2**32))
     with tempfile.TemporaryDirectory() as folder:
         organiser = Organiser(Path(folder), stages, max_faults, Random(salt))

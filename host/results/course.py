@@ -105,8 +105,11 @@ class Position:
 
     @cached_property
     def bots(self) -> list[str]:
-        """The bots that begin the stage. Their order is that of the stage before if `seeded` is None."""
-        return [bot for bot in self.seeded or self._entrants if bot not in self.state.withdrawn.before]
+        """The bots that begin the stage. They are as recorded if they cannot be known: a stage before it was opened again,
+        or the seed is unknown. The dry run looks ahead instead."""
+        looks_ahead = self.decided or self.tournament.blank is not None
+        order = self.seeded if self.seeded is not None and looks_ahead else self.state.field or self._entrants
+        return [bot for bot in order if bot not in self.state.withdrawn.before]
 
     @property
     def _entrants(self) -> list[str]:
