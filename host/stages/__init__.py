@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -46,7 +46,7 @@ class Registry:
     only for a name that croupier does not know, because it imports the organiser's code.
     """
 
-    own: Callable[[], Mapping[tuple[str, str], OwnName]] = dict
+    own: Callable[[], Mapping[tuple[str, str], OwnName]] = field(default=dict, compare=False)
 
     def game(self, name: str) -> str:
         """Return the name of a game; if the game is the tournament's own, the name carries it."""
