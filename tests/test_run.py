@@ -22,6 +22,7 @@ from helpers import inhabitants
 
 from host.bots.host_failures import MAX_HOST_FAILURES
 from host.results.journal import VERSION, writing
+from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.process_tree import descendants
 
 SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
@@ -536,8 +537,9 @@ def test_a_run_does_not_go_on_as_another(change: Callable[[Path], None], told: s
 
 def test_a_run_does_not_go_on_unprotected(cup: Path) -> None:
     done = croupier("run", "-C", cup, "--unsafe")
-    began = croupier("status", "-C", cup, "--json").json["sandbox"]
-    told = f"error[R007] {cup}/croupier.toml: this run began at level {began}, but the level is now none"
+    began = Level(croupier("status", "-C", cup, "--json").json["sandbox"])
+    message = f"this run began at level {began.label}, but the level is now {UNPROTECTED.label}"
+    told = f"error[R007] {cup}/croupier.toml: {message}"
     assert (done.code, told in done.err.splitlines()) == (3, True)
 
 
