@@ -350,8 +350,8 @@ def test_a_text_is_bounded_stored_whole_and_replayed(shouted: Path) -> None:
     fixtures = answers_in(shouted / "run" / "run.sqlite").values()
     said = Counter(answer for fixture in fixtures for table in unpack(fixture[1]) for answer in table)
     assert said[Move("SAY", text=EVIL)] == 12 and said[Move("SAY", text="x" * 1000)] == 12
-    assert "unreadable" in croupier("-C", shouted, "errors", "endless").out
-    assert "illegal" in croupier("-C", shouted, "errors", "no").out
+    assert "unreadable" in croupier("-C", shouted, "faults", "endless").out
+    assert "illegal" in croupier("-C", shouted, "faults", "no").out
 
 
 def test_a_text_is_escaped_wherever_it_is_shown(shouted: Path) -> None:

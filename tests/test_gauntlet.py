@@ -14,6 +14,7 @@ from stage_configs import PAZAAK_BOT
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result
 from host.results.grades import grades_of
+from host.results.state import RecordedBot
 from host.stages import KINDS
 from host.stages.gauntlet import GAUNTLET, Gauntlet, Grade
 from host.stages.kind import Field
@@ -64,7 +65,7 @@ def test_a_grade_is_the_sum_of_the_points_for_references_that_are_surely_beaten(
     grades = {"r1": Grade(40, "95 %"), "r2": Grade(60, "95 %", "60 %")}
     stage = replace(STAGE, tables=500, grades=grades)
     records = [played("a", "r1", 280, 220), played("a", "r2", 320, 180), played("b", "r1", 255, 245)]
-    one, other = grades_of(stage, {"a": {"author": "Ada"}}, ["b", "r1", "a"], records)
+    one, other = grades_of(stage, {"a": RecordedBot("a", author="Ada")}, ["b", "r1", "a"], records)
     assert (one.bot, one.author, one.grade, one.most) == ("a", "Ada", 100, 100)
     assert (other.grade, [mark.words for mark in other.marks]) == (0, ["not yet 67 %", "not played"])
     assert other.advice == ["b: 51.0 % of 500 tables against r1; 53.8 % would be enough"]

@@ -197,11 +197,13 @@ RECORD = Record(
     said=(("a", (("league/3/1", b"words"),)),),
     failures=("a: died",),
     banks=(BankTime(table=1, number=2, left=5),),
+    seats=((0, 1), (1, 0)),
 )
 RECORD_LINE = (
     '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
     '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
-    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]]]'
+    '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],'
+    '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]]]'
 )
 
 
@@ -239,16 +241,15 @@ def test_a_journal_stores_a_bot_by_these_names() -> None:
     stored = json.loads(row[-1])
     assert list(stored) == [
         "author",
-        "protocol",
-        "parallel_tables",
-        "table_ids",
         "lifetime",
+        "limits",
+        "parallel_tables",
+        "protocol",
         "state",
         "state_lifetime",
-        "limits",
+        "table_ids",
     ]
     assert bot_from_row(*row) == RecordedBot.of(BOT)
-    assert list(json.loads(RecordedBot.of(BOT._replace(limits=Limits())).row()[-1])["limits"])[-2:] == [
-        "clock",
-        "cores",
-    ]
+    assert list(json.loads(RecordedBot.of(BOT._replace(limits=Limits())).row()[-1])["limits"]) == sorted(
+        Limits().by_name()
+    )

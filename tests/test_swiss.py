@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier, cup_in, result_of
-from stage_configs import stage_of
+from stage_configs import recorded, stage_of
 
 from host.games import GAMES
 from host.play.records import Fixture, Record, Result
@@ -146,7 +146,7 @@ def played_out(bots: int, make: Callable[[Fixture], Record] = by_strength, **key
 @pytest.mark.parametrize("bots", [2, 3, 6, 8, 13, 32])
 def test_everybody_is_ranked_and_the_best_is_first(bots: int) -> None:
     records = played_out(bots, tables_per_pairing=30)
-    rows = standings(stage_of("swiss"), list(records.values()), {f"b{number:03}": {} for number in range(bots)})
+    rows = standings(stage_of("swiss"), list(records.values()), recorded(f"b{number:03}" for number in range(bots)))
     assert len(rows) == bots and rows[0].bot == "b000" and all(row.tables for row in rows)
     sets = [row.estimates["sets"].value or 0 for row in rows]
     assert sum(sets) == automatic_rounds(bots) * -(-bots // 2)  # a bye is a point
@@ -163,7 +163,9 @@ def test_seats_alternate_in_a_set_and_who_begins_alternates_from_set_to_set() ->
 
 def test_buchholz_is_the_sum_of_the_sets_of_the_opponents() -> None:
     records = list(played_out(4, tables_per_pairing=30, rounds=3).values())
-    rows = {row.bot: row.estimates for row in standings(stage_of("swiss"), records, {f"b00{n}": {} for n in range(4)})}
+    rows = {
+        row.bot: row.estimates for row in standings(stage_of("swiss"), records, recorded(f"b00{n}" for n in range(4)))
+    }
     assert {bot: value["sets"].value for bot, value in rows.items()} == {"b000": 3, "b001": 2, "b002": 1, "b003": 0}
     assert {bot: value["buchholz"].value for bot, value in rows.items()} == {"b000": 3, "b001": 4, "b002": 5, "b003": 6}
 

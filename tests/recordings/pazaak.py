@@ -12,6 +12,7 @@ from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import independent
 from host.results.standings import standings
+from host.results.state import RecordedBot
 from host.stages.pairing import match_winner, padded, round_robin, set_winner, ties
 from host.stages.round_robin import RoundRobin
 from protocols.argv import PROTOCOL
@@ -195,8 +196,7 @@ def ranking(line: Line) -> None:
     tables = max(games for _, games, _ in line["table"])
     results = {bot: Result(tables, games, hands, 0, 1, 0) for bot, games, hands in line["table"]}
     record = Record("league/1", results, {}, dict.fromkeys(results, IDLE), (), (), b"")
-    about = {bot: {"language": "", "author": ""} for bot in results}
-    rows = standings(RoundRobin(name="league"), [record], about)
+    rows = standings(RoundRobin(name="league"), [record], {bot: RecordedBot(bot) for bot in results})
     same("ranking", [row.bot for row in rows], line["ranking"])
 
 
