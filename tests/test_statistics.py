@@ -34,8 +34,8 @@ from host.rating.statistics import (
 )
 from host.rating.strength import (
     FEW,
-    Order,
     Ratings,
+    TableOrder,
     choices_of,
     inverse_root,
     ratings,
@@ -453,7 +453,7 @@ print(repr(sure_by_wins(ours, theirs)))
 def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unbeaten: bool) -> None:
     luck, bots = Random(3), [f"bot{number:03}" for number in range(FEW + 20)]
     truth = {bot: luck.gauss(0, 0.8) for bot in bots}
-    orders = Counter[Order]()
+    orders = Counter[TableOrder]()
     for one, other in combinations(bots, 2):
         for _ in range(3 if luck.random() < 0.2 else 0):
             wins = (unbeaten and one == bots[0]) or luck.random() < 1 / (1 + math.exp(truth[other] - truth[one]))

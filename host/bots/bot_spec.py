@@ -100,14 +100,14 @@ def _bank(value: Any) -> Bank:
 A_TIME = f"time with a unit: {', '.join(SECONDS)}"
 A_SIZE = f"size with a unit: {', '.join(BYTES)}"
 Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "title": A_TIME, "examples": ["250 ms", "1 s"]})]
-TimeBank = Annotated[
+BankSetting = Annotated[
     Bank,
     ValueType(
         _bank,
         {"type": "string", "title": f"{A_TIME}; / table or / fixture", "examples": ["60 s / table", "5 min / fixture"]},
     ),
 ]
-Size = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
+ByteCount = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
 SizeOrNone = Annotated[
     int,
     ValueType(_bytes_or_none, {"type": ["string", "integer"], "title": f"{A_SIZE}; or 0", "examples": ["1 MiB", 0]}),
@@ -143,20 +143,20 @@ class RequestedLimits:
     """Processor time of one answer, of all processes of the bot together."""
     cpu_table: Seconds = -1.0
     """Processor time of one table. Later tables of the fixture may use what is left over. Example: `cpu_table = "30 s"`"""
-    memory: Size = -1
+    memory: ByteCount = -1
     """Memory of all processes of the bot together."""
     tasks: Count = -1
     """Processes and threads of the bot. Example: `tasks = 32`"""
-    output: Size = -1
+    output: ByteCount = -1
     """Bytes of one answer on standard output. Example: `output = "8 KiB"`"""
     state: SizeOrNone = -1
     """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
     Example: `state = "64 KiB"`"""
-    files: Size = -1
+    files: ByteCount = -1
     """Size of each file that a bot writes in its temporary folder. Example: `files = "8 MiB"`"""
     open_files: Count = -1
     """Open files of each process, connections and pipes included. Example: `open_files = 32`"""
-    bank: TimeBank = NO_BANK
+    bank: BankSetting = NO_BANK
     """A time bank: the time that all answers of a table, or of a fixture, may together take beyond `floor`. Such a bot plays
     one table at a time. Default: none. Example: `bank = "60 s / table"`"""
     increment: Seconds = -1.0
@@ -277,7 +277,7 @@ class BotSpec:
     """The compiler or interpreter, for a language with several. Default: the first of the language."""
     adapter: Text = ""
     """The adapter that runs a bot of an older competition unchanged."""
-    heap: Size = 0
+    heap: ByteCount = 0
     """The heap that the runtime may reserve. Default: 128 MiB for a JVM, else the runtime's own. Example: `heap = "64 MiB"`"""
     python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
     """The Python version that the bot needs. Default: any `python3`. Example: `python = ">=3.11"`"""

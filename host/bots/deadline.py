@@ -174,7 +174,7 @@ class DeadlinePolicy:
         return self._waits or RunQueueWaits(0)
 
 
-class Look(Enum):
+class AnswerStatus(Enum):
     """What to do about an answer that has not been read yet."""
 
     READ = auto()  # output is available, and may have come in time
@@ -246,24 +246,24 @@ class AnswerTimer:
         until = self._deadline if self._marked else min(mark, self._deadline)
         return max(until - now, 0)
 
-    def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> Look:
+    def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> AnswerStatus:
         """Decide what to do about an answer that has not been read. `computed` returns the bot's processor time for it.
 
         Raise HostStall if the machine was busy and the bot was not.
         """
         now = time.perf_counter()
         if now < self._deadline:
-            return Look.WAIT
+            return AnswerStatus.WAIT
         self.overhead = now - self._deadline
         # The host woke up so late that output available now may have come in time.
         doubtful = self._unread or self.overhead > self._policy.doubt
         if doubtful and has_output():
-            return Look.READ
+            return AnswerStatus.READ
         extension = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
         if not extension and not (doubtful and has_output()):
-            return Look.LATE
+            return AnswerStatus.LATE
         self._deadline = now + extension
-        return Look.WAIT
+        return AnswerStatus.WAIT
 
 
 class ThreadTime(NamedTuple):

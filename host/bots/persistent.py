@@ -11,7 +11,7 @@ from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import MAX_SELECTABLE, QUICK_MS, ChildProcess
-from host.bots.deadline import AnswerTimer, Look
+from host.bots.deadline import AnswerStatus, AnswerTimer
 from host.bots.monitor import CORES, INSTANT, unwrap_exception_group
 from host.bots.process_control import ProcessControl
 from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
@@ -304,12 +304,12 @@ class PersistentProcess:
         while True:
             with trio.move_on_after(self._timer.seconds_to_look()) as scope:
                 await trio.lowlevel.wait_readable(child.output)
-            look = Look.READ
+            look = AnswerStatus.READ
             if scope.cancelled_caught:
                 look = self._timer.look(child.has_output, self._monitored.computed)
-            if look is Look.LATE:
+            if look is AnswerStatus.LATE:
                 return child.fail(FaultKind.TIMEOUT)
-            if look is Look.READ and self.read_available(time.perf_counter()):
+            if look is AnswerStatus.READ and self.read_available(time.perf_counter()):
                 return None
 
     async def _conclude(self, child: ChildProcess) -> BatchResult:

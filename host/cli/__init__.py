@@ -170,7 +170,7 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         print_result(ctx.obj, "here", overview(path).completed(lambda command: in_folder(command, folder)))
 
 
-class Result(Protocol):
+class CommandResult(Protocol):
     """What a command returns: it can be printed as lines and as one JSON object."""
 
     def json(self) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ class Result(Protocol):
         ...
 
 
-def print_result(context: CliContext, schema: str, result: Result) -> None:
+def print_result(context: CliContext, schema: str, result: CommandResult) -> None:
     """Print a result as one JSON object with --json, otherwise as lines."""
     if context.json:
         print_json(schema, **result.json())

@@ -86,7 +86,7 @@ class OnStderr(Plain):
         """Print nothing."""
 
 
-class Events(Plain):
+class ProgressEvents(Plain):
     """Prints one JSON object per line."""
 
     def say(self, text: str) -> None:
@@ -233,7 +233,7 @@ def progress_view(
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "plain"
     if kind != "live":
-        yield {"plain": Plain, "json": Events, "none": Quiet, "stderr": OnStderr}[kind]()
+        yield {"plain": Plain, "json": ProgressEvents, "none": Quiet, "stderr": OnStderr}[kind]()
         return
     from rich.live import Live as Screen
 

@@ -97,7 +97,7 @@ def chosen(view: View, answer: Answer) -> str:
             return view.hand[0]
 
 
-class Deal:
+class BriscolaTable:
     """A deal while it is played: the hands, the stock, the cards played, and the points of each side."""
 
     __slots__ = ("hands", "played", "points", "stock", "tell", "trump")
@@ -164,7 +164,7 @@ class Deal:
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one deal. The scores are the points of the two bots."""
     players = 4 if rules.partners else 2
-    deal, leader = Deal(players, luck, tell), 0
+    deal, leader = BriscolaTable(players, luck, tell), 0
     while deal.hands[leader]:
         leader = yield from deal.play_trick([(leader + turn) % players for turn in range(players)])
         if deal.stock:

@@ -44,7 +44,7 @@ LONGEST = 1000  # characters of a text
 MOST = 1000  # values in one list or mapping
 DEEPEST = 4  # levels of nested lists
 
-Step = TypeVar("Step")
+GameStep = TypeVar("GameStep")
 
 
 def is_custom(game: str) -> bool:
@@ -74,7 +74,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
         raise refusal(game, f"when {path} was replayed, its code raised {said}") from why
 
 
-def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
+def guarded(game: str, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:
     """Yield what a game's code yields, and run each step in `blaming_game`."""
     while True:
         with blaming_game(game, path):

@@ -32,7 +32,7 @@ from host.rating.statistics import (
     sure_by_wins,
     wilson,
 )
-from host.rating.strength import Order, Ratings, ratings
+from host.rating.strength import Ratings, TableOrder, ratings
 
 UNKNOWN = "–"
 
@@ -268,14 +268,14 @@ def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
     return found
 
 
-def orders(results: Results) -> dict[Order, float]:
+def orders(results: Results) -> dict[TableOrder, float]:
     """Return how often the bots of a table ended in each order.
 
     With two bots the wins decide. Tables that share deals are weighted by their information: each counts as 1 / spread
     independent tables. With more bots the scores decide: at each table if the records have them, otherwise in each
     fixture, for example a whole tourney.
     """
-    found = dict[Order, float]()
+    found = dict[TableOrder, float]()
     for who, wins in results.wins.items():
         if len(who) == 2:
             one, other = sorted(who)
@@ -300,7 +300,7 @@ def orders(results: Results) -> dict[Order, float]:
     return found
 
 
-def _by_score(scores: Mapping[str, float]) -> Order:
+def _by_score(scores: Mapping[str, float]) -> TableOrder:
     """Return bots in the order of their scores; bots with equal scores are equal."""
     best_first = sorted(scores, key=lambda bot: (-scores[bot], bot))
     return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))

@@ -14,7 +14,7 @@ from math import exp, sqrt
 from random import Random
 from typing import NamedTuple
 
-from host.rating.strength import Order
+from host.rating.strength import TableOrder
 
 RESAMPLES = 200
 OUTSIDE = RESAMPLES // 40  # resamples below, and above, the 95 % interval
@@ -34,7 +34,7 @@ class Outlasted(NamedTuple):
 class RunOff:
     """The instant run-off of some ballots, and of resamples of them."""
 
-    def __init__(self, ballots: Mapping[Order, float], bots: Iterable[str]) -> None:
+    def __init__(self, ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> None:
         self._ballots, self._bots = {order: ballots[order] for order in sorted(ballots)}, sorted(bots)
         self.outlasted = outlasted(self._ballots, self._bots)
 
@@ -57,7 +57,7 @@ class RunOff:
         return ahead / RESAMPLES
 
 
-def outlasted(ballots: Mapping[Order, float], bots: Iterable[str]) -> dict[str, int]:
+def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[str, int]:
     """Return how many bots were eliminated before each bot."""
     left, found = set(bots), dict[str, int]()
     total = len(left)

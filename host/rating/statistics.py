@@ -29,7 +29,7 @@ ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypoth
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 Unit = TypeVar("Unit", bound=Hashable)
-Meeting = TypeVar("Meeting", bound=Hashable)
+MeetingId = TypeVar("MeetingId", bound=Hashable)
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
@@ -190,7 +190,7 @@ def sure_at_least(ours: Won, theirs: Won, share: float) -> float:
     return sure_by_wins({"": ours}, {"": theirs}, 2 * share - 1)
 
 
-def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won], lead: float = 0.0) -> float:
+def sure_by_wins(ours: Mapping[MeetingId, Won], theirs: Mapping[MeetingId, Won], lead: float = 0.0) -> float:
     """Return the probability (0 to 1) that our win rate over all tables is above theirs, by more than `lead`.
 
     A meeting is all tables with the same bots. In meetings of both bots the wins are correlated, because one bot's win

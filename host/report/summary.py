@@ -26,7 +26,7 @@ from host.results.journal import Journal, wal_files
 from host.results.seat_effects import Effects, effects, seat_results
 from host.results.standings import (
     Advice,
-    Pair,
+    PairResult,
     Row,
     as_counted_by,
     by_pair,
@@ -47,7 +47,7 @@ LONGEST = 600  # characters of one piece of evidence
 CHAIN = "cannot be distinguished"
 
 
-class Sample(NamedTuple):
+class EvidenceSample(NamedTuple):
     """One decision worth showing. Its texts are withheld while its stage runs, because they would reveal cards."""
 
     bot: str
@@ -69,7 +69,7 @@ class Faults(NamedTuple):
     bot: str
     kind: str
     times: int
-    samples: tuple[Sample, ...]
+    samples: tuple[EvidenceSample, ...]
 
 
 class ResourceUse(NamedTuple):
@@ -98,10 +98,10 @@ class BotSummary(NamedTuple):
     sha256: str
     rows: tuple[tuple[str, Row], ...]  # (stage, row)
     ranks: Ranks | None  # of the last stage that has any
-    opponents: tuple[tuple[str, Pair], ...]
+    opponents: tuple[tuple[str, PairResult], ...]
     opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
-    slowest: tuple[Sample, ...]
+    slowest: tuple[EvidenceSample, ...]
     spent: ResourceUse | None
 
 
@@ -134,7 +134,7 @@ class Stage(NamedTuple):
     rows: tuple[Row, ...]
     sure: tuple[str, ...]
     advice: tuple[Advice, ...]
-    pairs: Mapping[tuple[str, str], Pair]
+    pairs: Mapping[tuple[str, str], PairResult]
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
@@ -517,7 +517,7 @@ def _samples(
     configs: Mapping[str, StageConfig],
     stage_of: Mapping[str, str],
     shown: Container[str],
-) -> dict[tuple[str, str], tuple[Sample, ...]]:
+) -> dict[tuple[str, str], tuple[EvidenceSample, ...]]:
     """Return, by bot and kind of fault or "slowest", the decisions that the page shows."""
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
@@ -528,16 +528,16 @@ def _samples(
             found[:] = sorted(found, key=lambda one: -one[1].wall)[:SAMPLES]
     most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
 
-    def sample(path: str, piece: Evidence) -> Sample:
+    def sample(path: str, piece: Evidence) -> EvidenceSample:
         stage = stage_of.get(path, "")
         return _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
 
     return {key: tuple(sample(path, piece) for path, piece in found[:most]) for key, found in pieces.items()}
 
 
-def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, Pair]]]:
+def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, PairResult]]]:
     """Return, by bot, its opponents in a stage and what each pair has won."""
-    opponents: dict[str, list[tuple[str, Pair]]] = {}
+    opponents: dict[str, list[tuple[str, PairResult]]] = {}
     for (one, other), pair in (stage.pairs if stage else {}).items():
         opponents.setdefault(one, []).append((other, pair))
     return opponents
@@ -568,11 +568,11 @@ def _rows_by_bot(stages: Iterable[Stage]) -> dict[str, list[tuple[str, Row]]]:
     return rows
 
 
-def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
+def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
     def text(said: bytes) -> str:
         return "" if not shown else _cut(said.decode(errors="replace"))
 
-    return Sample(
+    return EvidenceSample(
         bot=piece.bot,
         table=table if shown else "",
         number=piece.number,

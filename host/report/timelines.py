@@ -14,7 +14,7 @@ from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
 from host.results.journal import decompress_scores
-from host.results.standings import Pair
+from host.results.standings import PairResult
 from host.stages.kind import StageConfig
 
 POINTS = 40  # points of a line, at most
@@ -47,7 +47,7 @@ class HeadToHead(NamedTuple):
     """Two bots and how the score between them developed, from the view of the first."""
 
     bots: tuple[str, str]
-    pair: Pair
+    pair: PairResult
     points: tuple[Point, ...]
     seats: tuple[Won, ...]  # by the seat of the first bot; empty if unknown or still secret
     scores: tuple[int, int] | None  # the sum of each bot: in Pazaak, hands won; None with more than two bots at a table
@@ -105,7 +105,7 @@ def score_rate(result: Result, record: Record) -> float:
 # Pairs.
 
 
-def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return, for every two bots, how often each ended ahead in the fixtures (for example tourneys) that both played."""
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
@@ -115,7 +115,7 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
     pairs = {}
     for pair, (count, won, lost) in sorted(met.items()):
         sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
-        pairs[pair] = Pair(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
+        pairs[pair] = PairResult(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
     return pairs
 
 
@@ -132,7 +132,7 @@ def is_two_player(records: Sequence[Record]) -> bool:
 
 
 def pair_timelines(
-    scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
+    scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool
 ) -> tuple[HeadToHead, ...]:
     """Return how the scores of the first MAX_HEAD_TO_HEADS pairs developed. Read single tables only if they may be `shown`."""
     met: dict[tuple[str, str], list[Record]] = {}
@@ -146,13 +146,13 @@ def pair_timelines(
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
-def _among(pair: tuple[str, str], result: Pair, met: Sequence[Record]) -> HeadToHead:
+def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
     """Return the meetings of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
     return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
-def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Record], shown: bool) -> HeadToHead:
+def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Sequence[Record], shown: bool) -> HeadToHead:
     """Return the meetings of two bots that had tables of their own, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)

@@ -101,7 +101,7 @@ class Row(NamedTuple):
         )
 
 
-class Pair(NamedTuple):
+class PairResult(NamedTuple):
     """The results of one bot against another; `sure` is the probability (0 to 1) that it is the better of the two."""
 
     tables: int
@@ -355,7 +355,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
     return sum(record.results[one].tables for record in both)
 
 
-def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots that met at tables of two, in both orders."""
     met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
     for record in records:
@@ -373,10 +373,10 @@ def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
 
 
 @lru_cache(maxsize=4096)  # in a league of 500 bots 50 000 pairs have 41 different results: this saves 0.3 s
-def _pair(ours: Won, theirs: Won) -> Pair:
+def _pair(ours: Won, theirs: Won) -> PairResult:
     tables, won, lost = ours.tables, int(ours.wins), int(theirs.wins)
     rate, interval = won / tables, wilson(won / ours.spread, tables / ours.spread)
-    return Pair(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
+    return PairResult(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
 
 
 def _sentence(names: Sequence[str], sure: float) -> str:

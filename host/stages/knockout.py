@@ -118,13 +118,13 @@ def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
     return sorted(bots, key=lambda bot: place.get(bot, len(place)))
 
 
-def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.Bracket:
+def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.BracketPlan:
     """Return the rounds of a stage in which nothing has been played."""
     rounds = elimination.double if stage.elimination == DOUBLE else elimination.single
     return rounds(bots, every_place=stage.places == ALL)
 
 
-class Contest:
+class KnockoutContest:
     """The ties of a stage as far as they have been played, in the order of the rounds.
 
     Bots can meet more than once in a double elimination. Then the numbers of their sets continue.
@@ -164,14 +164,14 @@ class Contest:
 
 def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) -> Schedule:
     """Yield the sets of every open tie."""
-    contest = Contest(stage, field.bots, records)
+    contest = KnockoutContest(stage, field.bots, records)
 
-    def branch(bracket: elimination.Bracket) -> Schedule:
+    def branch(bracket: elimination.BracketPlan) -> Schedule:
         step = next(bracket, None)
         while step is not None:
             halves = list[elimination.Halves]()
             match step:
-                case elimination.Rounds(rounds):
+                case elimination.ParallelRounds(rounds):
                     yield [sets(tie) for each in rounds for tie in pairing.open_ties(each.group)]
                     halves = elimination.played(rounds, contest.end)
                 case elimination.Branches(branches):
@@ -220,7 +220,7 @@ def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
 
 def places(stage: Knockout, field: Field, records: Records) -> list[str]:
     """Return the bots by place. Open places are filled, in seeding order, with the bots that still play."""
-    contest = Contest(stage, field.bots, records)
+    contest = KnockoutContest(stage, field.bots, records)
     placed = elimination.followed(bracket_of(stage, field.bots), contest.end).placed
     decided: dict[int, str] = {}
     for some in placed:
@@ -232,9 +232,9 @@ def places(stage: Knockout, field: Field, records: Records) -> list[str]:
 
 def _ties(
     stage: Knockout, order: Sequence[str], records: Records
-) -> Iterator[tuple[elimination.Round, tuple[Tie, ...]]]:
+) -> Iterator[tuple[elimination.TieRound, tuple[Tie, ...]]]:
     """Yield the rounds whose ties are known so far, with the sets of each tie."""
-    contest, played = Contest(stage, order, records), list[Tie]()
+    contest, played = KnockoutContest(stage, order, records), list[Tie]()
 
     def ended(pair: pairing.Pair) -> str | None:
         sets = contest.sets_of(pair)
