@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 from host.base.config_file import load_model, parse
 from host.bots.bot_spec import BotSpec
 from host.config.reference import (
+    CONFIG_TABLES,
     SCHEMAS,
-    TABLES,
     KeyDescription,
     bot_keys,
     keys_of,
@@ -56,7 +56,7 @@ def every_key() -> Iterator[tuple[str, KeyDescription]]:
     for name in KINDS:
         for key in [each for each in stage_keys(name) if each.name != "kind"]:
             yield f'{top}[[stage]]\nkind = "{name}"\n%s\n', key
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         for key in keys_of(model, usual):
             yield f"{top}[{name}]\n%s\n", key
     for game in GAMES.values():

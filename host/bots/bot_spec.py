@@ -28,7 +28,7 @@ from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
 
-MAX_NAME_CHARS = 40
+MAX_BOT_NAME_CHARS = 40
 MAX_AMOUNT_CHARS = 40  # length of a number with its unit
 
 
@@ -178,8 +178,8 @@ class RequestedLimits:
 def bot_name(value: Any) -> str:
     """Return the name of a bot. Raise InvalidValue for a name that looks like a path, an option or a sample bot."""
     name = plain_string(value)
-    if len(name) > MAX_NAME_CHARS:
-        raise InvalidValue("C009", f"is longer than {MAX_NAME_CHARS} characters")
+    if len(name) > MAX_BOT_NAME_CHARS:
+        raise InvalidValue("C009", f"is longer than {MAX_BOT_NAME_CHARS} characters")
     if name != name.strip():
         raise InvalidValue("C009", "begins or ends with a blank")
     if "/" in name or "#" in name:
@@ -253,7 +253,7 @@ class BotSpec:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_NAME_CHARS})] = ""
+    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_BOT_NAME_CHARS})] = ""
     """The bot's name in standings and commands. Default: the name of the folder. Example: `name = "Seventeen"`"""
     author: Text = ""
     """The author's name, for lists and reports. Example: `author = "Ada Lovelace"`"""

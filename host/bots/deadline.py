@@ -11,14 +11,14 @@ from host.base.errors import HostFailure
 from host.bots.allowance import TimeBank
 from host.bots.stall_sampler import StallSampler
 from host.sandbox.launch import Sandbox
-from host.sandbox.limits import PATIENCE, Limits
+from host.sandbox.limits import MAX_WALL_FACTOR, Limits
 from host.sandbox.process_tree import descendant_numbers, read_proc
 
 STALLED = 0.05  # a host that wakes up this many seconds after a deadline was itself delayed
 SHORTEST = 0.001  # minimum seconds until an extended deadline is checked again
 MOST_THREADS = 64  # whose waits are measured; a bot with more threads causes its own waits
 STALL_WORDS = ("blocked", "stopped from outside", "croupier paused", "throttled")  # the fields of Stalls
-LOOK = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
+MIN_MEASURED_WAIT_S = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
 
 
 class HostStall(HostFailure):
@@ -30,13 +30,13 @@ class DeadlinePolicy:
 
     def __init__(self, limits: Limits, samples: StallSampler, *, charged: bool, bank: TimeBank | None = None) -> None:
         self.fair = limits.clock == "fair"
-        self.stretch = PATIENCE if limits.clock == "cpu" else 1
+        self.stretch = MAX_WALL_FACTOR if limits.clock == "cpu" else 1
         """The first deadline of an answer is this many times the time granted."""
 
         self.doubt = STALLED if limits.clock == "wall" else 0.0
         """If the host checks more than this many seconds after a deadline, output found then may have come in time."""
 
-        self.marks_after = 0.0 if self.fair else min(LOOK, limits.patience / 4)
+        self.marks_after = 0.0 if self.fair else min(MIN_MEASURED_WAIT_S, limits.patience / 4)
         """Seconds after the question, or the previous answer, at which `start_counting` must be called; 0: before it."""
 
         self.samples = samples
@@ -74,7 +74,7 @@ class DeadlinePolicy:
                 return max(granted - wall, SHORTEST)
         if self.fair:
             charged = self._charged_time(threads, wall)
-            due, patience, self._held = granted - charged, PATIENCE * granted - wall, wall - charged
+            due, patience, self._held = granted - charged, MAX_WALL_FACTOR * granted - wall, wall - charged
             # The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
             unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
             is_late = due <= 0 and self._charged_time(unknown, wall) >= granted

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 
 @click.command()
 @click.argument("names", shell_complete=completers.bots, nargs=-1, metavar="BOT...")
-@options.GAME
+@options.GAME_OPTION
 @click.option("--all", "check_all", is_flag=True, help="check all bots of the tournament, then again under load")
 @options.UNSAFE
 @click.pass_obj

@@ -182,7 +182,7 @@ def head(file: str) -> dict[str, Any]:
 def schema_of_config() -> dict[str, Any]:
     """Return the JSON schema of a croupier.toml, with croupier's own games, kinds of stage and rankings."""
     top = table_schema(keys_of(ConfigFile))
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         top["properties"][name] = table_schema(keys_of(model, usual), first_line(model))
     kinds = [chosen("kind", name, stage_schema(name)) for name in KINDS]
     stage = {"type": "object", "required": ["kind"], "properties": {"kind": _kind().json_schema()}, "allOf": kinds}
@@ -213,7 +213,7 @@ def write_with_schema(path: Path, text: str) -> None:
     path.write_text(DIRECTIVE.format(schema.name) + text)
 
 
-TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
+CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
     (name, model, Limits().by_name() if model is AllowedLimits else None)
     for name, model in get_type_hints(ConfigFile).items()
     if is_dataclass(model) and isinstance(model, type)
@@ -356,7 +356,7 @@ def page() -> str:
         for table, model in stage_tables(name).items():
             text = f"{first_line(model)} `[stage.{table}]` follows its [[stage]]; it has such a table for each name."
             lines += _section(f'`[stage.{table}]` with `kind = "{name}"`', text, keys_of(model))
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         lines += _section(f"`[{name}]`", first_line(model), keys_of(model, usual))
     text = "A folder with sources in one language does not need any of these keys, and no bot.toml."
     lines += [f"## {MANIFEST}", "", *_section("At the top of a bot.toml", text, bot_keys())]

@@ -32,7 +32,7 @@ from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move
 from protocols.wire import View as AnyView
 
-CARDS = 3  # in a hand
+HAND_CARDS = 3  # in a hand
 RANKS, SUITS = "24567JQK3A", "cdsh"
 DECK = tuple(rank + suit for rank in RANKS for suit in SUITS)
 ORDER = {card: nth for nth, card in enumerate(DECK)}
@@ -105,7 +105,7 @@ class BriscolaTable:
     def __init__(self, players: int, luck: Shuffler, tell: Tell) -> None:
         deck = luck.shuffled(DECK)
         self.tell = tell
-        hands = [list(islice(deck, CARDS)) for _ in range(players)]
+        hands = [list(islice(deck, HAND_CARDS)) for _ in range(players)]
         self.trump = next(deck)
         self.hands = [in_order(hand, self.trump) for hand in hands]
         self.stock = [*deck, self.trump]
@@ -188,7 +188,7 @@ def example(hand: str, trick: str = "", tricks: int = 0, players: int = 2, yours
     return View(
         players=players,
         trump="5c",
-        stock=max(len(DECK) - CARDS * players - len(played), 0),
+        stock=max(len(DECK) - HAND_CARDS * players - len(played), 0),
         hand=tuple(hand.split()),
         trick=tuple(trick.split()),
         played=played,

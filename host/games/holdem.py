@@ -35,7 +35,7 @@ DECK = tuple(hands.CARDS)
 CARDS_PER_STREET = (0, 3, 1, 1)  # community cards dealt at the start of each street
 MIN_BET = 1  # chips; a player cannot check for free
 PLAYERS_AT_END = 2  # the game ends when this many players are left, or fewer
-RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
+HAND_RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
     "banksalad": hands.banksalad,
     "standard": hands.standard,
 }
@@ -157,7 +157,7 @@ class RoundResult(NamedTuple):
 
 def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: bool) -> RoundResult:
     """Divide the pot among the living players with the best hand."""
-    value, rank = hands.CARDS, RANKINGS[ranking]
+    value, rank = hands.CARDS, HAND_RANKINGS[ranking]
     shared = [value[board[at : at + 2]] for at in range(0, len(board), 2)]
     shown = [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
     best = max([worth for worth, _ in shown])

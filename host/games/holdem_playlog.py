@@ -58,7 +58,7 @@ class Death(NamedTuple):
 
 
 PlaylogLine = GameSnapshot | Death
-CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in hands.CARDS}
+PLAYLOG_CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in hands.CARDS}
 
 
 class Watcher:
@@ -80,11 +80,11 @@ class Watcher:
             case "round.start", {"round": number, "seats": seats, "chips": chips, "ante": ante}:
                 self._sit(number, seats, [had - ante for had in chips])
             case "deal", {"seat": seat, "card": card}:
-                self._change(seat, cards=(*self._players[seat].cards, CARDS[card]))
+                self._change(seat, cards=(*self._players[seat].cards, PLAYLOG_CARDS[card]))
             case "board", {"card": card, "all_in": all_in}:
                 for seat in self._players:
                     self._change(seat, bet_amt=0)
-                board = (*self._look.community_cards, CARDS[card])
+                board = (*self._look.community_cards, PLAYLOG_CARDS[card])
                 self._look = self._look._replace(community_cards=board, all_in=all_in)
                 self._write()
             case (("ask" | "street.end"), _):

@@ -26,7 +26,7 @@ from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
 
-SCHEMA = "croupier/bundle/2"
+BUNDLE_SCHEMA = "croupier/bundle/2"
 MAX_UNPACKED_BYTES = 256 << 20
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def packed(repro: Repro) -> bytes:
     protocol = PROTOCOLS[repro.bot.protocol]
     described = repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()}
     bundle = Bundle(
-        format=SCHEMA,
+        format=BUNDLE_SCHEMA,
         croupier=__version__,
         game=str(repro.game),
         rules=repro.rules._asdict(),
@@ -129,7 +129,7 @@ def _question(decision: Decision, protocol: Protocol) -> BundledQuestion:
 
 
 def _repro(bundle: Bundle, registry: Registry) -> Repro:
-    _refuse_unknown("schema", bundle.format, [SCHEMA])
+    _refuse_unknown("schema", bundle.format, [BUNDLE_SCHEMA])
     name = registry.game(bundle.game)
     if not knows_game(name):
         _refuse_unknown("game", name, GAMES)

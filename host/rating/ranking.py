@@ -34,7 +34,7 @@ from host.rating.statistics import (
 )
 from host.rating.strength import Ratings, TableOrder, ratings
 
-UNKNOWN = "–"
+NO_VALUE = "–"
 
 Units = dict[Hashable, float]
 """Independent results of one bot, by tourney, table or fixture."""
@@ -161,7 +161,7 @@ class Ranking:
         """Return a value as text: "60.59 %", "1 234.5", "≥ 120"."""
         figure = estimate.figure
         if figure is None:
-            return UNKNOWN
+            return NO_VALUE
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
         shown = f"{100 * figure:.{decimals}f} %" if self.percent else thousands(figure, decimals)
         return f"{estimate.bound} {shown}".lstrip()
@@ -169,7 +169,7 @@ class Ranking:
     def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
         """Return half the width of an interval as text."""
         if estimate.low is None or estimate.high is None:
-            return UNKNOWN
+            return NO_VALUE
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
         return thousands((100 if self.percent else 1) * (estimate.high - estimate.low) / 2, decimals)
 

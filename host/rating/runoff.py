@@ -18,9 +18,9 @@ from host.rating.strength import TableOrder
 
 RESAMPLES = 200
 OUTSIDE = RESAMPLES // 40  # resamples below, and above, the 95 % interval
-SEED = 2026
+RUNOFF_SEED = 2026
 MANY = 30  # ballots; from here on the normal distribution stands for Poisson's
-DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
+COUNT_DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
 
 
 class Outlasted(NamedTuple):
@@ -40,7 +40,7 @@ class RunOff:
 
     @cached_property
     def _resampled(self) -> Sequence[Mapping[str, int]]:
-        draw = Random(SEED)
+        draw = Random(RUNOFF_SEED)
         return [
             outlasted({order: _poisson(draw, count) for order, count in self._ballots.items()}, self._bots)
             for _ in range(RESAMPLES)
@@ -67,8 +67,8 @@ def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[
             best = next((here for equal in order if (here := [bot for bot in equal if bot in left])), [])
             for bot in best:
                 firsts[bot] += count / len(best)
-        fewest = min(round(count, DIGITS) for count in firsts.values())
-        out = {bot for bot, count in firsts.items() if round(count, DIGITS) == fewest}
+        fewest = min(round(count, COUNT_DIGITS) for count in firsts.values())
+        out = {bot for bot, count in firsts.items() if round(count, COUNT_DIGITS) == fewest}
         found |= dict.fromkeys(out, total - len(left))
         left -= out
     return found

@@ -8,7 +8,7 @@ from host.base.format import duration, plural, thousands
 from host.base.safe_text import one_line
 from host.rating.ranking import ranking_of
 from host.report.bracket_chart import drawings
-from host.report.summary import CHAIN, BotSummary, ResourceUse, Stage
+from host.report.summary import NOT_DISTINGUISHED, BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.seat_effects import Effects, LateEffect, SeatRow
@@ -75,7 +75,7 @@ def verdict(found: Effects) -> list[str]:
 
 def _seat_words(found: Effects) -> list[str]:
     """Return whether the game favours a seat, and whether the bots had the seats equally often."""
-    known = [words for words in found.seats.sure if CHAIN not in words]
+    known = [words for words in found.seats.sure if NOT_DISTINGUISHED not in words]
     even = (
         "equally often" if not found.apart else f"equally often, to within {found.apart} {plural(found.apart, 'table')}"
     )
@@ -413,7 +413,7 @@ def chip_lines(chips: Chips) -> Lines:
     return Lines(height, lines, down, along(chips.rounds, RIGHT), label, "round", "chips")
 
 
-DRAWN = (
+CHART_FILTERS = (
     nearest,
     difference,
     seat_mean,

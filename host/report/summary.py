@@ -40,11 +40,11 @@ from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.pairing import set_winner
 from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture
 
-SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
-EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
+MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
+MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
 MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
-LONGEST = 600  # characters of one piece of evidence
-CHAIN = "cannot be distinguished"
+MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
+NOT_DISTINGUISHED = "cannot be distinguished"
 
 
 class EvidenceSample(NamedTuple):
@@ -442,7 +442,7 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     certain = one_line(stage.sure[0]) if stage.sure else ""
     where = f"in {what}" if what else ""
     ahead = "ahead so far" if stage.so_far else "ahead"
-    if CHAIN in certain:
+    if NOT_DISTINGUISHED in certain:
         return f"{bot} is {'first' if over else ahead} {where}{figure}, but that may be luck: {certain}."
     verb = f"wins {what}" if over else f"is {ahead} {where}"
     if certain.startswith(f"{bot} ahead of "):
@@ -522,11 +522,11 @@ def _samples(
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
         found = pieces.setdefault((piece.bot, piece.kind), [])
-        if piece.kind == "slowest" or len(found) < SAMPLES:
+        if piece.kind == "slowest" or len(found) < MAX_PIECES_PER_KIND:
             found.append((path, piece))
         if piece.kind == "slowest":
-            found[:] = sorted(found, key=lambda one: -one[1].wall)[:SAMPLES]
-    most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
+            found[:] = sorted(found, key=lambda one: -one[1].wall)[:MAX_PIECES_PER_KIND]
+    most = max(1, min(MAX_PIECES_PER_KIND, MAX_EVIDENCE_PIECES // max(1, len(pieces))))
 
     def sample(path: str, piece: Evidence) -> EvidenceSample:
         stage = stage_of.get(path, "")
@@ -588,9 +588,9 @@ def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
 
 
 def _cut(text: str) -> str:
-    """Return untrusted text with control characters escaped; of a long text, only the last LONGEST characters."""
+    """Return untrusted text with control characters escaped; only the last MAX_SHOWN_EVIDENCE_CHARS characters."""
     clean = "\n".join(one_line(line) for line in text.split("\n"))
-    return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
+    return clean if len(clean) <= MAX_SHOWN_EVIDENCE_CHARS else f"… {clean[-MAX_SHOWN_EVIDENCE_CHARS:]}"
 
 
 def _limit_of_answers(limits: Limits) -> float | None:

@@ -17,7 +17,7 @@ from host.results.journal import decompress_scores
 from host.results.standings import PairResult
 from host.stages.kind import StageConfig
 
-POINTS = 40  # points of a line, at most
+MAX_LINE_POINTS = 40  # points of a line, at most
 FEWEST = 3  # fixtures that a line needs
 MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
@@ -91,8 +91,8 @@ def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool
 
 
 def marks(count: int) -> tuple[int, ...]:
-    """Return at most POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
-    some = min(count, POINTS)
+    """Return at most MAX_LINE_POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
+    some = min(count, MAX_LINE_POINTS)
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
@@ -160,7 +160,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
     seats: tuple[Won, ...] = ()
     group = group_of(met[0].path) if shown else ""
     if shown:
-        tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
+        tallies = [_tallied(scored, record.path, pair[0], -(-MAX_LINE_POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
     return HeadToHead(pair, result, _points(steps), seats, (mine, its), group)
@@ -198,7 +198,7 @@ def _sum(some: Iterable[Won]) -> Won:
 
 
 def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
-    """Return the running score after at most POINTS of the steps."""
+    """Return the running score after at most MAX_LINE_POINTS of the steps."""
     after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):

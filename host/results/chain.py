@@ -20,7 +20,7 @@ ChainEntryKind = Literal["terms", "stage", "version", "fixture", "change"]
 SALT_BYTES = 32
 """Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
 
-PUBLIC = ("faults", "benched", "replayed")
+PUBLIC_FIELDS = ("faults", "benched", "replayed")
 """The parts of a record's summary that a line shows. The private part has only a hash of the others."""
 
 
@@ -99,7 +99,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
         "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
-    public = {key: summary[key] for key in PUBLIC}
+    public = {key: summary[key] for key in PUBLIC_FIELDS}
     more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
     return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
 

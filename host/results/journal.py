@@ -23,7 +23,7 @@ from host.play.records import Record
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.journal_schema import Kept, json_error
-from host.results.seals import CHAIN, ChainEntry, Seals
+from host.results.seals import CHAIN_TABLE, ChainEntry, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
     RecordedBot,
@@ -40,7 +40,7 @@ from host.stages import CROUPIERS, Registry
 
 APPLICATION, VERSION = 0x63726F75, 4  # "crou"
 
-SCHEMA = """
+JOURNAL_TABLES = """
 CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stage     (name TEXT PRIMARY KEY, number INTEGER NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL,
                         field TEXT NOT NULL, places TEXT NOT NULL, known INTEGER NOT NULL) WITHOUT ROWID;
@@ -593,7 +593,7 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
 def _schema() -> Mapping[str, set[str]]:
     """Return the tables of a journal with their columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA + CHAIN)
+        database.executescript(JOURNAL_TABLES + CHAIN_TABLE)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {table: _columns(database, table) for (table,) in tables}
 
@@ -705,7 +705,8 @@ def _make(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
-            f"BEGIN; {SCHEMA} {CHAIN} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            f"BEGIN; {JOURNAL_TABLES} {CHAIN_TABLE} "
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
     making.rename(path)
 

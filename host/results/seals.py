@@ -21,7 +21,7 @@ from host.results.chain import (
 from host.results.changes import LATE, MORE
 from host.results.state import RunState, StageStatus
 
-CHAIN = """
+CHAIN_TABLE = """
 CREATE TABLE chain     (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, ref INTEGER NOT NULL, line TEXT NOT NULL,
                         salt BLOB NOT NULL, seal TEXT NOT NULL);
 CREATE INDEX chain_by_kind ON chain(kind, ref);

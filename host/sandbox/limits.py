@@ -14,7 +14,7 @@ CLOCKS = ("wall", "cpu", "fair")
 BANK_SCOPES = ("table", "fixture")
 """What a bank lasts for: it is full again at the start of each table, or of each fixture."""
 
-PATIENCE = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
+MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
 
 
 class Bank(NamedTuple):
@@ -72,7 +72,7 @@ class Limits(NamedTuple):
 
     def patience_for(self, granted: float) -> float:
         """Return the seconds of wall clock time that an answer may take if the clock grants it `granted` seconds."""
-        return granted if self.clock == "wall" else PATIENCE * granted
+        return granted if self.clock == "wall" else MAX_WALL_FACTOR * granted
 
     @property
     def computing(self) -> float:

@@ -15,7 +15,7 @@ from host.rating.results import PAIRS, Fact, Sampling
 from host.stages.agenda import Agenda, Records, Schedule
 from host.stages.picture import Picture
 
-BLOCK = 10_000
+MAX_BLOCK_TABLES = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
 
 SMALL_BLOCK = 50
@@ -36,10 +36,10 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-RENAMED = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
+RENAMED_RANKINGS = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
 """The present names of rankings, by their old names."""
 
-Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED)]
+Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED_RANKINGS)]
 
 
 @dataclass(frozen=True)
@@ -331,11 +331,11 @@ def block_size(tables: int, pairs: int) -> int:
     workers, because each fixture starts the bots again.
     """
     fixtures = -(-FIXTURES_AT_ONCE // max(pairs, 1))
-    return min(BLOCK, max(SMALL_BLOCK, -(-tables // fixtures)))
+    return min(MAX_BLOCK_TABLES, max(SMALL_BLOCK, -(-tables // fixtures)))
 
 
 def blocks(
-    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
+    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = MAX_BLOCK_TABLES, start: int = 1
 ) -> list[Fixture]:
     """Divide tables `start` to `tables` between the same bots into fixtures of at most `block` tables.
 

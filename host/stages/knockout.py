@@ -38,7 +38,7 @@ NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(va
 
 ALL, FIRST = "all", "first"
 SINGLE, DOUBLE = "single", "double"
-DRAWN = "drawn"  # seeding by lot
+DRAWN_TIE = "drawn"  # seeding by lot
 
 MOST_DRAWN_SETS = 20
 """Sets of a tie that may stay without a winner. Equal bots at mirrored tables would otherwise play without end."""
@@ -86,15 +86,15 @@ class Knockout(StageConfig):
     def settled(self, around: Surroundings) -> "Knockout":
         """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
         key, seeds = "seeds", self.seeds
-        if self.seeding and self.seeding not in (DRAWN, *around.earlier):
+        if self.seeding and self.seeding not in (DRAWN_TIE, *around.earlier):
             if not (around.folder / self.seeding).is_file():
                 stages = "".join(f'"{name}", ' for name in around.earlier)
                 message = f'seeding = "{self.seeding}" is neither a stage before this one nor a file'
                 raise ImpossibleStageError(
-                    "seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008"
+                    "seeding", message, f'one of {stages}"{DRAWN_TIE}", or a text file of names', "C008"
                 )
             key, seeds = "seeding", tuple(around.names_in(self.seeding))
-        if seeds and self.seeding in (DRAWN, *around.earlier):
+        if seeds and self.seeding in (DRAWN_TIE, *around.earlier):
             message = f'seeding = "{self.seeding}" and seeds both order the bots'
             raise ImpossibleStageError("seeds", message, "leave out one of the two")
         for number, name in enumerate(seeds):
@@ -109,7 +109,7 @@ class Knockout(StageConfig):
 def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
     """Return the bots in the order of the bracket; None if it is drawn from a seed that is not known yet."""
     bots = list(entrants.bots)
-    if stage.seeding == DRAWN:
+    if stage.seeding == DRAWN_TIE:
         if entrants.seed is None:
             return None
         return list(Luck(entrants.seed, f"{stage.name}/seeding").shuffled(sorted(bots)))

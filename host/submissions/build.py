@@ -48,13 +48,15 @@ BUILD_LIMITS = Limits(
 )
 BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
-KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # how a command ended whose keeper was killed with it
+KILLED_WITH_KEEPER = Ended(
+    0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0
+)  # how a command ended whose keeper was killed with it
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
     FaultKind.FLOOD: "left too many files, too large or too deeply nested files, unreadable folders, or a full disk",
 }
-MAX_NAME_CHARS = 80  # of a file in an error message
+MAX_PROGRAM_NAME_CHARS = 80  # of a file in an error message
 SCRATCH_BYTES = 512 * MIB
 RESERVED_DISK_BYTES = GIB  # free disk space that a build must leave; half of the free space if that is less
 COMPILER_LINES_SHOWN = 30  # lines of compiler output in an error message
@@ -253,7 +255,7 @@ def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) 
     try:
         copy_built(staged, finished)
     except LimitExceeded as exceeded:
-        where = f"{submission.name}: {exceeded.path[:MAX_NAME_CHARS]}" if exceeded.path else submission.name
+        where = f"{submission.name}: {exceeded.path[:MAX_PROGRAM_NAME_CHARS]}" if exceeded.path else submission.name
         raise UserError([Problem("B016", escape_control_chars(where), exceeded.why)], 4) from exceeded
     if state := submission.spec.state:
         place = finished / state
@@ -365,7 +367,9 @@ async def _run(submission: Submission, steps: list[BuildStep], log: Path, staged
                     ended = await sandbox.keeper.ask(*request, BUILD_LIMITS, min(wall, max(deadline - started, 0.0)))
                 except KeeperOutOfMemory as out:
                     took = time.monotonic() - started
-                    raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out
+                    raise UserError(
+                        [_build_error(submission, step, KILLED_WITH_KEEPER, str(out), took, log)], 4
+                    ) from out
                 took = time.monotonic() - started
                 with log.open("a") as words:
                     words.write(

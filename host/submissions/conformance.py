@@ -39,7 +39,7 @@ MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
-SEED = b"the tables of croupier check"
+CHECK_SEED = b"the tables of croupier check"
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """Faults that are notes: a bot with such faults is accepted.
 
@@ -119,7 +119,7 @@ class Conformance:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
-            table, count = Table(game, rules, Luck(SEED, str(number))), 0
+            table, count = Table(game, rules, Luck(CHECK_SEED, str(number))), 0
             while table.request:
                 if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return
