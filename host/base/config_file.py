@@ -485,7 +485,7 @@ def load_model(source: Path | Toml, model: type[T]) -> T:
 
 @cache
 def _reader(model: Any) -> Any:
-    """Return pydantic's reader of a model. Creating one takes longer than reading most files."""
+    """Return pydantic's TypeAdapter for a model. It is cached: creating one takes longer than reading most files."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(model)

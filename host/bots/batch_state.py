@@ -161,7 +161,7 @@ class BatchState:
         return self._answer(answers, lines[: len(answers)])
 
     def _answer(self, answers: list[Answer], raws: list[bytes]) -> BatchEvents:
-        """Return the events of answers that are followed by `rest`."""
+        """Return the events for these answers. `self.rest` is what the bot wrote after them."""
         self._due -= len(answers)
         if not self.rest:
             self.state, _ = TRANSITIONS[self.state, Input.ANSWERS if self._due else Input.ALL_ANSWERS]

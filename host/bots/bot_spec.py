@@ -402,7 +402,7 @@ class BuiltBot(NamedTuple):
 
     @property
     def warm_words(self) -> int:
-        """The number of words at the start of the command that start the forking interpreter; 0 if each start is cold."""
+        """The number of words of the command that start the fork server; 0 if each start of the bot is cold."""
         return len(self.warm)
 
     def command(self, warm_count: int) -> list[bytes]:

@@ -144,7 +144,7 @@ class DeadlinePolicy:
             self._stall(wall, late, computed)
 
     def _stall(self, wall: float, late: float, computed: float) -> None:
-        """Raise HostStall, unless there were so many that the bot is charged."""
+        """Raise HostStall. Return if the bot has had so many stalls that it is charged for them."""
         words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, "
         sampled = zip(STALL_WORDS, self.samples.stalls, strict=True)
         words += "".join(f"{what} {seconds:.3f} s, " for what, seconds in sampled if seconds)
@@ -277,9 +277,8 @@ class ThreadTime(NamedTuple):
 def foreign_wait(threads: Sequence[ThreadTime], computed: float, cores: int) -> float:
     """Return the seconds that a bot has waited for a processor because of other programs. Pure.
 
-    It cannot be known which thread will answer, so the one counts that waited longest. While a thread waits, the bot's
-    other threads may run, and then the wait is the bot's own doing: all of the bot ran for `computed` seconds in total,
-    on `cores` cores.
+    The host cannot know which thread will answer, so the thread that waited longest counts. A wait during which the
+    bot's other threads could occupy all of its `cores` is subtracted. `computed` is the time of all threads in seconds.
     """
     return max((each.waited - max(computed - each.ran, 0.0) / cores for each in threads if each.waited), default=0.0)
 

@@ -93,7 +93,7 @@ class ProcessTotals(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Evidence of one decision: a fault, or the slowest."""
+    """What is recorded about one decision: a fault, or the bot's slowest answer of the fixture."""
 
     bot: str
     table: int

@@ -198,7 +198,7 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
 
 
 class AttackReport(NamedTuple):
-    """The verdicts of some rogues at a level."""
+    """The outcomes of the rogues that were tried at a level."""
 
     level: "Level"
     verdicts: "list[RogueOutcome]"

@@ -67,7 +67,7 @@ class RecordedFault(NamedTuple):
 
 
 class FaultGroup(NamedTuple):
-    """The faults of one kind of one bot; evidence is recorded for some of them, in the order of play."""
+    """The faults of one kind of one bot, and the recorded evidence, in the order of play. Not every fault has evidence."""
 
     bot: str
     kind: str

@@ -152,7 +152,7 @@ def _standings(tally: Tally) -> "Table":
 
 
 def _early_standings(tally: Tally, strengths: "Mapping[str, Strength]") -> "Table":
-    """Return the bots by strength, while pairs are missing."""
+    """Return the bots by estimated strength, while not all pairs have met."""
     table = _table("Elo", "faults")
     for rank, bot in enumerate(sorted(strengths, key=strengths.__getitem__, reverse=True)[:SHOWN], 1):
         strength = strengths[bot]

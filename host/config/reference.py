@@ -232,7 +232,7 @@ def bot_keys() -> list[KeyDescription]:
 
 
 def _with_names(key: KeyDescription, names: list[str]) -> KeyDescription:
-    """Return a key of bot.toml with its possible values, and with the languages that have it."""
+    """Add to a key of bot.toml its possible values and the languages that support it."""
     if names:
         key = key._replace(schema=key.schema | {"enum": names}, example=f"{key.name} = {to_toml(names[0])}")
     languages = languages_with(key.name)

@@ -429,7 +429,7 @@ def _stages(
 
 
 def _seated(stage: StageConfig, game: Game) -> StageConfig:
-    """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
+    """Set `min_bots` of a stage to at least the seats of a table, unless its kind demands a number of seats itself."""
     return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 

@@ -42,7 +42,7 @@ ALL_POINTS = sum(POINTS.values())
 
 
 class Rules(NamedTuple):
-    """The numbers of a game."""
+    """The rules that an organiser can set."""
 
     seats: int = 2
     """The bots at a table."""

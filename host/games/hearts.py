@@ -41,7 +41,7 @@ DIRECTIONS = (("LEFT", 1), ("RIGHT", 3), ("ACROSS", 2), ("NONE", 0))  # with the
 
 
 class Rules(NamedTuple):
-    """The numbers of a game."""
+    """The rules that an organiser can set."""
 
     seats: int = SEATS
     """The bots at a table."""

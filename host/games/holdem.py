@@ -42,7 +42,7 @@ HAND_RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
 
 
 class Rules(NamedTuple):
-    """The numbers of a game."""
+    """The rules that an organiser can set."""
 
     seats: int = 5
     """The bots at a table."""

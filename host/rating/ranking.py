@@ -205,7 +205,7 @@ def _wins(results: Results) -> dict[str, Estimate]:
 
 
 def _times(rate: Estimate, tables: int) -> Estimate:
-    """Return a share of tables as a number of tables."""
+    """Convert a share of tables into a number of tables."""
     value, low, high = (None if share is None else share * tables for share in rate)
     return Estimate(value, low, high)
 
@@ -381,7 +381,7 @@ def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
 
 
 def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
-    """Return values by fixture. With `mirror`, join as many fixtures in a row as there are bots: they share a deal."""
+    """Return values by independent unit: by fixture, or with `mirror` by deal, because mirrored fixtures share one."""
     if not mirror:
         return values
     deals: dict[Hashable, list[float]] = {}
@@ -391,7 +391,7 @@ def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
 
 
 def _deal(record: Record) -> Hashable:
-    """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
+    """Identify the deal of a mirrored fixture. As many successive fixtures share a deal as there are bots."""
     place = FixtureId.parse(record.path)
     return place.group, ((place.first_table or 1) - 1) // len(record.results)
 

@@ -32,7 +32,7 @@ class Outlasted(NamedTuple):
 
 
 class RunOff:
-    """The instant run-off of some ballots, and of resamples of them."""
+    """The instant run-off of ballots, and of resamples of them."""
 
     def __init__(self, ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> None:
         self._ballots, self._bots = {order: ballots[order] for order in sorted(ballots)}, sorted(bots)

@@ -104,6 +104,6 @@ def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> 
 
 
 def _line(start: Box, end: Box, of: int) -> str:
-    """Return the line of a winner from its box to its row in the next one."""
+    """Return an SVG path from the box of a tie to the row of its winner in the box of the next tie."""
     middle = end.x - (COLUMN - WIDTH) / 2
     return f"M{start.x + WIDTH:g} {start.y + HEIGHT / 2:g}H{middle:g}V{end.y + HEIGHT / 4 * (1 + 2 * of):g}H{end.x:g}"

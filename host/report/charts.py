@@ -294,7 +294,7 @@ def line_points(places: Sequence[int | None], right: int, count: int) -> list[tu
 
 
 def rank_lines(ranks: Ranks) -> Lines:
-    """Return the ranks of all bots over time; of very many bots, only of those that ended first."""
+    """Return a line of ranks over time for each bot, or for the WAYS best bots if there are more."""
     count = len(ranks.of)
     ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])

@@ -73,7 +73,7 @@ class Faults(NamedTuple):
 
 
 class ResourceUse(NamedTuple):
-    """What a bot used in the whole run. `walls` counts answers by time: (from, below, answers), in seconds."""
+    """The resources that a bot used in the run. `walls` is a histogram of answer times: (from, below, answers), in seconds."""
 
     questions: int
     starts: int
@@ -410,7 +410,7 @@ def _effects(
 
 
 def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return how many fixtures are due; None if later fixtures depend on results."""
+    """Return the number of fixtures still to play, or None if later fixtures depend on results."""
     kind = kind_of(state.config)
     if kind.size is not None:
         return None

@@ -198,7 +198,7 @@ def _sum(some: Iterable[Won]) -> Won:
 
 
 def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
-    """Return the running score after at most MAX_LINE_POINTS of the steps."""
+    """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points."""
     after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):

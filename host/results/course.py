@@ -149,7 +149,7 @@ class Position:
 
     @cached_property
     def due(self) -> list[Fixture]:
-        """The fixtures that may be played now; none of a finished stage that takes no additions, or without `blank`."""
+        """The fixtures that may be played now. Empty without `blank`, and for a finished stage that takes no additions."""
         blank = self.tournament.blank
         if blank is None or self.skipped or (self.state.over and self.kind.changes.adaptive):
             return []
@@ -188,7 +188,7 @@ class Position:
 
     @cached_property
     def places(self) -> Sequence[str]:
-        """The bots in the order of their places: as recorded, or else from the records; until then as they advance."""
+        """The bots in the order of their places. Of a running stage: the bots that would play the next one."""
         if not self.over:
             return self.advancing
         return self.state.places or self.outcome.places

@@ -323,7 +323,7 @@ class Journal:
         return self._database.execute("SELECT 1 FROM fixture LIMIT 1").fetchone() is not None
 
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
-        """Return the paths of the played fixtures that count, in the order in which they ended; none of some bots."""
+        """Return the paths of the fixtures that count, in the order in which they ended. Omit those of bots in `without`."""
         query = "SELECT path FROM counted WHERE (?1 IS NULL OR stage = ?1)"
         if without:
             query += " AND NOT EXISTS (SELECT 1 FROM json_each(about, '$.bots') WHERE value IN (SELECT value FROM json_each(?2)))"
@@ -363,7 +363,7 @@ class Journal:
         return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
 
     def records_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the same of each fixture of a stage after the one with id `since`, in the order in which they ended."""
+        """Yield the id and the record of each fixture of a stage with an id above `since`, in the order in which they ended."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
 
     def _records(self, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, Record]]:
@@ -578,7 +578,7 @@ def _state(database: sqlite3.Connection, registry: Registry) -> RunState:
 
 
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
-    """Return the bots that are withdrawn from the first of some stages, which is followed by the others.
+    """Return the bots that are withdrawn from the first of these stages, which is followed by the others.
 
     `first` has the number of the first fixture of each stage that has begun, also if it no longer counts.
     """

@@ -203,7 +203,7 @@ def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row
 
 
 def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
-    """Return the rows of the bots that do not take part, ranked from `first` by how far they came in the stage before."""
+    """Return rows for the bots that did not reach this stage. Their ranks start at `first` and follow the stage before."""
     before = {row.bot: row for row in earlier}
     nowhere = max((row.rank for row in earlier), default=0) + 1
     out = [row._replace(rank=before[row.bot].rank if row.bot in before else nowhere, note="is out") for row in rows]
@@ -238,7 +238,7 @@ def _noted(row: Row, why: str, *, over: bool) -> Row:
 
 
 def _ranked_from(first: int, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows in the order of their ranks, which now begin at `first`. Equal bots stay equal."""
+    """Sort rows by rank and renumber the ranks from `first`. Equal bots keep an equal rank."""
     ordered = sorted(rows, key=lambda row: row.rank)
     ranks = [row.rank for row in ordered]
     return [row._replace(rank=first + ranks.index(row.rank)) for row in ordered]

@@ -70,5 +70,5 @@ async def _measure_pipe() -> tuple[list[float], list[float]]:
 
 
 def _quantile(times: list[float], share: float) -> float:
-    """Return a quantile of some times."""
+    """Return a quantile of times."""
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]

@@ -55,7 +55,7 @@ class Room(NamedTuple):
 def task_limit(tasks: int) -> int:
     """Return the limit for all tasks of a sandbox's user.
 
-    Without root it includes the tasks that the user already has: otherwise a bot of that user could start none.
+    Without root the sandbox shares the user of croupier. Then the limit includes the tasks that already run.
     """
     if os.geteuid() == 0:
         return tasks + 1  # for the keeper

@@ -47,7 +47,7 @@ class Limits(NamedTuple):
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit, with this one's clock and the scope of its bank."""
+        """Return the smaller value of each limit. Keep the clock and the scope of the time bank of these limits."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             clock=self.clock,

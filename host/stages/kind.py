@@ -100,7 +100,7 @@ class ImpossibleStageError(ValueError):
 
 
 class Surroundings(NamedTuple):
-    """What a stage can name in croupier.toml besides its own values."""
+    """What the settings of a stage in croupier.toml may refer to: earlier stages, bots and files."""
 
     folder: Path  # of croupier.toml
     earlier: Sequence[str]  # the names of the stages before
@@ -212,7 +212,7 @@ class ChangePolicy(NamedTuple):
 
     @classmethod
     def pairs_decide(cls, *more: str) -> "ChangePolicy":
-        """Return the policy of a stage in which the fixtures of some bots depend on those bots alone.
+        """Return the policy of a stage in which each fixture depends on its own bots alone.
 
         Bots may come late and leave. Of the other bots, only how tables are divided into fixtures may depend; there
         `field.kept` counts.
@@ -356,7 +356,7 @@ def blocks(
 
 
 class BlockPlans(NamedTuple):
-    """How the tables of each pair are divided, without the names of its bots: the usual way, and that of some seed paths."""
+    """How the tables of each pair are divided, without the names of its bots: the usual way, and exceptions by seed path."""
 
     usual: Sequence[Fixture]
     own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
@@ -371,7 +371,7 @@ class BlockPlans(NamedTuple):
         return max(map(len, [self.usual, *self.own.values()]))
 
     def number(self, pairs: int, groups: Iterator[str]) -> int:
-        """Return the number of blocks of some pairs, given their seed paths too."""
+        """Return the number of blocks of a number of pairs, given their seed paths too."""
         more = sum(len(self.own[group]) - len(self.usual) for group in groups if group in self.own) if self.own else 0
         return pairs * len(self.usual) + more
 

@@ -576,7 +576,7 @@ def build_haskell(submission: Submission, _question: Command) -> list[BuildStep]
 
 @cache
 def haskell_libraries(_tmp: str) -> Mapping[str, str]:
-    """Return the variable with the folders of GHC's libraries, which GHC would find through /proc."""
+    """Return LD_LIBRARY_PATH with the folders of GHC's libraries. GHC would find them through /proc, which sandboxes lack."""
     command = [need("ghc"), "--print-libdir"]
     libraries = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": PATH}).stdout.strip()
     folders = sorted({str(path.parent) for path in Path(libraries).rglob("libHS*.so")}) if libraries else []
@@ -739,7 +739,7 @@ HOME_FOLDERS = (
 
 
 def in_a_home_folder(name: str) -> str:
-    """Return the path of a program that this user has, but that no sandbox shows; "" if there is none."""
+    """Return the path of a program outside the folders that sandboxes show, for a hint; "" if there is none."""
     found = shutil.which(name)
     if found is None:
         home = Path.home()

@@ -114,7 +114,7 @@ def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> 
 
 
 def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
-    """Return why the results of a stage are fixed: a later stage has begun with them; empty if they are not."""
+    """Return why the results of a stage can no longer change: a later stage has used them. Return "" if they can."""
     names = [stage.name for stage in tournament.stages]
     for later in tournament.stages[names.index(name) + 1 :]:
         if journal.has_played(later.name) and kind_of(later).changes.adaptive:

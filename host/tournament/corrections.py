@@ -126,7 +126,7 @@ def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
 
 
 def _paired_later(begun: Begun, records: Records, without: Container[str]) -> list[str]:
-    """Return the played fixtures that the stage would not reach without the results of some."""
+    """Return the played fixtures that the stage would not reach without the results of the fixtures in `without`."""
     left = _Without(records, without)
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
@@ -136,7 +136,7 @@ def _paired_later(begun: Begun, records: Records, without: Container[str]) -> li
 
 
 class _Without(Mapping[str, Record]):
-    """The records of a stage without some of them. `asked` collects the paths that the schedule has reached."""
+    """The records of a stage, less those in `without`. `asked` collects the paths that the schedule has reached."""
 
     def __init__(self, records: Records, without: Container[str]) -> None:
         self._records, self._without = records, without

@@ -237,7 +237,7 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
 
 
 def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
-    """Return one fixture for each of some sets of bots that meet, such that as many bots as possible are among them."""
+    """Choose sets of bots that meet, covering as many bots as possible. Return one fixture for each set."""
     left, seen = {fixture.bots: fixture for fixture in wave}, Counter[str]()
     bots = {bot for fixture in wave for bot in fixture.bots}
     chosen: list[Fixture] = []
