@@ -17,7 +17,7 @@ from simple import FIELDS, Player, record
 
 from host.games import GAMES
 from host.play.records import Fixture, Record
-from host.rating.statistics import SURE, wilson
+from host.rating.statistics import MIN_CERTAINTY, wilson
 from host.results.standings import stage_standings
 from host.results.state import RecordedBot, RunState, StageState
 from host.stages import CROUPIERS
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tournaments", type=int, default=1000)
     tournaments = parser.parse_args().tournaments
-    print(f"{tournaments} tournaments of each kind; an order is called one from {100 * SURE:.1f} % on\n")
+    print(f"{tournaments} tournaments of each kind; an order is called one from {100 * MIN_CERTAINTY:.1f} % on\n")
     for case in CASES:
         times = sum(called_different(case, number) for number in range(tournaments))
         low, high = wilson(times, tournaments)

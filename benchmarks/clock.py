@@ -34,7 +34,7 @@ from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect, require_clock
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
-from host.sandbox.limits import CLOCKS, PATIENCE, Limits
+from host.sandbox.limits import CLOCKS, MAX_WALL_FACTOR, Limits
 from host.submissions.build import build
 
 GAME = GAMES["cardshark"]
@@ -197,7 +197,9 @@ async def own_waits(spinners: int) -> None:
         with spinning(spinners):
             for _ in range(8):
                 late.append((await played(bot, 2)).walls[-1])
-        rows.append((clock, duration(median(late)), duration(max(late)), duration(PATIENCE * limits.move + 0.25)))
+        rows.append(
+            (clock, duration(median(late)), duration(max(late)), duration(MAX_WALL_FACTOR * limits.move + 0.25))
+        )
     print("\n32 spinning threads, a move of 250 ms: dead and reaped after")
     print(table(("clock", "median", "at worst", "promised"), rows))
 

@@ -34,7 +34,7 @@ class Played(NamedTuple):
 
 def played(game: Game, nth: int) -> Played:
     """Play one table with random moves."""
-    rules, chance, longest = game.presets[openspiel.PREFIX], random.Random(nth), 0
+    rules, chance, longest = game.presets[openspiel.GAME_PREFIX], random.Random(nth), 0
     table = Table(game, rules, Luck(b"benchmark", str(nth)))
     while table.request is not None:
         view = table.request.view
@@ -45,7 +45,7 @@ def played(game: Game, nth: int) -> Played:
 
 def is_same(game: Game, nth: int, first: Played) -> bool:
     """Play a table a second time, and once more from its answers. Return whether it is the same, with legal moves."""
-    again = Table(game, game.presets[openspiel.PREFIX], Luck(b"benchmark", str(nth)), first.answers)
+    again = Table(game, game.presets[openspiel.GAME_PREFIX], Luck(b"benchmark", str(nth)), first.answers)
     return played(game, nth) == first and again.scores == first.scores and not again.illegal
 
 

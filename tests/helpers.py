@@ -227,7 +227,7 @@ def groups() -> frozenset[str]:
         folders = cgroup.base().folders.values()
     except cgroup.NoGroup:
         return frozenset()
-    return frozenset(str(group) for folder in folders for group in folder.glob(f"{cgroup.PREFIX}{os.getpid()}-*"))
+    return frozenset(str(group) for folder in folders for group in folder.glob(f"{cgroup.GROUP_PREFIX}{os.getpid()}-*"))
 
 
 def keys_of(path: Path) -> str:
@@ -306,4 +306,4 @@ def nothing_left_behind() -> Iterator[None]:
 def sandbox_uids() -> Sequence[int]:
     """Return the uids that bots may run as."""
     first = paths.sandbox_user()[0]
-    return range(first, first + users.MOST + 1) if os.geteuid() == 0 else [first]
+    return range(first, first + users.MAX_USERS + 1) if os.geteuid() == 0 else [first]

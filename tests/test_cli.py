@@ -16,7 +16,7 @@ import trio
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
 from helpers import ROGUES, SAMPLES, level
 
-from host.cli import COMMANDS, GROUPS, SCHEMA_NUMBERS, global_options_first
+from host.cli import COMMAND_GROUPS, COMMANDS, SCHEMA_NUMBERS, global_options_first
 from host.games import GAMES
 from host.inspect.attack import attacked, gallery
 from host.sandbox.detect import detect
@@ -109,10 +109,10 @@ def test_every_command_exists() -> None:
 
 def test_help_lists_every_command_in_its_group_on_one_line() -> None:
     lines = croupier("--help").out.splitlines()
-    for title, commands in GROUPS.items():
+    for title, commands in COMMAND_GROUPS.items():
         first = lines.index(f"{title}:") + 1
         assert [line.split()[0] for line in lines[first : first + len(commands)]] == list(commands)
-    assert list(GROUPS) == ["Play", "Bots", "Results", "More"]
+    assert list(COMMAND_GROUPS) == ["Play", "Bots", "Results", "More"]
 
 
 JSON = {

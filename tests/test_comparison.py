@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from host.games import GAMES
 from host.play.records import Fixture, Record
 from host.rating.statistics import ELO, sequential, sequential_mean, tables_left
-from host.tournament.comparison import FIRST, Comparison, add_result, batches, sides
+from host.tournament.comparison import FIRST_TEST_TABLES, Comparison, add_result, batches, sides
 
 
 def decided(lead: float, draw: random.Random, spread: float) -> str:
@@ -61,7 +61,7 @@ def test_batches_hold_every_table_once(most: int) -> None:
     after = 1
     for first, size in batches(most):
         assert first == after
-        assert 0 < size <= max(FIRST, most // 4)
+        assert 0 < size <= max(FIRST_TEST_TABLES, most // 4)
         after += size
     assert after == most + 1
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from helpers import offenders
 
-from host.base.config_file import MAX_FILE_BYTES, Key, closest_match, parse, read
+from host.base.config_file import MAX_FILE_BYTES, KeyPath, closest_match, parse, read
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import RequestedLimits
@@ -63,7 +63,7 @@ y = 2
 '''
 
 
-def every_key(value: Any, path: Key = ()) -> Iterator[Key]:
+def every_key(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
     """Yield the path of every key and every list item in a TOML file."""
     if path:
         yield path
@@ -99,7 +99,7 @@ def test_every_key_has_a_line() -> None:
         (("stage", 1, "leaf", 1, "y"), 30),
     ],
 )
-def test_a_key_stands_in_its_line(key: Key, line: int) -> None:
+def test_a_key_stands_in_its_line(key: KeyPath, line: int) -> None:
     assert parse(EVERY_SYNTAX.encode(), "x").where(*key) == f"x:{line}"
 
 

@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 from host.base.config_file import load_model, parse
 from host.bots.bot_spec import BotSpec
 from host.config.reference import (
+    CONFIG_TABLES,
     SCHEMAS,
-    TABLES,
-    Key,
+    KeyDescription,
     bot_keys,
     keys_of,
     rule_keys,
@@ -48,7 +48,7 @@ def test_the_table_of_rankings_is_what_the_kinds_and_rankings_say() -> None:
     assert table in RANKINGS_PAGE.read_text(), table
 
 
-def every_key() -> Iterator[tuple[str, Key]]:
+def every_key() -> Iterator[tuple[str, KeyDescription]]:
     """Yield each key with the lines of a file above it; a `%s` stands for the line of the key."""
     top = 'game = "pazaak"\n'
     for key in keys_of(config_model()):
@@ -56,7 +56,7 @@ def every_key() -> Iterator[tuple[str, Key]]:
     for name in KINDS:
         for key in [each for each in stage_keys(name) if each.name != "kind"]:
             yield f'{top}[[stage]]\nkind = "{name}"\n%s\n', key
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         for key in keys_of(model, usual):
             yield f"{top}[{name}]\n%s\n", key
     for game in GAMES.values():
@@ -70,7 +70,7 @@ def test_every_key_is_described_and_its_example_is_valid() -> None:
     assert not offenders(check_key, every_key())
 
 
-def check_key(lines: str, key: Key) -> None:
+def check_key(lines: str, key: KeyDescription) -> None:
     """Check the text and the example of a key."""
     assert key.text.endswith((".", ")")) and len(key.text) > 10
     assert key.example.startswith(f"{key.name} = ")

@@ -17,10 +17,10 @@ from host.stages import kind_of
 from host.stages.kind import Field
 from host.tournament.estimate import (
     Forecast,
-    Interval,
-    Meeting,
-    Sample,
+    PlannedMeeting,
+    SecondsRange,
     StageEstimate,
+    TrialSample,
     cost_of,
     pairings_on_trial,
     remaining,
@@ -130,10 +130,10 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     assert told["trial"]["tables"] > 0 and not told["at_least"]
 
 
-def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> Interval | None:
+def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> SecondsRange | None:
     """Return the estimate of a stage from a trial of two pairings that took the same time, on one worker."""
-    some = [Sample(size, seconds, longest) for size, seconds in samples]
-    meeting = Meeting(("a", "b"), 1, tables)
+    some = [TrialSample(size, seconds, longest) for size, seconds in samples]
+    meeting = PlannedMeeting(("a", "b"), 1, tables)
     stage = StageEstimate("league", "round-robin", 4, "exactly", 1, tables, tourneys=False, meetings=(meeting,))
     return Forecast("", "pazaak", DEFAULT_LEVEL, 1, [stage], cost_of([some, some], 1.0, 1.0)).seconds
 
@@ -155,7 +155,7 @@ def test_the_start_of_the_bots_is_not_part_of_each_table() -> None:
 
 
 def test_a_trial_that_was_too_short_for_some_pairing_cannot_tell() -> None:
-    assert cost_of([[Sample(10, 1.0, 10)], []], 1.0, 20.0).mean is None
+    assert cost_of([[TrialSample(10, 1.0, 10)], []], 1.0, 20.0).mean is None
 
 
 def test_every_bot_is_on_trial_if_there_is_room() -> None:

@@ -950,7 +950,9 @@ trio.run(main)
 
 def groups_of(pid: int) -> list[Path]:
     """Return the control groups that a croupier has left behind."""
-    return [group for folder in cgroup.base().folders.values() for group in folder.glob(f"{cgroup.PREFIX}{pid}-*")]
+    return [
+        group for folder in cgroup.base().folders.values() for group in folder.glob(f"{cgroup.GROUP_PREFIX}{pid}-*")
+    ]
 
 
 @at_every_level
@@ -1116,12 +1118,12 @@ def test_a_group_can_be_told_by_what_is_in_it() -> None:
             return sandbox.group.computed(), sandbox.group.used()
 
     computed, used = trio.run(look)
-    assert 0 < computed < 0.5 and used < cgroup.KEEPER
+    assert 0 < computed < 0.5 and used < cgroup.KEEPER_BYTES
 
 
 def test_the_groups_of_dead_croupiers_are_removed_and_those_of_the_living_are_not(tmp_path: Path) -> None:
-    living = tmp_path / f"{cgroup.PREFIX}{os.getpid()}-{cgroup._began(os.getpid())}-1"
-    dead = [tmp_path / f"{cgroup.PREFIX}{os.getpid()}-1-1", tmp_path / f"{cgroup.PREFIX}999999999-17-3"]
+    living = tmp_path / f"{cgroup.GROUP_PREFIX}{os.getpid()}-{cgroup._began(os.getpid())}-1"
+    dead = [tmp_path / f"{cgroup.GROUP_PREFIX}{os.getpid()}-1-1", tmp_path / f"{cgroup.GROUP_PREFIX}999999999-17-3"]
     others = [tmp_path / "croupier-x", tmp_path / "croupier-a-b-c", tmp_path / cgroup.LEAF]
     for folder in (living, *dead, *others):
         folder.mkdir()

@@ -17,9 +17,9 @@ from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result
 from host.stages import groups
 from host.stages.groups import (
-    Contest,
+    GroupMember,
     Groups,
-    Place,
+    GroupsContest,
     drawn,
     going_on,
     groups_of,
@@ -35,18 +35,18 @@ FINALISTS = 5
 ENTRANTS = range(3, 201)
 
 
-def placed(sizes: tuple[int, ...]) -> list[list[Place]]:
+def placed(sizes: tuple[int, ...]) -> list[list[GroupMember]]:
     """Return finished groups of these sizes, in which all chips differ."""
     bots = iter(range(sum(sizes)))
-    return [[Place(f"b{next(bots)}", 100 * (size - place)) for place in range(size)] for size in sizes]
+    return [[GroupMember(f"b{next(bots)}", 100 * (size - place)) for place in range(size)] for size in sizes]
 
 
-def advancing(groups: list[list[Place]], lot: Sequence[str]) -> list[str]:
+def advancing(groups: list[list[GroupMember]], lot: Sequence[str]) -> list[str]:
     """Return the bots that advance from groups: two of each, until five are left."""
     return in_order(groups, lot)[: going_on(len(groups), len(lot), 2, FINALISTS)]
 
 
-def everybody(groups: list[list[Place]]) -> list[str]:
+def everybody(groups: list[list[GroupMember]]) -> list[str]:
     """Return the bots of all groups."""
     return [place.bot for group in groups for place in group]
 
@@ -93,12 +93,18 @@ def test_two_of_each_group_advance_the_firsts_ahead_of_the_seconds() -> None:
 
 
 def test_of_two_groups_the_third_with_more_chips_advances_too() -> None:
-    groups = [[Place("a", 500), Place("b", 300), Place("c", 80)], [Place("d", 400), Place("e", 300), Place("f", 81)]]
+    groups = [
+        [GroupMember("a", 500), GroupMember("b", 300), GroupMember("c", 80)],
+        [GroupMember("d", 400), GroupMember("e", 300), GroupMember("f", 81)],
+    ]
     assert advancing(groups, "abcdef") == ["a", "d", "b", "e", "f"]
 
 
 def test_equal_thirds_are_decided_by_the_lot() -> None:
-    groups = [[Place("a", 500), Place("b", 300), Place("c", 0)], [Place("d", 400), Place("e", 300), Place("f", 0)]]
+    groups = [
+        [GroupMember("a", 500), GroupMember("b", 300), GroupMember("c", 0)],
+        [GroupMember("d", 400), GroupMember("e", 300), GroupMember("f", 0)],
+    ]
     assert [advancing(groups, lot)[-1] for lot in ("abcdef", "fedcba")] == ["c", "f"]
 
 
@@ -111,15 +117,15 @@ def test_the_lot_decides_between_equals_only() -> None:
 # The stage.
 
 
-def due(now: Contest, blank: Fixture) -> list[Fixture]:
+def due(now: GroupsContest, blank: Fixture) -> list[Fixture]:
     return groups.GROUPS.due(now.stage, blank, Field(now.bots, now.seed), now.records)
 
 
-def places(now: Contest) -> list[str]:
+def places(now: GroupsContest) -> list[str]:
     return groups.places(now.stage, Field(now.bots, now.seed), now.records)
 
 
-def left(now: Contest) -> list[str]:
+def left(now: GroupsContest) -> list[str]:
     return groups.left(now.stage, Field(now.bots, now.seed), now.records)
 
 
@@ -133,8 +139,8 @@ def stage(of: Groups = GROUPS, **changes: int) -> Groups:
     return replace(of, **changes)  # type: ignore[arg-type]
 
 
-def contest(bots: int, of: Groups = GROUPS, seed: bytes = b"seed") -> Contest:
-    return Contest(of, [f"b{number:03}" for number in range(bots)], seed, {})
+def contest(bots: int, of: Groups = GROUPS, seed: bytes = b"seed") -> GroupsContest:
+    return GroupsContest(of, [f"b{number:03}" for number in range(bots)], seed, {})
 
 
 def played(fixture: Fixture, scores: dict[str, int]) -> Record:
@@ -155,7 +161,7 @@ def by_name(fixture: Fixture) -> Record:
     return played(fixture, {bot: 900 - int(bot[1:]) for bot in fixture.bots})
 
 
-def played_out(now: Contest, record=by_luck) -> Contest:
+def played_out(now: GroupsContest, record=by_luck) -> GroupsContest:
     """Play a stage to its end, round by round; fail if it does not end."""
     for _ in range(100):
         fixtures = due(now, BLANK)

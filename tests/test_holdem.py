@@ -16,7 +16,7 @@ from host.games.holdem import (
     GAME,
     Other,
     Player,
-    Result,
+    RoundResult,
     Rules,
     View,
     allows,
@@ -78,7 +78,7 @@ def saying(*answers: Answer | int) -> Bot:
     return bot
 
 
-def one_round(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) -> tuple[list[Player], Result]:
+def one_round(cards: list[str], bots: list[Bot], stacks: list[int] | None = None) -> tuple[list[Player], RoundResult]:
     """Play one round in the order of the bots; return the players and the result."""
     players = [Player(seat, had) for seat, had in enumerate(stacks or [200] * len(bots))]
     game = play_round(Rules(seats=len(bots)), players, iter(cards), None)

@@ -15,7 +15,7 @@ from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.sandbox import bubblewrap, keeper
-from host.sandbox.cgroup import PREFIX, base
+from host.sandbox.cgroup import GROUP_PREFIX, base
 from host.sandbox.levels import Level
 from host.submissions.build import build
 
@@ -89,7 +89,7 @@ def test_a_build_whose_keeper_is_killed_for_lack_of_memory_is_refused(tmp_path: 
         (controller, file), folders = base().words.killed, base().folders
         while True:
             await trio.sleep(0.02)
-            for group in folders[controller].glob(f"{PREFIX}{os.getpid()}-*"):
+            for group in folders[controller].glob(f"{GROUP_PREFIX}{os.getpid()}-*"):
                 if re.search(r"^oom_kill [1-9]", (group / file).read_text(), re.MULTILINE):
                     for pid in (group / "cgroup.procs").read_text().split():
                         os.kill(int(pid), signal.SIGKILL)

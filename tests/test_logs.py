@@ -7,10 +7,10 @@ from command import croupier, cup_in
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
-from host.bots.stderr_log import LARGEST as OF_A_FIXTURE
+from host.bots.stderr_log import MAX_STDERR_BYTES as OF_A_FIXTURE
 from host.bots.stderr_log import StderrLog
 from host.play.records import Record
-from host.results.bot_logs import LARGEST, LONGEST, Logs, file_name
+from host.results.bot_logs import MAX_FILE_NAME_CHARS, MAX_LOG_BYTES, Logs, file_name
 
 TALKS = """\
 #!/bin/sh
@@ -55,7 +55,7 @@ def test_a_log_grows_by_fixture_and_keeps_its_end(run: Path, warned: list[str]) 
     assert log.read_text() == "── league/A+B/1\none\n── league/A+B/2\ntwo\n"
     for table in range(3, 60):
         logs.heard(said("a", (f"league/A+B/{table}", b"line\n" * 1000)))
-    assert len(log.read_bytes()) <= LARGEST
+    assert len(log.read_bytes()) <= MAX_LOG_BYTES
     assert log.read_text().startswith("line\n") and log.read_text().count("── league/A+B/59\n") == 1
     assert warned == []
 
@@ -70,7 +70,7 @@ def test_no_name_leads_out_of_the_folder(bot: str, run: Path, warned: list[str])
     assert (log.name, folder.name) == (f"{file_name(bot)}.log", file_name(bot))
     assert (folder / "build.log").read_text() == "here"
     assert [path.name for path in run.parent.iterdir()] == ["run"]
-    assert len(log.name) <= LONGEST + 4 and not log.name.startswith(".")
+    assert len(log.name) <= MAX_FILE_NAME_CHARS + 4 and not log.name.startswith(".")
 
 
 def test_different_bots_have_different_logs() -> None:

@@ -29,7 +29,7 @@ fields = st.integers(0, 20).map(lambda size: [f"b{number}" for number in range(1
 FOUR = ["1", "2", "3", "4"]
 
 
-def places_of(bracket: elimination.Bracket, winner: Callable[[Pair], str | None]) -> list[str | None]:
+def places_of(bracket: elimination.BracketPlan, winner: Callable[[Pair], str | None]) -> list[str | None]:
     """Follow a bracket; return its bots by place, and None for a place up to the last that is still open."""
     placed: dict[int, str] = {}
     for some in elimination.followed(bracket, winner).placed:
@@ -157,7 +157,7 @@ def test_no_place_is_given_away_while_a_match_is_open() -> None:
 class Played:
     """A bracket with random winners. `chance` draws them."""
 
-    def __init__(self, kind: Callable[..., elimination.Bracket], size: int, chance: Random, *, every: bool) -> None:
+    def __init__(self, kind: Callable[..., elimination.BracketPlan], size: int, chance: Random, *, every: bool) -> None:
         self.bots = [f"b{number}" for number in range(1, size + 1)]
         self.defeats, self.ties, self._chance = Counter[str](), list[tuple[Pair, str]](), chance
         self.outcome = elimination.followed(kind(self.bots, every_place=every), self._winner)
@@ -195,7 +195,7 @@ def check_brackets(size: int, chance: Random) -> None:
             check_reset(played, kind)
 
 
-def check_reset(played: Played, kind: Callable[..., elimination.Bracket]) -> None:
+def check_reset(played: Played, kind: Callable[..., elimination.BracketPlan]) -> None:
     """Check that a second final is played exactly if the first was won by the bot with a defeat."""
     finals = [each for each in played.outcome.rounds if each.title.endswith(("final", "final (bracket reset)"))]
     assert [each.title for each in finals][1:] in ([], ["second final (bracket reset)"])
@@ -226,7 +226,7 @@ def test_the_best_seeds_meet_as_late_as_possible() -> None:
     assert not offenders(check_seeds, product(KINDS_OF_BRACKET, [*range(2, 40), 100, 128]))
 
 
-def check_seeds(kind: Callable[..., elimination.Bracket], size: int) -> None:
+def check_seeds(kind: Callable[..., elimination.BracketPlan], size: int) -> None:
     """Check in which round of a bracket the best seeds meet."""
     bots = [f"b{number}" for number in range(1, size + 1)]
     rounds = elimination.followed(kind(bots, every_place=False), better).rounds

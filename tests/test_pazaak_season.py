@@ -10,7 +10,7 @@ from command import Result, croupier, result_of
 from test_run import Running, played_whole, running
 
 from host.results.journal import reading
-from host.stages.kind import BLOCK
+from host.stages.kind import MAX_BLOCK_TABLES
 
 BOTS = ("dumb_cautious", "dumb_bold", "cincinnati_kid", "bastila", "hk_47")
 SEASON = """\
@@ -38,7 +38,7 @@ def season_in(place: Path) -> Path:
     """Create the folder of a season's tournament; return it."""
     place.mkdir()
     bots = ", ".join(f'"sample:{name}"' for name in BOTS)
-    (place / "croupier.toml").write_text(SEASON.format(bots=bots, tables=BLOCK + 1000))
+    (place / "croupier.toml").write_text(SEASON.format(bots=bots, tables=MAX_BLOCK_TABLES + 1000))
     return place
 
 

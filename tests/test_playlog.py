@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.games.engine import Table
 from host.games.holdem import GAME, Rules
-from host.games.holdem_playlog import Death, Look, Watcher, death, read_playlog, to_text
+from host.games.holdem_playlog import Death, GameSnapshot, Watcher, death, read_playlog, to_text
 from host.games.luck import Luck
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -71,7 +71,7 @@ def test_no_line_is_written_twice_in_a_row() -> None:
 
 def test_the_last_look_is_at_the_round_that_was_not_played() -> None:
     *_, last = read_playlog(LOG)
-    assert isinstance(last, Look) and (last.round, last.acc_chips) == (5, 0)
+    assert isinstance(last, GameSnapshot) and (last.round, last.acc_chips) == (5, 0)
 
 
 def test_a_game_under_way_ends_before_the_open_question() -> None:
@@ -137,4 +137,4 @@ def test_a_damaged_file_is_read_as_it_is_or_refused(at: int, damage: str) -> Non
     except ValueError as error:
         assert str(error).startswith("line ")
     else:
-        assert read and all(isinstance(line, Look | Death) for line in read)
+        assert read and all(isinstance(line, GameSnapshot | Death) for line in read)

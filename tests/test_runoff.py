@@ -9,11 +9,11 @@ from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
 from host.rating.runoff import RunOff, outlasted
-from host.rating.strength import Order
+from host.rating.strength import TableOrder
 from host.report.terminal import json_rows
 
 
-def strict(text: str) -> Order:
+def strict(text: str) -> TableOrder:
     """Return an order from text: `AB=C` has B and C equal."""
     equal: list[list[str]] = []
     for nth, letter in enumerate(text):
@@ -42,7 +42,7 @@ def test_equal_bots_share_a_vote_and_a_place() -> None:
     assert outlasted({}, "AB") == {"A": 0, "B": 0} and outlasted({}, "") == {}
 
 
-def by_brute_force(ballots: dict[Order, float], bots: str) -> str:
+def by_brute_force(ballots: dict[TableOrder, float], bots: str) -> str:
     """Return the only order of elimination in which each bot has strictly fewer votes than all that are left."""
     right = []
     for order in permutations(bots):
@@ -62,7 +62,7 @@ def by_brute_force(ballots: dict[Order, float], bots: str) -> str:
 def test_the_same_as_trying_every_order_of_elimination() -> None:
     random, compared = Random(7), 0
     for _ in range(60):
-        ballots: dict[Order, float] = {}
+        ballots: dict[TableOrder, float] = {}
         for _ in range(random.randint(5, 40)):
             order = tuple((bot,) for bot in random.sample("ABCD", random.randint(2, 4)))
             ballots[order] = ballots.get(order, 0) + 1

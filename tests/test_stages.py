@@ -23,7 +23,7 @@ from host.stages import KINDS, kind_of
 from host.stages.agenda import Agenda, Schedule
 from host.stages.gauntlet import Gauntlet
 from host.stages.groups import Groups
-from host.stages.kind import BLOCK, Entrants, Field, Records, StageConfig
+from host.stages.kind import MAX_BLOCK_TABLES, Entrants, Field, Records, StageConfig
 from host.stages.knockout import KNOCKOUT, Knockout, picture, reached, seeded
 from host.stages.knockout import places as knockout_places
 from host.stages.league import League
@@ -95,7 +95,7 @@ def test_names_with_a_plus_do_not_share_a_path() -> None:
 
 
 def test_seats_alternate_between_the_tables_of_a_pair_across_blocks() -> None:
-    fixtures = KINDS["round-robin"].due(league(16 * BLOCK + 3), BLANK, Field(["a", "b"], SEED), {})
+    fixtures = KINDS["round-robin"].due(league(16 * MAX_BLOCK_TABLES + 3), BLANK, Field(["a", "b"], SEED), {})
     assert len(fixtures) > 16
     seats = [table.bots for fixture in fixtures for table in table_setups(fixture, SEED, [()] * fixture.tables)]
     assert seats[:2] == [("a", "b"), ("b", "a")]
@@ -111,13 +111,13 @@ def test_mirrored_tables_are_the_same_deal_from_the_other_seat() -> None:
 
 
 def test_a_pair_ends_early_when_its_order_is_certain_and_goes_on_when_not() -> None:
-    stage, field = league(16 * BLOCK), Field(["a", "b"], SEED, stop_early=True)
+    stage, field = league(16 * MAX_BLOCK_TABLES), Field(["a", "b"], SEED, stop_early=True)
     first = KINDS["round-robin"].due(stage, BLANK, field, {})
     assert len(first) == 1
-    sure, even = by_strength(first[0]), won(first[0], {"a": BLOCK // 2, "b": BLOCK // 2})
+    sure, even = by_strength(first[0]), won(first[0], {"a": MAX_BLOCK_TABLES // 2, "b": MAX_BLOCK_TABLES // 2})
     assert KINDS["round-robin"].due(stage, BLANK, field, {sure.path: sure}) == []
     (second,) = KINDS["round-robin"].due(stage, BLANK, field, {even.path: even})
-    assert second.first == BLOCK + 1
+    assert second.first == MAX_BLOCK_TABLES + 1
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 13, 16])
@@ -265,7 +265,7 @@ def test_few_pairs_play_smaller_fixtures_so_that_all_cores_have_work(
 
 def test_the_sets_of_the_original_cup_have_fixtures_of_ten_thousand_tables() -> None:
     due = KINDS["knockout"].due(Knockout(name="cup"), BLANK, Field([f"b{n}" for n in range(8)], SEED), {})
-    assert [fixture.tables for fixture in due] == 4 * 10 * [BLOCK]
+    assert [fixture.tables for fixture in due] == 4 * 10 * [MAX_BLOCK_TABLES]
 
 
 # Large stages: fixtures are made as workers ask for them, and a record costs the same however many there are.
@@ -286,8 +286,8 @@ class Counted(dict[str, Record]):
 
 
 LARGE: dict[str, tuple[StageConfig, int, int]] = {
-    "round-robin": (league(BLOCK), 500, 124_750),
-    "round-robin, early": (league(4 * BLOCK), 100, 4_950),
+    "round-robin": (league(MAX_BLOCK_TABLES), 500, 124_750),
+    "round-robin, early": (league(4 * MAX_BLOCK_TABLES), 100, 4_950),
     "knockout": (knockout(10, first_to=2), 500, 4 * 1_100),
     "groups": (Groups(name="groups", until=5, repeat=20), 500, 20 * 100),
     "knockout, double": (Knockout(name="cup", places="first", elimination="double", best_of=7), 500, 4 * 900),
@@ -343,7 +343,7 @@ def test_a_league_of_500_bots_is_recorded_from_its_first_fixture(tmp_path: Path)
             for worker in ("one", "two"):
                 nursery.start_soon(queue.feed, worker, play)
             bots = [f"b{n:03}" for n in range(500)]
-            await run_stage(league(BLOCK), BLANK, Field(bots, SEED), journal, queue, watch)
+            await run_stage(league(MAX_BLOCK_TABLES), BLANK, Field(bots, SEED), journal, queue, watch)
 
     with writing(tmp_path / "run.sqlite") as journal:
         trio.run(run, journal)

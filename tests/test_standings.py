@@ -26,7 +26,7 @@ from host.play.records import Fixture, Record, Result
 from host.report import terminal
 from host.report.pictures import picture_lines
 from host.report.timelines import early_order, ranks
-from host.results.course import NOTHING, Outcome, Position, course
+from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
 from host.results.standings import Row, by_pair, reordered, standings
 from host.results.state import RunState, StageState, StageStatus
@@ -511,7 +511,7 @@ def by_path(records: Iterable[Record]) -> dict[str, Record]:
     return {f"{record.path} {number}": record for number, record in enumerate(records)}
 
 
-def outcome(stage: Any, names: Iterable[str], records: Mapping[str, Record], max_faults: int) -> Outcome:
+def outcome(stage: Any, names: Iterable[str], records: Mapping[str, Record], max_faults: int) -> StageOutcome:
     """Return the outcome of the only stage of a run."""
     run = RunState(config={"limits": {"max_faults": max_faults}}, stages=[StageState(stage, field=[*names])])
     (position,) = positions_in(run, "".join(names), {stage.name: records})

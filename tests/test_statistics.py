@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from host.rating.statistics import (
     ELO,
-    SURE,
+    MIN_CERTAINTY,
     Interval,
     Won,
     _student_quantile,
@@ -34,8 +34,8 @@ from host.rating.statistics import (
 )
 from host.rating.strength import (
     FEW,
-    Order,
     Ratings,
+    TableOrder,
     choices_of,
     inverse_root,
     ratings,
@@ -51,7 +51,7 @@ def numbered(values: list[float]) -> dict[int, float]:
 
 def told_apart(sure: float) -> bool:
     """Return whether an order, in either direction, is called certain; that happens to 3 % of equal pairs."""
-    return max(sure, 1 - sure) >= SURE
+    return max(sure, 1 - sure) >= MIN_CERTAINTY
 
 
 def flipped(luck: Random, tables: int, chance: float = 0.5) -> int:
@@ -206,7 +206,7 @@ def test_few_neighbours_of_a_round_robin_of_equals_are_told_apart() -> None:
 
 @pytest.mark.parametrize(("wins", "sure"), [(4, False), (5, False), (7, True)])
 def test_a_clean_sweep_of_seven_is_sure_and_of_four_is_not(wins: int, sure: bool) -> None:
-    assert (sure_by_wins({"": Won(wins, wins)}, {"": Won(wins, 0)}) >= SURE) is sure
+    assert (sure_by_wins({"": Won(wins, wins)}, {"": Won(wins, 0)}) >= MIN_CERTAINTY) is sure
 
 
 def test_more_wins_against_others_put_one_ahead_whatever_happened_between_the_two() -> None:
@@ -421,7 +421,7 @@ def test_as_much_as_was_said_to_be_needed_is_enough() -> None:
         return sure_by_wins({"": Won(tables, 0.53 * tables)}, {"": Won(tables, 0.47 * tables)})
 
     count = needed(sure(400), 400)
-    assert count is not None and sure(count) >= SURE > sure(round(0.8 * count))
+    assert count is not None and sure(count) >= MIN_CERTAINTY > sure(round(0.8 * count))
 
 
 def test_independent_deals_have_no_other_spread_than_tables() -> None:
@@ -453,7 +453,7 @@ print(repr(sure_by_wins(ours, theirs)))
 def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unbeaten: bool) -> None:
     luck, bots = Random(3), [f"bot{number:03}" for number in range(FEW + 20)]
     truth = {bot: luck.gauss(0, 0.8) for bot in bots}
-    orders = Counter[Order]()
+    orders = Counter[TableOrder]()
     for one, other in combinations(bots, 2):
         for _ in range(3 if luck.random() < 0.2 else 0):
             wins = (unbeaten and one == bots[0]) or luck.random() < 1 / (1 + math.exp(truth[other] - truth[one]))

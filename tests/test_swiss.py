@@ -15,7 +15,7 @@ from host.play.records import Fixture, Record, Result
 from host.results.standings import standings
 from host.stages.kind import Field
 from host.stages.swiss import SWISS
-from host.stages.swiss_pairing import Round, SwissState, automatic_rounds, pair_round
+from host.stages.swiss_pairing import SwissRound, SwissState, automatic_rounds, pair_round
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
 SEED = b"a seed for tests"
@@ -30,7 +30,7 @@ class Played:
         self.scores, self.byes = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
         self.met: dict[str, Counter[str]] = {name: Counter() for name in names}
 
-    def round(self) -> Round:
+    def round(self) -> SwissRound:
         now = pair_round(SwissState(self.scores, self.met, self.byes))
         self.everybody_plays_once(now)
         self.byes_go_around(now)
@@ -38,17 +38,17 @@ class Played:
         self.rematches += sum(other in self.met[one] for one, other in now.pairs)
         return now
 
-    def everybody_plays_once(self, now: Round) -> None:
+    def everybody_plays_once(self, now: SwissRound) -> None:
         """SW-ONCE."""
         playing = [bot for pair in now.pairs for bot in pair] + [now.bye] * (now.bye is not None)
         assert sorted(playing) == sorted(self.scores)  # type: ignore[type-var]
 
-    def byes_go_around(self, now: Round) -> None:
+    def byes_go_around(self, now: SwissRound) -> None:
         """SW-BYE."""
         assert (now.bye is None) == (len(self.scores) % 2 == 0)
         assert now.bye is None or self.byes[now.bye] == min(self.byes.values())
 
-    def scores_are_close(self, now: Round) -> None:
+    def scores_are_close(self, now: SwissRound) -> None:
         """SW-SCORES."""
         for (a, b), (c, d) in combinations(now.pairs, 2):
             for (one, two), (three, four) in (((a, c), (b, d)), ((a, d), (b, c))):
@@ -68,7 +68,7 @@ class Played:
             for other in others
         )
 
-    def end(self, now: Round) -> None:
+    def end(self, now: SwissRound) -> None:
         if now.bye is not None:
             self.byes[now.bye] += 1
             self.scores[now.bye] += 2
@@ -123,7 +123,7 @@ def test_equal_bots_are_paired_first_half_against_second_half() -> None:
 
 def test_the_last_bot_has_the_bye() -> None:
     now = pair_round(SwissState({"a": 2, "b": 0, "c": 0}, {}, {"c": 1}))
-    assert now == Round([("a", "c")], "b")
+    assert now == SwissRound([("a", "c")], "b")
 
 
 def by_strength(fixture: Fixture) -> Record:

@@ -3,7 +3,7 @@
 
 import click
 
-from host.cli import GROUPS, group
+from host.cli import COMMAND_GROUPS, group
 from host.cli.examples import EXAMPLES
 
 HEAD = r""".TH CROUPIER 1
@@ -36,7 +36,7 @@ def page() -> str:
     """Return the man page."""
     context = click.Context(group, info_name="croupier")
     lines = [HEAD + escaped(group.help or ""), ".SH OPTIONS", *options(group, context)]
-    for title, commands in GROUPS.items():
+    for title, commands in COMMAND_GROUPS.items():
         lines.append(f".SH {title.upper()}")
         for name in commands:
             command = group.get_command(context, name)

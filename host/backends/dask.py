@@ -56,13 +56,13 @@ CLEARTEXT_WARNING = (
     "tls:// prevents this (docs/running.md)"
 )
 
-Report = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 class Cluster:
     """The machines of a cluster: which of them can play, and what has been sent to each."""
 
-    def __init__(self, client: DaskClient, report: Report, reconnect_timeout: float) -> None:
+    def __init__(self, client: DaskClient, report: ReportProgress, reconnect_timeout: float) -> None:
         self._client, self._report, self._reconnect_timeout = client, report, reconnect_timeout
         self._files: dict[str, tuple[File, ...]] = {}  # to send, by hash
         self._request = PrepareRequest((), "", GameOrigin(), Limits(), UNPROTECTED)  # its folders are such hashes
@@ -255,7 +255,7 @@ class Cluster:
     # While playing.
 
     @contextlib.asynccontextmanager
-    async def executor(self, setup: WorkerSetup, on_lost: Report, _workers: int) -> AsyncIterator[FixtureQueue]:
+    async def executor(self, setup: WorkerSetup, on_lost: ReportProgress, _workers: int) -> AsyncIterator[FixtureQueue]:
         """Play fixtures on every machine, one per thread at a time, also on machines that join later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
@@ -331,7 +331,7 @@ class Cluster:
 
 @contextlib.asynccontextmanager
 async def cluster(
-    address: str, report: Report, reconnect_timeout: float = RECONNECT_TIMEOUT_S
+    address: str, report: ReportProgress, reconnect_timeout: float = RECONNECT_TIMEOUT_S
 ) -> AsyncIterator[Backend]:
     """Open the cluster at the address of a Dask scheduler. Leaving the block ends every bot there.
 

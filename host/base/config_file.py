@@ -25,7 +25,7 @@ DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\
 # Longer lines are not searched for a missing quote: the time grows with the square of the length.
 MAX_HINT_LINE_CHARS = 200
 
-Key = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 T = TypeVar("T")
 
 
@@ -85,7 +85,7 @@ class Toml(NamedTuple):
 
     name: str
     data: dict[str, Any]
-    lines: Mapping[Key, int]
+    lines: Mapping[KeyPath, int]
 
     def where(self, *key: str | int) -> str:
         """Return `croupier.toml:14`: the line of a key. If the key is missing, use its table; else only the file name."""
@@ -207,12 +207,12 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._ends = [found.start() for found in re.finditer("\n", text)]
-        self._found: dict[Key, int] = {}
-        self._tables: dict[Key, int] = {}  # the number of tables so far in each array of tables
+        self._found: dict[KeyPath, int] = {}
+        self._tables: dict[KeyPath, int] = {}  # the number of tables so far in each array of tables
 
-    def lines(self) -> dict[Key, int]:
+    def lines(self) -> dict[KeyPath, int]:
         """Return the line of every key, table and element."""
-        table: Key = ()
+        table: KeyPath = ()
         while True:
             self._skip(self.BLANK)
             if self._at >= len(self._text):
@@ -232,16 +232,16 @@ class _Scanner:
             else:
                 self._pair(table)
 
-    def _in_arrays(self, keys: Key, *, last: bool = False) -> Key:
+    def _in_arrays(self, keys: KeyPath, *, last: bool = False) -> KeyPath:
         """Return the path of a header. The name of an array of tables means its last table."""
-        path: Key = ()
+        path: KeyPath = ()
         for at, key in enumerate(keys):
             path = (*path, key)
             if path in self._tables and (last or at < len(keys) - 1):
                 path = (*path, self._tables[path] - 1)
         return path
 
-    def _note(self, path: Key) -> Key:
+    def _note(self, path: KeyPath) -> KeyPath:
         line = bisect_right(self._ends, self._at - 1) + 1
         for length in range(1, len(path) + 1):
             self._found.setdefault(path[:length], line)
@@ -260,7 +260,7 @@ class _Scanner:
         self._at += len(token)
         return True
 
-    def _key(self) -> Key:
+    def _key(self) -> KeyPath:
         import tomllib
 
         words: list[str] = []
@@ -272,7 +272,7 @@ class _Scanner:
             if not self._next("."):
                 return tuple(words)
 
-    def _pair(self, table: Key) -> None:
+    def _pair(self, table: KeyPath) -> None:
         started = self._at
         path = (*table, *self._key())
         ended, self._at = self._at, started
@@ -281,7 +281,7 @@ class _Scanner:
         self._next("=")
         self._value(path)
 
-    def _value(self, path: Key) -> None:
+    def _value(self, path: KeyPath) -> None:
         self._skip(self.SPACE)
         if self._next("["):
             number = 0
@@ -485,7 +485,7 @@ def load_model(source: Path | Toml, model: type[T]) -> T:
 
 @cache
 def _reader(model: Any) -> Any:
-    """Return pydantic's reader of a model. Creating one takes longer than reading most files."""
+    """Return pydantic's TypeAdapter for a model. It is cached: creating one takes longer than reading most files."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(model)
@@ -539,7 +539,7 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
 RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of earlier versions, with their new names
 
 
-def unknown_key(where: str, key: Key, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
+def unknown_key(where: str, key: KeyPath, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
     """Return the problem of an unknown key. `keys` are valid here; `tables` maps each other key to its place."""
     word = str(key[-1])
     new_name = RENAMED_KEYS.get(word, "")
@@ -550,13 +550,13 @@ def unknown_key(where: str, key: Key, keys: Collection[str], tables: Mapping[str
     return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(keys))
 
 
-def _key_value(key: Key, value: object) -> str:
+def _key_value(key: KeyPath, value: object) -> str:
     if isinstance(key[-1], int):
         return f"{key[-2]}: {to_toml(value)}" if len(key) > 1 else to_toml(value)
     return f"{one_line(str(key[-1]))} = {to_toml(value)}"
 
 
-def _table_header(key: Key) -> str:
+def _table_header(key: KeyPath) -> str:
     """Return the header of a table for messages; "the file" for the top of a file."""
     names = ".".join(one_line(str(part)) for part in key if isinstance(part, str))
     if not names:
@@ -568,7 +568,7 @@ def _without_annotated(kind: Any) -> Any:
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def _resolve_loc(model: Any, loc: Key) -> tuple[Key, Any]:
+def _resolve_loc(model: Any, loc: KeyPath) -> tuple[KeyPath, Any]:
     """Convert pydantic's location. Return the key and the type of its table; if the key is a union, return its type."""
     at, around = model, model
     path: list[str | int] = []

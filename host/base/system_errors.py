@@ -12,7 +12,7 @@ from pathlib import Path
 
 from host.base.errors import Problem, UserError
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 CURES: Mapping[int, str] = {
     errno.EACCES: "check the owner and the permissions of each part:  namei -l {path}",
@@ -54,7 +54,7 @@ def system_error(error: BaseException, folders: Iterable[Path]) -> UserError | N
     if not isinstance(error, OSError) or error.errno not in CURES.keys() - MAY_BE_A_BUG:
         return None
     path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
-    if not path and error.errno in FULL:
+    if not path and error.errno in DISK_FULL:
         path = next((str(folder) for folder in (*folders, Path(tempfile.gettempdir())) if _is_full(folder)), "")
     reason = error.strerror or str(error)
     return UserError(

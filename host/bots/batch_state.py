@@ -49,7 +49,7 @@ class Violation(NamedTuple):
     raw: bytes
 
 
-Events = tuple[Sequence[Answer], Sequence[bytes], Violation | None]
+BatchEvents = tuple[Sequence[Answer], Sequence[bytes], Violation | None]
 """The meaning of one piece of output: answers to the next open questions in order, their raw lines, a violation or None."""
 
 EARLY, EXTRA, FLOOD = Fault(FaultKind.EARLY), Fault(FaultKind.EXTRA), Fault(FaultKind.FLOOD)
@@ -127,7 +127,7 @@ class BatchState:
         self._tables = tables
         self._due = len(tables)
 
-    def receive(self, data: bytes) -> Events:
+    def receive(self, data: bytes) -> BatchEvents:
         """Return the events of a piece of output. Empty data is the end of the output."""
         if self.state is not WAITING:
             self.rest += data
@@ -143,7 +143,7 @@ class BatchState:
         self.state = IDLE  # the usual case without a call and a lookup: saves 0.3 µs of the 20 µs of a decision
         return answers, lines, None
 
-    def _read(self, lines: list[bytes]) -> Events:
+    def _read(self, lines: list[bytes]) -> BatchEvents:
         """Read lines one by one: some are not cached, or there are more lines than questions."""
         answers: list[Answer] = []
         for line, table in zip(lines, self._tables[len(self._tables) - self._due :], strict=False):
@@ -160,8 +160,8 @@ class BatchState:
         self.rest = b"\n".join([*lines[len(answers) :], self.rest])
         return self._answer(answers, lines[: len(answers)])
 
-    def _answer(self, answers: list[Answer], raws: list[bytes]) -> Events:
-        """Return the events of answers that are followed by `rest`."""
+    def _answer(self, answers: list[Answer], raws: list[bytes]) -> BatchEvents:
+        """Return the events for these answers. `self.rest` is what the bot wrote after them."""
         self._due -= len(answers)
         if not self.rest:
             self.state, _ = TRANSITIONS[self.state, Input.ANSWERS if self._due else Input.ALL_ANSWERS]

@@ -28,7 +28,7 @@ from protocols import PROTOCOLS
 
 MANIFEST = "bot.toml"
 
-MAX_NAME_CHARS = 40
+MAX_BOT_NAME_CHARS = 40
 MAX_AMOUNT_CHARS = 40  # length of a number with its unit
 
 
@@ -100,14 +100,14 @@ def _bank(value: Any) -> Bank:
 A_TIME = f"time with a unit: {', '.join(SECONDS)}"
 A_SIZE = f"size with a unit: {', '.join(BYTES)}"
 Seconds = Annotated[float, ValueType(_seconds, {"type": "string", "title": A_TIME, "examples": ["250 ms", "1 s"]})]
-TimeBank = Annotated[
+BankSetting = Annotated[
     Bank,
     ValueType(
         _bank,
         {"type": "string", "title": f"{A_TIME}; / table or / fixture", "examples": ["60 s / table", "5 min / fixture"]},
     ),
 ]
-Size = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
+ByteCount = Annotated[int, ValueType(_bytes, {"type": "string", "title": A_SIZE, "examples": ["256 MiB"]})]
 SizeOrNone = Annotated[
     int,
     ValueType(_bytes_or_none, {"type": ["string", "integer"], "title": f"{A_SIZE}; or 0", "examples": ["1 MiB", 0]}),
@@ -143,20 +143,20 @@ class RequestedLimits:
     """Processor time of one answer, of all processes of the bot together."""
     cpu_table: Seconds = -1.0
     """Processor time of one table. Later tables of the fixture may use what is left over. Example: `cpu_table = "30 s"`"""
-    memory: Size = -1
+    memory: ByteCount = -1
     """Memory of all processes of the bot together."""
     tasks: Count = -1
     """Processes and threads of the bot. Example: `tasks = 32`"""
-    output: Size = -1
+    output: ByteCount = -1
     """Bytes of one answer on standard output. Example: `output = "8 KiB"`"""
     state: SizeOrNone = -1
     """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
     Example: `state = "64 KiB"`"""
-    files: Size = -1
+    files: ByteCount = -1
     """Size of each file that a bot writes in its temporary folder. Example: `files = "8 MiB"`"""
     open_files: Count = -1
     """Open files of each process, connections and pipes included. Example: `open_files = 32`"""
-    bank: TimeBank = NO_BANK
+    bank: BankSetting = NO_BANK
     """A time bank: the time that all answers of a table, or of a fixture, may together take beyond `floor`. Such a bot plays
     one table at a time. Default: none. Example: `bank = "60 s / table"`"""
     increment: Seconds = -1.0
@@ -178,8 +178,8 @@ class RequestedLimits:
 def bot_name(value: Any) -> str:
     """Return the name of a bot. Raise InvalidValue for a name that looks like a path, an option or a sample bot."""
     name = plain_string(value)
-    if len(name) > MAX_NAME_CHARS:
-        raise InvalidValue("C009", f"is longer than {MAX_NAME_CHARS} characters")
+    if len(name) > MAX_BOT_NAME_CHARS:
+        raise InvalidValue("C009", f"is longer than {MAX_BOT_NAME_CHARS} characters")
     if name != name.strip():
         raise InvalidValue("C009", "begins or ends with a blank")
     if "/" in name or "#" in name:
@@ -253,7 +253,7 @@ class BotSpec:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_NAME_CHARS})] = ""
+    name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_BOT_NAME_CHARS})] = ""
     """The bot's name in standings and commands. Default: the name of the folder. Example: `name = "Seventeen"`"""
     author: Text = ""
     """The author's name, for lists and reports. Example: `author = "Ada Lovelace"`"""
@@ -277,7 +277,7 @@ class BotSpec:
     """The compiler or interpreter, for a language with several. Default: the first of the language."""
     adapter: Text = ""
     """The adapter that runs a bot of an older competition unchanged."""
-    heap: Size = 0
+    heap: ByteCount = 0
     """The heap that the runtime may reserve. Default: 128 MiB for a JVM, else the runtime's own. Example: `heap = "64 MiB"`"""
     python: Annotated[str, matches(r"(>=|==)?\s*[0-9]+(\.[0-9]+){0,2}", "version", '">=3.11", or "3.12"')] = ""
     """The Python version that the bot needs. Default: any `python3`. Example: `python = ">=3.11"`"""
@@ -402,7 +402,7 @@ class BuiltBot(NamedTuple):
 
     @property
     def warm_words(self) -> int:
-        """The number of words at the start of the command that start the forking interpreter; 0 if each start is cold."""
+        """The number of words of the command that start the fork server; 0 if each start of the bot is cold."""
         return len(self.warm)
 
     def command(self, warm_count: int) -> list[bytes]:

@@ -13,7 +13,7 @@ from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import HasQuestion
 from protocols.wire import Answer, Fault, FaultKind, Protocol
 
-QUICK_MS = 1
+QUICK_ANSWER_MS = 1
 """Milliseconds to wait for the answer to a single question before it is slow. poll(2) counts in milliseconds."""
 
 MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
@@ -87,7 +87,7 @@ class ChildProcess:
             await trio.lowlevel.wait_writable(self._input)
             self._write(self.unsent)
 
-    def exchange(self, line: bytes, milliseconds: int = QUICK_MS) -> bytes | None:
+    def exchange(self, line: bytes, milliseconds: int = QUICK_ANSWER_MS) -> bytes | None:
         """Write one question; return the output that comes within some time, or None. `receive` has not seen it yet."""
         try:
             written = os.write(self._input, line)

@@ -11,14 +11,14 @@ from host.base.errors import HostFailure
 from host.bots.allowance import TimeBank
 from host.bots.stall_sampler import StallSampler
 from host.sandbox.launch import Sandbox
-from host.sandbox.limits import PATIENCE, Limits
+from host.sandbox.limits import MAX_WALL_FACTOR, Limits
 from host.sandbox.process_tree import descendant_numbers, read_proc
 
 STALLED = 0.05  # a host that wakes up this many seconds after a deadline was itself delayed
 SHORTEST = 0.001  # minimum seconds until an extended deadline is checked again
 MOST_THREADS = 64  # whose waits are measured; a bot with more threads causes its own waits
 STALL_WORDS = ("blocked", "stopped from outside", "croupier paused", "throttled")  # the fields of Stalls
-LOOK = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
+MIN_MEASURED_WAIT_S = 0.02  # seconds after which waits are measured only for the report; most answers arrive earlier
 
 
 class HostStall(HostFailure):
@@ -30,13 +30,13 @@ class DeadlinePolicy:
 
     def __init__(self, limits: Limits, samples: StallSampler, *, charged: bool, bank: TimeBank | None = None) -> None:
         self.fair = limits.clock == "fair"
-        self.stretch = PATIENCE if limits.clock == "cpu" else 1
+        self.stretch = MAX_WALL_FACTOR if limits.clock == "cpu" else 1
         """The first deadline of an answer is this many times the time granted."""
 
         self.doubt = STALLED if limits.clock == "wall" else 0.0
         """If the host checks more than this many seconds after a deadline, output found then may have come in time."""
 
-        self.marks_after = 0.0 if self.fair else min(LOOK, limits.patience / 4)
+        self.marks_after = 0.0 if self.fair else min(MIN_MEASURED_WAIT_S, limits.patience / 4)
         """Seconds after the question, or the previous answer, at which `start_counting` must be called; 0: before it."""
 
         self.samples = samples
@@ -74,7 +74,7 @@ class DeadlinePolicy:
                 return max(granted - wall, SHORTEST)
         if self.fair:
             charged = self._charged_time(threads, wall)
-            due, patience, self._held = granted - charged, PATIENCE * granted - wall, wall - charged
+            due, patience, self._held = granted - charged, MAX_WALL_FACTOR * granted - wall, wall - charged
             # The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
             unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
             is_late = due <= 0 and self._charged_time(unknown, wall) >= granted
@@ -144,7 +144,7 @@ class DeadlinePolicy:
             self._stall(wall, late, computed)
 
     def _stall(self, wall: float, late: float, computed: float) -> None:
-        """Raise HostStall, unless there were so many that the bot is charged."""
+        """Raise HostStall. Return if the bot has had so many stalls that it is charged for them."""
         words = f"no answer after {wall:.3f} s: computed {computed:.3f} s, waited {self.waited:.3f} s, "
         sampled = zip(STALL_WORDS, self.samples.stalls, strict=True)
         words += "".join(f"{what} {seconds:.3f} s, " for what, seconds in sampled if seconds)
@@ -174,7 +174,7 @@ class DeadlinePolicy:
         return self._waits or RunQueueWaits(0)
 
 
-class Look(Enum):
+class AnswerStatus(Enum):
     """What to do about an answer that has not been read yet."""
 
     READ = auto()  # output is available, and may have come in time
@@ -246,24 +246,24 @@ class AnswerTimer:
         until = self._deadline if self._marked else min(mark, self._deadline)
         return max(until - now, 0)
 
-    def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> Look:
+    def look(self, has_output: Callable[[], bool], computed: Callable[[], float]) -> AnswerStatus:
         """Decide what to do about an answer that has not been read. `computed` returns the bot's processor time for it.
 
         Raise HostStall if the machine was busy and the bot was not.
         """
         now = time.perf_counter()
         if now < self._deadline:
-            return Look.WAIT
+            return AnswerStatus.WAIT
         self.overhead = now - self._deadline
         # The host woke up so late that output available now may have come in time.
         doubtful = self._unread or self.overhead > self._policy.doubt
         if doubtful and has_output():
-            return Look.READ
+            return AnswerStatus.READ
         extension = self._policy.extension(self._granted, now - self._last, self.overhead, computed())
         if not extension and not (doubtful and has_output()):
-            return Look.LATE
+            return AnswerStatus.LATE
         self._deadline = now + extension
-        return Look.WAIT
+        return AnswerStatus.WAIT
 
 
 class ThreadTime(NamedTuple):
@@ -277,9 +277,8 @@ class ThreadTime(NamedTuple):
 def foreign_wait(threads: Sequence[ThreadTime], computed: float, cores: int) -> float:
     """Return the seconds that a bot has waited for a processor because of other programs. Pure.
 
-    It cannot be known which thread will answer, so the one counts that waited longest. While a thread waits, the bot's
-    other threads may run, and then the wait is the bot's own doing: all of the bot ran for `computed` seconds in total,
-    on `cores` cores.
+    The host cannot know which thread will answer, so the thread that waited longest counts. A wait during which the
+    bot's other threads could occupy all of its `cores` is subtracted. `computed` is the time of all threads in seconds.
     """
     return max((each.waited - max(computed - each.ran, 0.0) / cores for each in threads if each.waited), default=0.0)
 

@@ -184,7 +184,7 @@ class FreezeState:
         return self._turns.look(asked)
 
     def foresee(self) -> None:
-        """Resume the bot for its next question. Have others stopped if it thinks for long, as is expected."""
+        """Resume the bot for its next question. Start the timer that stops the others: this bot is expected to think long."""
         self.thaw()
         self._turns.foresee()
 

@@ -13,7 +13,7 @@ import trio
 from host.bots.freezer import Freezer, FreezeState
 from host.bots.stall_sampler import StallSampler
 from host.bots.stderr_log import StderrReader
-from host.sandbox.cgroup import Group
+from host.sandbox.cgroup import ControlGroup
 from host.sandbox.launch import Sandbox
 from host.sandbox.process_tree import ProcessTree, descendant_numbers, read_proc
 from host.sandbox.process_tree import cpu_seconds as _computed
@@ -22,13 +22,13 @@ from protocols.wire import FaultKind
 PERIOD = 0.02  # seconds between two checks
 SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
-CORES = os.cpu_count() or 1  # of the machine: no bot computes for more than this many times the wall clock time
+MACHINE_CORES = os.cpu_count() or 1  # of the machine: no bot computes for more than this many times the wall clock time
 # Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
 INSTANT = 0.001
-FILES = re.compile(rb"\nFDSize:\s+(\d+)")
+DESCRIPTOR_SLOTS = re.compile(rb"\nFDSize:\s+(\d+)")
 RESIDENT = re.compile(rb"\n(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB")
 OWN = re.compile(rb"\n(?:RssAnon|VmPTE):\s+(\d+) kB")
-TABLES = re.compile(rb"\nVmPTE:\s+(\d+) kB")
+PAGE_TABLES = re.compile(rb"\nVmPTE:\s+(\d+) kB")
 """Rows of a process's status file. Pages of system files are not counted, because all processes share them. Page tables
 are counted: they are not pages of the process, but can take more memory than its pages. None is the first row: to search
 for "\\n" takes 5 µs, for "^" in every place 24."""
@@ -138,7 +138,7 @@ class MonitoredSandbox:
             return FaultKind.MEMORY
         # There is room for this many open files in the tables of the processes: usually 64. To count them takes
         # 20 µs more.
-        room = sum(_sum(FILES, status) for status in statuses.values())
+        room = sum(_sum(DESCRIPTOR_SLOTS, status) for status in statuses.values())
         if room > FEW_OPEN and sum(map(_open, statuses)) > max(FEW_OPEN, self.memory // HELD):
             return FaultKind.MEMORY
         return FaultKind.CPU if self._computes_too_long(statuses) else None
@@ -186,7 +186,9 @@ class MonitoredSandbox:
 class CgroupMonitored(MonitoredSandbox):
     """A monitored sandbox with a control group: the kernel counts its usage and enforces its memory limit."""
 
-    def __init__(self, group: Group, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
+    def __init__(
+        self, group: ControlGroup, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer
+    ) -> None:
         super().__init__(sandbox, memory, bursts, turns)
         self._group = group
         self._start: float | None = None  # processor time when the open questions were found to be slow
@@ -226,7 +228,7 @@ class CgroupMonitored(MonitoredSandbox):
         `wall` is the number of seconds that the answers took.
         """
         if wall > INSTANT and self.limit_exceeded is None:
-            may_exceed_cpu = wall * CORES > self._allowed or self._in_all < FOREVER
+            may_exceed_cpu = wall * MACHINE_CORES > self._allowed or self._in_all < FOREVER
             self.limit_exceeded = self._passed() if may_exceed_cpu else self._out_of_memory()
         return super().final_check(wall)
 
@@ -273,7 +275,7 @@ def _shared(pids: Sequence[int]) -> float:
     for pid in pids:
         # All pages of a process whose smaps_rollup cannot be read count as its own.
         shares = _bytes_in(pid, "smaps_rollup", PROPORTIONAL)
-        memory += shares + _bytes_in(pid, "status", TABLES) if shares else _bytes_in(pid, "status", RESIDENT)
+        memory += shares + _bytes_in(pid, "status", PAGE_TABLES) if shares else _bytes_in(pid, "status", RESIDENT)
         if time.thread_time() - began > COUNTABLE:
             return FOREVER
     return memory

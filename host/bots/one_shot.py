@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from host.bots.allowance import TableBudget, TimeBank
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
-from host.bots.deadline import LOOK, STALLED, HostStall
+from host.bots.deadline import MIN_MEASURED_WAIT_S, STALLED, HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
@@ -137,7 +137,8 @@ class OneShot:
             self._late = True
             self._sandbox.keeper.kill_now()
         if self._bank is not None and extension:
-            return min(extension, LOOK)  # the process can answer before its deadline, and its waits are lost with it
+            # The process can answer before its deadline, and its waits are lost with it.
+            return min(extension, MIN_MEASURED_WAIT_S)
         return extension or self._granted
 
     def _look(self, wall: float) -> float:

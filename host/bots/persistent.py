@@ -10,11 +10,20 @@ from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.batch_state import IDLE, WAITING, LineReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
-from host.bots.child_process import MAX_SELECTABLE, QUICK_MS, ChildProcess
-from host.bots.deadline import AnswerTimer, Look
-from host.bots.monitor import CORES, INSTANT, unwrap_exception_group
+from host.bots.child_process import MAX_SELECTABLE, QUICK_ANSWER_MS, ChildProcess
+from host.bots.deadline import AnswerStatus, AnswerTimer
+from host.bots.monitor import INSTANT, MACHINE_CORES, unwrap_exception_group
 from host.bots.process_control import ProcessControl
-from host.bots.values import EVIDENCE, OVERSPENT, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.bots.values import (
+    MAX_EVIDENCE_BYTES,
+    OVERSPENT,
+    TIMED_TABLES,
+    Batch,
+    BatchResult,
+    HasQuestion,
+    Outcome,
+    ProcessTotals,
+)
 from host.sandbox.keeper import LOST, KeeperDied
 from protocols import PROTOCOLS
 from protocols.wire import Answer, FaultKind, Move
@@ -60,7 +69,7 @@ class PersistentProcess:
         self._is_fair = context.policy.fair
         # Whether it may wait so: nothing needs to be measured meanwhile, and no limit can be exceeded. The processor
         # time of a later answer is counted from then on, so what is missed is at most 2 % of its limit.
-        most = ALONE_S * max(CORES, 50 * context.sandbox.cores)
+        most = ALONE_S * max(MACHINE_CORES, 50 * context.sandbox.cores)
         self._may_think = context.policy.marks_after >= ALONE_S and self._computing >= most
 
     @property
@@ -121,7 +130,7 @@ class PersistentProcess:
         if self._is_fair:
             self._timer.prepare()
         asked = time.perf_counter()
-        data = child.exchange(line, ALONE_MS if self._thinks else QUICK_MS)
+        data = child.exchange(line, ALONE_MS if self._thinks else QUICK_ANSWER_MS)
         now = time.perf_counter()
         if data is not None and now - asked < INSTANT and (move := self._whole_lines.get(data)) is not None:
             turn.since = now
@@ -190,7 +199,7 @@ class PersistentProcess:
     def _poll_batch(self, question: HasQuestion) -> None:
         """Send a batch of one question if that is possible now, and read the answer if it comes soon."""
         if self.send(Batch((question,))) is not None and (child := self._child) is not None:
-            self._read_alone(child, child.read_bytes() if child.poll(QUICK_MS) else self._wait_alone(child))
+            self._read_alone(child, child.read_bytes() if child.poll(QUICK_ANSWER_MS) else self._wait_alone(child))
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault that ends the process the rest is not asked."""
@@ -202,7 +211,9 @@ class PersistentProcess:
         assert child is not None, "a process is started before it is asked"
         if self._result is None:
             self._write(child)
-            if child.poll(QUICK_MS):  # to wake a task of trio, and to prepare the clocks of a slow answer, costs 100 µs
+            if child.poll(
+                QUICK_ANSWER_MS
+            ):  # to wake a task of trio, and to prepare the clocks of a slow answer, costs 100 µs
                 self.read_available(time.perf_counter())
         if child.batch.state is WAITING:
             await self._wait(child)
@@ -304,12 +315,12 @@ class PersistentProcess:
         while True:
             with trio.move_on_after(self._timer.seconds_to_look()) as scope:
                 await trio.lowlevel.wait_readable(child.output)
-            look = Look.READ
+            look = AnswerStatus.READ
             if scope.cancelled_caught:
                 look = self._timer.look(child.has_output, self._monitored.computed)
-            if look is Look.LATE:
+            if look is AnswerStatus.LATE:
                 return child.fail(FaultKind.TIMEOUT)
-            if look is Look.READ and self.read_available(time.perf_counter()):
+            if look is AnswerStatus.READ and self.read_available(time.perf_counter()):
                 return None
 
     async def _conclude(self, child: ChildProcess) -> BatchResult:
@@ -362,7 +373,7 @@ class PersistentProcess:
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
         self._allowance.failed(wall - spent, fault.kind)
         cpu = ended.cpu if unanswered else self._monitored.cost(ended.cpu)
-        outcome = Outcome(fault, violation.raw[:EVIDENCE], wall, cpu, ended.words, child.stderr.tail())
+        outcome = Outcome(fault, violation.raw[:MAX_EVIDENCE_BYTES], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
             return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=self._monitored.samples.stalls)
         return outcome

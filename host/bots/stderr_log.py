@@ -6,9 +6,9 @@ from collections import deque
 
 import trio
 
-from host.bots.values import EVIDENCE
+from host.bots.values import MAX_EVIDENCE_BYTES
 
-LARGEST = 64 << 10  # bytes stored for each bot and fixture
+MAX_STDERR_BYTES = 64 << 10  # bytes stored for each bot and fixture
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 
 
@@ -28,10 +28,10 @@ class StderrLog:
             before = self._pieces.pop()[1]
             self._size -= len(before)
             piece = before + piece
-        piece = piece[-LARGEST:]
+        piece = piece[-MAX_STDERR_BYTES:]
         self._pieces.append((self.table, piece))
         self._size += len(piece)
-        while self._size > LARGEST:
+        while self._size > MAX_STDERR_BYTES:
             self._size -= len(self._pieces.popleft()[1])
 
     @property
@@ -114,6 +114,6 @@ class StderrPipe:
         except BlockingIOError:
             return None
         self._tail += piece
-        del self._tail[:-EVIDENCE]
+        del self._tail[:-MAX_EVIDENCE_BYTES]
         self.log.append(piece)
         return piece

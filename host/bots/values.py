@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, View
 
-EVIDENCE = 2048
+MAX_EVIDENCE_BYTES = 2048
 """Bytes stored of each question, answer and standard error."""
 
 TIMED_TABLES = 8
@@ -93,7 +93,7 @@ class ProcessTotals(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Evidence of one decision: a fault, or the slowest."""
+    """What is recorded about one decision: a fault, or the bot's slowest answer of the fixture."""
 
     bot: str
     table: int

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from host.stages import Registry
 
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
+COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     "Play": {
         "new": "create a tournament folder",
         "run": "play the tournament, or continue it after ^C",
@@ -70,8 +70,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 """All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py."""
 
-COMMANDS = {name: line for commands in GROUPS.values() for name, line in commands.items()}
-RENAMED = {"errors": "faults"}
+COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
+RENAMED_COMMANDS = {"errors": "faults"}
 """Former names of commands. Each is refused with a hint that names the new one."""
 
 SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 3}
@@ -127,7 +127,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
-        if args and (new := RENAMED.get(args[0])):
+        if args and (new := RENAMED_COMMANDS.get(args[0])):
             raise UserError([Problem("U001", "", f"`{args[0]}` is now called `{new}`", hint=f"croupier {new}")], 2)
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
@@ -136,7 +136,7 @@ class LazyGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, then the options. No command is imported."""
         width = max(map(len, COMMANDS))
-        for title, commands in GROUPS.items():
+        for title, commands in COMMAND_GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", line) for name, line in commands.items()])
         click.Command.format_options(self, ctx, formatter)
@@ -170,7 +170,7 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         print_result(ctx.obj, "here", overview(path).completed(lambda command: in_folder(command, folder)))
 
 
-class Result(Protocol):
+class CommandResult(Protocol):
     """What a command returns: it can be printed as lines and as one JSON object."""
 
     def json(self) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ class Result(Protocol):
         ...
 
 
-def print_result(context: CliContext, schema: str, result: Result) -> None:
+def print_result(context: CliContext, schema: str, result: CommandResult) -> None:
     """Print a result as one JSON object with --json, otherwise as lines."""
     if context.json:
         print_json(schema, **result.json())

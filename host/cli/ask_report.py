@@ -15,7 +15,7 @@ from host.sandbox.levels import Level
 from protocols import PROTOCOLS
 
 MAX_DIFFERENCES = 20  # lines; --json lists all
-MAX_STDERR_LINES = 5
+MAX_ASK_STDERR_LINES = 5
 
 
 class AskReport(NamedTuple):
@@ -108,7 +108,7 @@ class AskReport(NamedTuple):
             after = f" after {_ms(piece.wall)}" if piece.wall else ""
             then += f"{_wrote(piece.raw)}{after}; {piece.ended or 'the process kept running'}"
         yield f"  then     {then}{'' if reply.same else '   ≠'}"
-        for line in _text(reply.now.stderr).splitlines()[-MAX_STDERR_LINES:]:
+        for line in _text(reply.now.stderr).splitlines()[-MAX_ASK_STDERR_LINES:]:
             yield f"  stderr   {line[:200]}"
 
 

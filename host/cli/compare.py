@@ -61,10 +61,10 @@ def parse_bounds(_context: click.Context, _option: click.Parameter, text: str) -
     show_default=True,
     help="stop after this many tables",
 )
-@options.GAME
-@options.SEED
+@options.GAME_OPTION
+@options.SEED_OPTION
 @options.PRESET
-@options.WORKERS
+@options.WORKERS_OPTION
 @options.UNSAFE
 @click.pass_obj
 def compare(context: CliContext, /, new: str, old: str, **values: Any) -> None:

@@ -18,7 +18,7 @@ IMAGE = "croupier:all"
 RUN = ("run", "--rm", "--use-aliases")
 """The command of compose that plays. Unlike `up --exit-code-from`, it goes on if a worker is killed."""
 
-FILES = ("compose.yaml", "seccomp.json")
+COMPOSE_FILES = ("compose.yaml", "seccomp.json")
 BUILD = re.compile(r"^  build:\n(    .*\n)+", re.MULTILINE)
 
 
@@ -46,14 +46,14 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     from host.sandbox.levels import CONTAINER_LEVEL
 
     load(context.folder)
-    paths = [context.folder / name for name in FILES]
+    paths = [context.folder / name for name in COMPOSE_FILES]
     existing = [path for path in paths if path.exists()]
     if existing and not force and not up:
         raise UserError([Problem("C016", str(path), "already exists", hint="--force") for path in existing], 2)
     if force or not existing:
         try:
             paths[0].write_text(file_for(context.folder, workers))
-            shutil.copyfile(shipped() / FILES[1], paths[1])
+            shutil.copyfile(shipped() / COMPOSE_FILES[1], paths[1])
         except OSError as error:
             raise UserError([file_problem("written", paths[0], error)], 3) from error
     if up:
@@ -71,7 +71,7 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
 
 def file_for(folder: Path, workers: int) -> str:
     """Return a compose file for the folder that contains it. Its containers run as the owner of the folder, unless root."""
-    text = BUILD.sub("", (shipped() / FILES[0]).read_text())
+    text = BUILD.sub("", (shipped() / COMPOSE_FILES[0]).read_text())
     owner = folder.stat()
     values = {"CROUPIER_TOURNAMENT": ".", "CROUPIER_WORKERS": str(workers)}
     if owner.st_uid:

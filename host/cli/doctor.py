@@ -13,7 +13,7 @@ from host.base.format import duration, plural
 from host.cli import CliContext, print_result, unknown_name
 
 if TYPE_CHECKING:
-    from host.inspect.attack import Verdict
+    from host.inspect.attack import RogueOutcome
     from host.sandbox.detect import HostCapabilities
     from host.sandbox.levels import Level
 
@@ -198,10 +198,10 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
 
 
 class AttackReport(NamedTuple):
-    """The verdicts of some rogues at a level."""
+    """The outcomes of the rogues that were tried at a level."""
 
     level: "Level"
-    verdicts: "list[Verdict]"
+    verdicts: "list[RogueOutcome]"
 
     @property
     def held(self) -> bool:

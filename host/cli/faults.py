@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from host.bots.values import Evidence
     from host.results.journal import Journal
 
-MAX_STDERR_LINES = 3  # -v prints all
+MAX_FAULT_STDERR_LINES = 3  # -v prints all
 MAX_ANSWER_CHARS = 200
 MAX_STDERR_CHARS = 500
 TIME_KEYS = ("milliseconds", "computed_ms", "waited_ms", "overhead_ms", "stalls_ms")
@@ -67,7 +67,7 @@ class RecordedFault(NamedTuple):
 
 
 class FaultGroup(NamedTuple):
-    """The faults of one kind of one bot; evidence is recorded for some of them, in the order of play."""
+    """The faults of one kind of one bot, and the recorded evidence, in the order of play. Not every fault has evidence."""
 
     bot: str
     kind: str
@@ -125,7 +125,7 @@ class FaultGroup(NamedTuple):
             yield f"  time     {row['went']}"
         if row["bank_ms"] is not None:
             yield f"  bank     {row['bank_ms'] / 1000:.3f} s left when it was asked"
-        for line in row["stderr"].splitlines()[0 if verbose else -MAX_STDERR_LINES :]:
+        for line in row["stderr"].splitlines()[0 if verbose else -MAX_FAULT_STDERR_LINES :]:
             yield f"  stderr   {line}"
 
 

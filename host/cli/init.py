@@ -41,7 +41,7 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
     _write_starter(folder, chosen, lang, protocol)
     from host.submissions.discovery import load_submission
 
-    starter = Starter(
+    starter = StarterBot(
         folder, chosen, lang, folder / LANGUAGES[lang].starter.file, missing(load_submission(folder, game=chosen.name))
     )
     print_result(context, "init", starter)
@@ -52,7 +52,7 @@ def init(context: CliContext, folder: Path, game: str | None, lang: str, protoco
         click.echo(f"WARNING  croupier's own tests do not play bots in {lang}", err=True)
 
 
-class Starter(NamedTuple):
+class StarterBot(NamedTuple):
     """A starter bot."""
 
     folder: Path

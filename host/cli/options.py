@@ -6,17 +6,17 @@ import click
 
 from host.cli import completers
 
-GAME = click.option(
+GAME_OPTION = click.option(
     *("-g", "--game"),
     shell_complete=completers.games,
-    metavar="GAME",
+    metavar="GAME_OPTION",
     help="default: the game in the bots' bot.toml, or the tournament's",
 )
-SEED = click.option("--seed", help="32 hexadecimal digits, or any text, as in croupier.toml; default: random")
+SEED_OPTION = click.option("--seed", help="32 hexadecimal digits, or any text, as in croupier.toml; default: random")
 PRESET = click.option(
     "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
 )
-WORKERS = click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one per core")
+WORKERS_OPTION = click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one per core")
 UNSAFE = click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 JOURNAL = click.option(
     *("--journal", "journal"),

@@ -36,11 +36,11 @@ class PlayOptions(NamedTuple):
 @click.command()
 @click.argument("names", shell_complete=completers.bots, nargs=-1, required=True, metavar="BOT...")
 @click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
-@options.GAME
-@options.SEED
+@options.GAME_OPTION
+@options.SEED_OPTION
 @options.PRESET
 @click.option("--mirror", is_flag=True, help="play every deal from every seat, so that luck counts less")
-@options.WORKERS
+@options.WORKERS_OPTION
 @click.option("--show", is_flag=True, help="print the first table")
 @options.UNSAFE
 @click.pass_obj

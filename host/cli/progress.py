@@ -86,7 +86,7 @@ class OnStderr(Plain):
         """Print nothing."""
 
 
-class Events(Plain):
+class ProgressEvents(Plain):
     """Prints one JSON object per line."""
 
     def say(self, text: str) -> None:
@@ -152,7 +152,7 @@ def _standings(tally: Tally) -> "Table":
 
 
 def _early_standings(tally: Tally, strengths: "Mapping[str, Strength]") -> "Table":
-    """Return the bots by strength, while pairs are missing."""
+    """Return the bots by estimated strength, while not all pairs have met."""
     table = _table("Elo", "faults")
     for rank, bot in enumerate(sorted(strengths, key=strengths.__getitem__, reverse=True)[:SHOWN], 1):
         strength = strengths[bot]
@@ -233,7 +233,7 @@ def progress_view(
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "plain"
     if kind != "live":
-        yield {"plain": Plain, "json": Events, "none": Quiet, "stderr": OnStderr}[kind]()
+        yield {"plain": Plain, "json": ProgressEvents, "none": Quiet, "stderr": OnStderr}[kind]()
         return
     from rich.live import Live as Screen
 

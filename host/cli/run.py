@@ -13,7 +13,7 @@ from host.base.errors import UserError
 from host.cli import CliContext, completers
 
 if TYPE_CHECKING:  # pydantic and trio take longer to import than most commands take
-    from host.tournament.runner import Outcome
+    from host.tournament.runner import RunOutcome
 
 
 class RunOptions(NamedTuple):
@@ -120,7 +120,7 @@ def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
+def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
@@ -149,7 +149,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "Outcome":
         )
 
 
-def _print_standings(context: CliContext, path: Path, outcome: "Outcome", *, on_one_line: bool) -> None:
+def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
     from host.cli.common import print_standings
     from host.results.tournament_dir import Folder

@@ -78,7 +78,7 @@ class Listing(NamedTuple):
 def by_pair(results: "StageResults", _journal: "Journal") -> Listing:
     """Return the results of each pair of bots at tables of two."""
     from host.report import terminal
-    from host.results.standings import Pair, by_pair
+    from host.results.standings import PairResult, by_pair
     from host.stages import references_of
 
     rows, sure, advice, _ = results.standings
@@ -94,7 +94,7 @@ def by_pair(results: "StageResults", _journal: "Journal") -> Listing:
 
     certain = {"sure": sure, "advice": [each._asdict() for each in advice]}
     return Listing(
-        "pairs", results.facts_json | {"rows": cells} | certain, ["bot", "against", *Pair._fields], cells, text
+        "pairs", results.facts_json | {"rows": cells} | certain, ["bot", "against", *PairResult._fields], cells, text
     )
 
 

@@ -60,7 +60,7 @@ def verify(context: CliContext, share: float, seal: str, journal: Path | None) -
 
 
 class VerifyResult(NamedTuple):
-    """The differences between a journal and what its answers give."""
+    """The differences between the results in a journal and those of its replayed answers."""
 
     journal: Path
     run: "RunState"

@@ -60,7 +60,7 @@ def _as_said(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the references of a stage as patterns, if some of them are not entered bots."""
+    """Return the references of a stage as patterns, if a reference is not an entered bot."""
     patterns = tournament.invited.get(stage["name"])
     own = [name for name in stage.get("references", ()) if name not in tournament.guests]
     return {"references": [*own, *patterns]} if patterns else {}

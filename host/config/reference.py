@@ -36,7 +36,7 @@ DIRECTIVE = "#:schema ./{}\n"
 # A key.
 
 
-class Key(NamedTuple):
+class KeyDescription(NamedTuple):
     """A key of a file: its JSON schema without description and default, and what its docstring says."""
 
     name: str
@@ -78,11 +78,11 @@ def attribute_docs(model: type) -> dict[str, str]:
     return docs
 
 
-def key_of(name: str, schema: dict[str, Any], default: Any, doc: str) -> Key:
+def key_of(name: str, schema: dict[str, Any], default: Any, doc: str) -> KeyDescription:
     """Return a key. Its docstring may end with `Default: ….` and with `Example: …`."""
     text, _, example = doc.partition(" Example: ")
     text, _, without = text.partition(" Default: ")
-    return Key(
+    return KeyDescription(
         name,
         schema,
         default,
@@ -135,7 +135,7 @@ def spelled(annotated: Any, value: Any) -> Any:
         return None
 
 
-def keys_of(model: type, usual: Mapping[str, Any] | None = None, *, inherited: bool = True) -> list[Key]:
+def keys_of(model: type, usual: Mapping[str, Any] | None = None, *, inherited: bool = True) -> list[KeyDescription]:
     """Return the keys of a table: the fields of its model. `usual` has default values that the model does not have."""
     hints, docs = get_type_hints(model, include_extras=True), attribute_docs(model)
     known = {each.name for each in fields(StageConfig)} if not inherited else ()
@@ -158,7 +158,7 @@ def first_line(model: type) -> str:
 # JSON schemas.
 
 
-def table_schema(keys: list[Key], text: str = "") -> dict[str, Any]:
+def table_schema(keys: list[KeyDescription], text: str = "") -> dict[str, Any]:
     """Return the JSON schema of a table that has only these keys."""
     properties = {key.name: key.json_schema() for key in keys}
     described = {"description": text} if text else {}
@@ -182,7 +182,7 @@ def head(file: str) -> dict[str, Any]:
 def schema_of_config() -> dict[str, Any]:
     """Return the JSON schema of a croupier.toml, with croupier's own games, kinds of stage and rankings."""
     top = table_schema(keys_of(ConfigFile))
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         top["properties"][name] = table_schema(keys_of(model, usual), first_line(model))
     kinds = [chosen("kind", name, stage_schema(name)) for name in KINDS]
     stage = {"type": "object", "required": ["kind"], "properties": {"kind": _kind().json_schema()}, "allOf": kinds}
@@ -213,7 +213,7 @@ def write_with_schema(path: Path, text: str) -> None:
     path.write_text(DIRECTIVE.format(schema.name) + text)
 
 
-TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
+CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
     (name, model, Limits().by_name() if model is AllowedLimits else None)
     for name, model in get_type_hints(ConfigFile).items()
     if is_dataclass(model) and isinstance(model, type)
@@ -221,7 +221,7 @@ TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
 """The tables of a croupier.toml, except [rules] and [[stage]]: name, model, and default values that the model lacks."""
 
 
-def bot_keys() -> list[Key]:
+def bot_keys() -> list[KeyDescription]:
     """Return the keys of a bot.toml. The names of languages, compilers and adapters come from their tables."""
     names: Mapping[str, list[str]] = {
         "language": list(LANGUAGES),
@@ -231,20 +231,20 @@ def bot_keys() -> list[Key]:
     return [_with_names(key, names.get(key.name, [])) for key in keys_of(BotSpec)]
 
 
-def _with_names(key: Key, names: list[str]) -> Key:
-    """Return a key of bot.toml with its possible values, and with the languages that have it."""
+def _with_names(key: KeyDescription, names: list[str]) -> KeyDescription:
+    """Add to a key of bot.toml its possible values and the languages that support it."""
     if names:
         key = key._replace(schema=key.schema | {"enum": names}, example=f"{key.name} = {to_toml(names[0])}")
     languages = languages_with(key.name)
     return key._replace(text=f"{key.text} Only for {', '.join(languages)}.") if languages else key
 
 
-def stage_keys(kind: str) -> list[Key]:
+def stage_keys(kind: str) -> list[KeyDescription]:
     """Return all keys of a kind of stage; `rank_by` lists the rankings that suit it."""
     return [_suitable(key, KINDS[kind]) if key.name == "rank_by" else key for key in keys_of(KINDS[kind].config)]
 
 
-def _suitable(key: Key, kind: Kind[Any]) -> Key:
+def _suitable(key: KeyDescription, kind: Kind[Any]) -> KeyDescription:
     names = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking)]
     schema = key.schema | {"items": {"type": "string", "anyOf": [{"enum": names}, {"pattern": OWN_CODE}]}}
     return key._replace(schema=schema, example=f"{key.name} = {usual_value(schema, key.default)}")
@@ -265,12 +265,12 @@ def stage_schema(kind: str) -> dict[str, Any]:
     return schema
 
 
-def _kind() -> Key:
+def _kind() -> KeyDescription:
     schema = {"type": "string", "anyOf": [{"enum": list(KINDS)}, {"pattern": OWN_CODE}]}
     return key_of("kind", schema, None, attribute_docs(StageConfig)["kind"])
 
 
-def rule_keys(game: Game) -> list[Key]:
+def rule_keys(game: Game) -> list[KeyDescription]:
     """Return the keys of a game's [rules]; the defaults are those of its first preset."""
     rules = next(iter(game.presets.values()))
     game_rules: type = type(rules)
@@ -308,7 +308,7 @@ def type_in_words(schema: Mapping[str, Any]) -> str:
             return f"string{length}"
 
 
-def _section(heading: str, text: str, keys: list[Key]) -> Iterator[str]:
+def _section(heading: str, text: str, keys: list[KeyDescription]) -> Iterator[str]:
     yield from (f"### {heading}", "", *([text, ""] if text else []), HEADER, *(key.row() for key in keys), "")
 
 
@@ -356,7 +356,7 @@ def page() -> str:
         for table, model in stage_tables(name).items():
             text = f"{first_line(model)} `[stage.{table}]` follows its [[stage]]; it has such a table for each name."
             lines += _section(f'`[stage.{table}]` with `kind = "{name}"`', text, keys_of(model))
-    for name, model, usual in TABLES:
+    for name, model, usual in CONFIG_TABLES:
         lines += _section(f"`[{name}]`", first_line(model), keys_of(model, usual))
     text = "A folder with sources in one language does not need any of these keys, and no bot.toml."
     lines += [f"## {MANIFEST}", "", *_section("At the top of a bot.toml", text, bot_keys())]

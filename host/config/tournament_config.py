@@ -68,7 +68,12 @@ def _title(value: Any) -> str:
     return text
 
 
-WORKERS = {"type": ["integer", "string"], "title": 'integer, 1 to 1024; or "auto"', "default": "auto", "examples": [4]}
+WORKERS_SCHEMA = {
+    "type": ["integer", "string"],
+    "title": 'integer, 1 to 1024; or "auto"',
+    "default": "auto",
+    "examples": [4],
+}
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class RunTable:
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    workers: Annotated[int, ValueType(_workers, WORKERS)] = 0
+    workers: Annotated[int, ValueType(_workers, WORKERS_SCHEMA)] = 0
     """The number of worker processes on this machine. `"auto"`: one for each core."""
     stop_early: Flag = False
     """`true`: a pair of bots ends as soon as the order of the two is certain."""
@@ -424,7 +429,7 @@ def _stages(
 
 
 def _seated(stage: StageConfig, game: Game) -> StageConfig:
-    """Return a stage with enough bots for a table, if its kind does not demand a number of seats itself."""
+    """Set `min_bots` of a stage to at least the seats of a table, unless its kind demands a number of seats itself."""
     return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 

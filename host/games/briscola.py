@@ -32,7 +32,7 @@ from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move
 from protocols.wire import View as AnyView
 
-CARDS = 3  # in a hand
+HAND_CARDS = 3  # in a hand
 RANKS, SUITS = "24567JQK3A", "cdsh"
 DECK = tuple(rank + suit for rank in RANKS for suit in SUITS)
 ORDER = {card: nth for nth, card in enumerate(DECK)}
@@ -42,7 +42,7 @@ ALL_POINTS = sum(POINTS.values())
 
 
 class Rules(NamedTuple):
-    """The numbers of a game."""
+    """The rules that an organiser can set."""
 
     seats: int = 2
     """The bots at a table."""
@@ -97,7 +97,7 @@ def chosen(view: View, answer: Answer) -> str:
             return view.hand[0]
 
 
-class Deal:
+class BriscolaTable:
     """A deal while it is played: the hands, the stock, the cards played, and the points of each side."""
 
     __slots__ = ("hands", "played", "points", "stock", "tell", "trump")
@@ -105,7 +105,7 @@ class Deal:
     def __init__(self, players: int, luck: Shuffler, tell: Tell) -> None:
         deck = luck.shuffled(DECK)
         self.tell = tell
-        hands = [list(islice(deck, CARDS)) for _ in range(players)]
+        hands = [list(islice(deck, HAND_CARDS)) for _ in range(players)]
         self.trump = next(deck)
         self.hands = [in_order(hand, self.trump) for hand in hands]
         self.stock = [*deck, self.trump]
@@ -164,7 +164,7 @@ class Deal:
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one deal. The scores are the points of the two bots."""
     players = 4 if rules.partners else 2
-    deal, leader = Deal(players, luck, tell), 0
+    deal, leader = BriscolaTable(players, luck, tell), 0
     while deal.hands[leader]:
         leader = yield from deal.play_trick([(leader + turn) % players for turn in range(players)])
         if deal.stock:
@@ -188,7 +188,7 @@ def example(hand: str, trick: str = "", tricks: int = 0, players: int = 2, yours
     return View(
         players=players,
         trump="5c",
-        stock=max(len(DECK) - CARDS * players - len(played), 0),
+        stock=max(len(DECK) - HAND_CARDS * players - len(played), 0),
         hand=tuple(hand.split()),
         trick=tuple(trick.split()),
         played=played,

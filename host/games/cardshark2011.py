@@ -46,7 +46,7 @@ def read(output: str) -> Answer:
     return Fault(FaultKind.UNREADABLE)
 
 
-class Player:
+class Player2011:
     """A bot at the table. `solvent` is the engine's flag that the bot can pay."""
 
     def __init__(self, seat: int, chips: int, solvent: bool) -> None:
@@ -70,7 +70,7 @@ def allows(buy_in: int, view: View, move: Move) -> bool:
             return move.verb in ("H", "S")
 
 
-class Shoe:
+class Shoe2011:
     """One shuffled deck for a round. When it is empty, a new one is opened."""
 
     def __init__(self, luck: Shuffler) -> None:
@@ -87,7 +87,7 @@ class Shoe:
 
 
 def play_hand(
-    buy_in: int, players: list[Player], shoe: Shoe, before: str, tell: Tell
+    buy_in: int, players: list[Player2011], shoe: Shoe2011, before: str, tell: Tell
 ) -> Generator[Request, Answer, str]:
     """Play one hand. Return all cards that the engine has shown so far in the round."""
     for player in players:
@@ -148,8 +148,8 @@ def play_hand(
 
 def play(buy_in: int, hands: int, stacks: tuple[int, ...], luck: Shuffler, tell: Tell = None) -> Play:
     """Play one round as the engine did. The scores are the chips left, which may be negative."""
-    players = [Player(seat, chips, chips >= buy_in) for seat, chips in enumerate(stacks)]
-    shoe, shown = Shoe(luck), ""
+    players = [Player2011(seat, chips, chips >= buy_in) for seat, chips in enumerate(stacks)]
+    shoe, shown = Shoe2011(luck), ""
     for hand in range(1, hands + 1):
         if tell:
             tell("hand.start", hand=hand, chips=[player.chips for player in players])

@@ -35,14 +35,14 @@ DECK = tuple(hands.CARDS)
 CARDS_PER_STREET = (0, 3, 1, 1)  # community cards dealt at the start of each street
 MIN_BET = 1  # chips; a player cannot check for free
 PLAYERS_AT_END = 2  # the game ends when this many players are left, or fewer
-RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
+HAND_RANKINGS: Mapping[str, Callable[[Sequence[int]], hands.Worth]] = {
     "banksalad": hands.banksalad,
     "standard": hands.standard,
 }
 
 
 class Rules(NamedTuple):
-    """The numbers of a game."""
+    """The rules that an organiser can set."""
 
     seats: int = 5
     """The bots at a table."""
@@ -143,7 +143,7 @@ def bet(players: list[Player], pot: int, board: str, tell: Tell) -> Generator[Re
     return pot
 
 
-class Result(NamedTuple):
+class RoundResult(NamedTuple):
     """How a round ended. `worth` has (seat, category, rank) for each player that showed its cards."""
 
     end: str  # all_died, last_player or showdown
@@ -155,9 +155,9 @@ class Result(NamedTuple):
     worth: tuple[tuple[int, int, int], ...] = ()
 
 
-def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: bool) -> Result:
+def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: bool) -> RoundResult:
     """Divide the pot among the living players with the best hand."""
-    value, rank = hands.CARDS, RANKINGS[ranking]
+    value, rank = hands.CARDS, HAND_RANKINGS[ranking]
     shared = [value[board[at : at + 2]] for at in range(0, len(board), 2)]
     shown = [(rank([value[p.cards[:2]], value[p.cards[2:]], *shared]), p) for p in players if not p.died]
     best = max([worth for worth, _ in shown])
@@ -166,12 +166,12 @@ def showdown(ranking: str, players: list[Player], board: str, pot: int, all_in: 
     for winner in winners:
         winner.chips += share
     worth = tuple([(player.seat, *worth) for worth, player in shown])
-    return Result("showdown", board, pot, all_in, tuple([winner.seat for winner in winners]), share, worth)
+    return RoundResult("showdown", board, pot, all_in, tuple([winner.seat for winner in winners]), share, worth)
 
 
 def play_round(
     rules: Rules, players: list[Player], deck: Iterator[str], tell: Tell
-) -> Generator[Request, Answer, Result]:
+) -> Generator[Request, Answer, RoundResult]:
     """Play one round from the ante to the division of the pot. `players` are in seat order."""
     for player in players:
         player.chips -= rules.ante
@@ -197,10 +197,10 @@ def play_round(
         all_in = 0 in [player.chips for player in players]
         living = [player for player in players if not player.died]
         if not living:
-            return Result("all_died", board, pot, all_in)
+            return RoundResult("all_died", board, pot, all_in)
         if len(living) == 1:
             living[0].chips += pot
-            return Result("last_player", board, pot, all_in, (living[0].seat,), pot)
+            return RoundResult("last_player", board, pot, all_in, (living[0].seat,), pot)
     return showdown(rules.ranking, players, board, pot, all_in)
 
 

@@ -31,7 +31,7 @@ class Card(NamedTuple):
     rank: int  # 2 to 14
 
 
-class Player(NamedTuple):
+class LoggedPlayer(NamedTuple):
     """A player in a snapshot of the table."""
 
     name: str
@@ -41,13 +41,13 @@ class Player(NamedTuple):
     died: bool
 
 
-class Look(NamedTuple):
+class GameSnapshot(NamedTuple):
     """A snapshot of the table: the fields of a line, in their order in the file."""
 
     round: int
     acc_chips: int
     community_cards: tuple[Card, ...]
-    players: tuple[Player, ...]  # in seat order
+    players: tuple[LoggedPlayer, ...]  # in seat order
     all_in: bool
 
 
@@ -57,18 +57,18 @@ class Death(NamedTuple):
     text: str
 
 
-Line = Look | Death
-CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in hands.CARDS}
+PlaylogLine = GameSnapshot | Death
+PLAYLOG_CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(name[0]) + 2) for name in hands.CARDS}
 
 
 class Watcher:
     """Records each snapshot and each death at a table. Pass its `tell` to a Table."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[PlaylogLine] = []
         self._names = names
-        self._players: dict[int, Player] = {}  # by seat, in the order of the round
-        self._look = Look(round=0, acc_chips=0, community_cards=(), players=(), all_in=False)
+        self._players: dict[int, LoggedPlayer] = {}  # by seat, in the order of the round
+        self._look = GameSnapshot(round=0, acc_chips=0, community_cards=(), players=(), all_in=False)
 
     def text(self) -> str:
         """Return the log up to now. The log of a game under way ends before the open question."""
@@ -80,11 +80,11 @@ class Watcher:
             case "round.start", {"round": number, "seats": seats, "chips": chips, "ante": ante}:
                 self._sit(number, seats, [had - ante for had in chips])
             case "deal", {"seat": seat, "card": card}:
-                self._change(seat, cards=(*self._players[seat].cards, CARDS[card]))
+                self._change(seat, cards=(*self._players[seat].cards, PLAYLOG_CARDS[card]))
             case "board", {"card": card, "all_in": all_in}:
                 for seat in self._players:
                     self._change(seat, bet_amt=0)
-                board = (*self._look.community_cards, CARDS[card])
+                board = (*self._look.community_cards, PLAYLOG_CARDS[card])
                 self._look = self._look._replace(community_cards=board, all_in=all_in)
                 self._write()
             case (("ask" | "street.end"), _):
@@ -102,9 +102,10 @@ class Watcher:
     def _sit(self, number: int, seats: Sequence[int], chips: Sequence[int]) -> None:
         places = zip(seats, chips, strict=True)
         self._players = {
-            seat: Player(name=self._names[seat], cards=(), bet_amt=0, chips=chips, died=False) for seat, chips in places
+            seat: LoggedPlayer(name=self._names[seat], cards=(), bet_amt=0, chips=chips, died=False)
+            for seat, chips in places
         }
-        self._look = Look(round=number, acc_chips=0, community_cards=(), players=(), all_in=False)
+        self._look = GameSnapshot(round=number, acc_chips=0, community_cards=(), players=(), all_in=False)
 
     def _change(self, seat: int, **facts: Any) -> None:
         self._players[seat] = self._players[seat]._replace(**facts)
@@ -125,12 +126,12 @@ def death(name: str, answer: Answer, low: int, high: int) -> str:
     return f"{name} tried to bet, but something went wrong ({answer.kind.capitalize()})!"
 
 
-def to_text(lines: Iterable[Line]) -> str:
+def to_text(lines: Iterable[PlaylogLine]) -> str:
     """Return snapshots and deaths as the text of a file."""
     return "".join(f"{line}\n" for line, _ in groupby(map(to_line, lines)))
 
 
-def to_line(line: Line) -> str:
+def to_line(line: PlaylogLine) -> str:
     """Return one line of the file without its line end."""
     if isinstance(line, Death):
         return ERROR + line.text
@@ -143,7 +144,7 @@ def _as_json(cards: Iterable[Card]) -> list[dict[str, int]]:
     return [card._asdict() for card in cards]
 
 
-def read_playlog(text: str) -> list[Line]:
+def read_playlog(text: str) -> list[PlaylogLine]:
     """Return the snapshots and deaths of a play.log. Raise ValueError with the number of a line that is cut off or invalid."""
     lines = text.split("\n")
     torn = lines.pop()
@@ -155,7 +156,7 @@ def read_playlog(text: str) -> list[Line]:
     return read
 
 
-def _read(number: int, line: str) -> Line:
+def _read(number: int, line: str) -> PlaylogLine:
     if line.startswith(ERROR):
         return Death(line.removeprefix(ERROR))
     if not line.startswith(INFO):
@@ -169,14 +170,14 @@ def _read(number: int, line: str) -> Line:
     return look
 
 
-def _is_final_look(line: Line) -> bool:
+def _is_final_look(line: PlaylogLine) -> bool:
     """Return whether a line is the snapshot of a game that is over."""
-    return isinstance(line, Look) and not any(player.cards for player in line.players)
+    return isinstance(line, GameSnapshot) and not any(player.cards for player in line.players)
 
 
-def _look(value: object) -> Look:
-    fields = _fields(value, Look._fields)
-    return Look(
+def _look(value: object) -> GameSnapshot:
+    fields = _fields(value, GameSnapshot._fields)
+    return GameSnapshot(
         round=_amount(fields["round"]),
         acc_chips=_amount(fields["acc_chips"]),
         community_cards=_cards(fields["community_cards"]),
@@ -185,11 +186,11 @@ def _look(value: object) -> Look:
     )
 
 
-def _player(value: object) -> Player:
-    fields = _fields(value, Player._fields)
+def _player(value: object) -> LoggedPlayer:
+    fields = _fields(value, LoggedPlayer._fields)
     if not isinstance(name := fields["name"], str):
         raise ValueError("a name is not text")
-    return Player(
+    return LoggedPlayer(
         name=name,
         cards=_cards(fields["cards"]),
         bet_amt=_amount(fields["bet_amt"]),
@@ -237,7 +238,7 @@ def _flag(value: object) -> bool:
 def summary(text: str) -> LogSummary:
     """Return the summary of a play.log. Raise ValueError as `read_playlog` does."""
     lines = read_playlog(text)
-    looks = [line for line in lines if isinstance(line, Look)]
+    looks = [line for line in lines if isinstance(line, GameSnapshot)]
     return LogSummary(
         rounds=looks[-1].round - 1,
         players=tuple(player.name for player in looks[0].players),

@@ -121,7 +121,7 @@ def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
     )
 
 
-class Verdict(NamedTuple):
+class RogueOutcome(NamedTuple):
     """The outcome of one rogue: as expected (✓), not played here (!), or not as expected (✗)."""
 
     mark: str
@@ -131,7 +131,7 @@ class Verdict(NamedTuple):
     seconds: float
 
 
-async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
+async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[RogueOutcome]:
     """Play rogues at a level, one after the other; return their verdicts."""
     source = sample_bots.sample(HONEST, sample_bots.ATTACKED_GAME)
     honest = (await build(load_submission(source).with_keys(game=sample_bots.ATTACKED_GAME), level))._replace(
@@ -140,11 +140,11 @@ async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[Verdict]:
     return [await _one(rogue, honest, level) for rogue in rogues]
 
 
-async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> Verdict:
+async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
     started = time.monotonic()
 
-    def verdict(mark: str, got: str) -> Verdict:
-        return Verdict(mark, rogue.name, rogue.tries, got, time.monotonic() - started)
+    def verdict(mark: str, got: str) -> RogueOutcome:
+        return RogueOutcome(mark, rogue.name, rogue.tries, got, time.monotonic() - started)
 
     if rogue.needs_numbers and not randomizes_pids(level):
         return verdict("!", "not played: PIDs are sequential here (croupier doctor)")

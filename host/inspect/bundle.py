@@ -26,7 +26,7 @@ from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
 
-SCHEMA = "croupier/bundle/2"
+BUNDLE_SCHEMA = "croupier/bundle/2"
 MAX_UNPACKED_BYTES = 256 << 20
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ MAX_LIMITS = Limits(
 """The highest limits that a bundle can set. A bundle can come from anybody, so it must not set its own."""
 
 
-class Question(msgspec.Struct):
+class BundledQuestion(msgspec.Struct):
     """One question of a bundle: the bytes that the bot was sent, the view they spell, and its answer."""
 
     table: int
@@ -71,8 +71,8 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
     croupier_seed: int
     level: Level
     history: History
-    before: list[Question]
-    asked: list[Question]
+    before: list[BundledQuestion]
+    asked: list[BundledQuestion]
     evidence: dict[str, Any] | None = None
     state: str | None = None  # the content of the state file, in base64
 
@@ -82,7 +82,7 @@ def packed(repro: Repro) -> bytes:
     protocol = PROTOCOLS[repro.bot.protocol]
     described = repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()}
     bundle = Bundle(
-        format=SCHEMA,
+        format=BUNDLE_SCHEMA,
         croupier=__version__,
         game=str(repro.game),
         rules=repro.rules._asdict(),
@@ -115,8 +115,8 @@ def unpacked(path: Path, registry: Registry = CROUPIERS) -> Repro:
         raise UserError([file_problem("read", path, failed)], 2) from failed
 
 
-def _question(decision: Decision, protocol: Protocol) -> Question:
-    return Question(
+def _question(decision: Decision, protocol: Protocol) -> BundledQuestion:
+    return BundledQuestion(
         table=decision.table,
         number=decision.number,
         seat=decision.seat,
@@ -129,7 +129,7 @@ def _question(decision: Decision, protocol: Protocol) -> Question:
 
 
 def _repro(bundle: Bundle, registry: Registry) -> Repro:
-    _refuse_unknown("schema", bundle.format, [SCHEMA])
+    _refuse_unknown("schema", bundle.format, [BUNDLE_SCHEMA])
     name = registry.game(bundle.game)
     if not knows_game(name):
         _refuse_unknown("game", name, GAMES)
@@ -161,7 +161,7 @@ def _refuse_unknown(what: str, value: str, known: Sequence[str] | Mapping[str, o
         raise ValueError(f"its {what} is {value[:40]!r}, not one of {', '.join(known)}")
 
 
-def _decisions(questions: Sequence[Question], game: Game, protocol: Protocol) -> tuple[Decision, ...]:
+def _decisions(questions: Sequence[BundledQuestion], game: Game, protocol: Protocol) -> tuple[Decision, ...]:
     return tuple(
         Decision(
             table=question.table,
@@ -176,7 +176,7 @@ def _decisions(questions: Sequence[Question], game: Game, protocol: Protocol) ->
     )
 
 
-def _bank(question: Question) -> int | None:
+def _bank(question: BundledQuestion) -> int | None:
     if question.bank is not None and not 0 <= question.bank <= MAX_LIMITS.bank.seconds * 1000:
         raise ValueError(
             f"question {question.number} of its table {question.table} has a time bank of {question.bank} ms"
@@ -184,7 +184,7 @@ def _bank(question: Question) -> int | None:
     return question.bank
 
 
-def _view(question: Question, game: Game, protocol: Protocol) -> View:
+def _view(question: BundledQuestion, game: Game, protocol: Protocol) -> View:
     view: View = msgspec.convert(question.view, game.view)
     if protocol.line(view) != question.sent.encode():
         raise ValueError(f"question {question.number} of its table {question.table} is not what its view says")

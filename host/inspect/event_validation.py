@@ -20,7 +20,7 @@ RESERVED = frozenset({"table.start", "ask", "answer", "table.end"})
 SEATS = ("seat", "seats", "winner", "winners", "out")
 """The facts of a game's events that are seat numbers."""
 
-DRAWN: Mapping[str, tuple[str, ...]] = {
+PICTURE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "deal": ("seat", "cards"),
     "pass": ("seat", "to", "cards"),
     "play": ("seat", "cards"),
@@ -40,11 +40,11 @@ MOST_CARDS = 100  # in one event
 LONGEST_CARD = 20  # characters
 
 EXACT = 2**53  # browsers represent whole numbers exactly up to here
-LONGEST = 1000  # characters of a text
-MOST = 1000  # values in one list or mapping
+MAX_TEXT_CHARS = 1000  # characters of a text
+MAX_VALUES = 1000  # values in one list or mapping
 DEEPEST = 4  # levels of nested lists
 
-Step = TypeVar("Step")
+GameStep = TypeVar("GameStep")
 
 
 def is_custom(game: str) -> bool:
@@ -74,7 +74,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
         raise refusal(game, f"when {path} was replayed, its code raised {said}") from why
 
 
-def guarded(game: str, path: str, steps: Iterator[Step]) -> Iterator[Step]:
+def guarded(game: str, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:
     """Yield what a game's code yields, and run each step in `blaming_game`."""
     while True:
         with blaming_game(game, path):
@@ -92,7 +92,7 @@ def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int)
     safe: dict[str, Any] = {}
     for name, fact in facts.items():
         where = f"its event {event} of {path} has {name}"
-        if is_drawn(event, facts) and name in (*DRAWN[event], *MAY_HAVE.get(event, ())):
+        if is_drawn(event, facts) and name in (*PICTURE_FIELDS[event], *MAY_HAVE.get(event, ())):
             safe[name] = _drawn_fact(game, where, event, name, fact, seats)
         else:
             safe[name] = _fact(game, where, name, fact, seats)
@@ -101,7 +101,7 @@ def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int)
 
 def is_drawn(event: str, facts: Mapping[str, Any]) -> bool:
     """Return whether the general table draws an event. One that lacks a fact is displayed in words."""
-    return event in DRAWN and all(facts.get(name) is not None for name in DRAWN[event])
+    return event in PICTURE_FIELDS and all(facts.get(name) is not None for name in PICTURE_FIELDS[event])
 
 
 def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: int) -> Any:
@@ -121,8 +121,10 @@ def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: 
             raise refusal(game, f"{where} = {_shortly(wrong[0])}: {rule}")
         return [checked_value(game, where, card) for card in cards]
     if name == "text":
-        if not isinstance(fact, str) or len(fact) > LONGEST:
-            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text of at most {LONGEST} characters")
+        if not isinstance(fact, str) or len(fact) > MAX_TEXT_CHARS:
+            raise refusal(
+                game, f"{where} = {_shortly(fact)}, which is not a text of at most {MAX_TEXT_CHARS} characters"
+            )
         return escape_control_chars(fact) if event == "state" else one_line(fact)
     if type(fact) not in (int, float):
         raise refusal(game, f"{where} = {_shortly(fact)}, which is not a number")
@@ -147,17 +149,18 @@ def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
-    if isinstance(value, str) and len(value) <= LONGEST:
+    if isinstance(value, str) and len(value) <= MAX_TEXT_CHARS:
         return one_line(value)
     if isinstance(value, int) and abs(value) <= EXACT:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if isinstance(value, (list, tuple)) and len(value) <= MOST and depth < DEEPEST:
+    if isinstance(value, (list, tuple)) and len(value) <= MAX_VALUES and depth < DEEPEST:
         return [checked_value(game, where, each, depth + 1) for each in value]
-    if isinstance(value, Mapping) and len(value) <= MOST and depth < DEEPEST:
+    if isinstance(value, Mapping) and len(value) <= MAX_VALUES and depth < DEEPEST:
         return {
-            one_line(str(key))[:LONGEST]: checked_value(game, where, each, depth + 1) for key, each in value.items()
+            one_line(str(key))[:MAX_TEXT_CHARS]: checked_value(game, where, each, depth + 1)
+            for key, each in value.items()
         }
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be displayed: use plain values of limited size")
 

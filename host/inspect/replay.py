@@ -27,7 +27,7 @@ SENTENCES = {
     "turn": "it is the turn of {seat}",
 }
 """The events of the general table in words, if they have these facts and no others."""
-PUBLIC = frozenset(SENTENCES) - {"deal", "pass"}
+PUBLIC_EVENTS = frozenset(SENTENCES) - {"deal", "pass"}
 """The events of the general table that every seat sees."""
 HIDDEN = "(hidden)"
 
@@ -117,7 +117,7 @@ def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) 
             yield Event(ev, {"n": facts["n"], "seat": facts["seat"], "a": HIDDEN}) if secret else event
             open_questions -= 1
             together = together and open_questions > 0
-        elif (ev in ("table.start", "table.end") and not event.twice) or (ev in PUBLIC and _has_sentence(event)):
+        elif (ev in ("table.start", "table.end") and not event.twice) or (ev in PUBLIC_EVENTS and _has_sentence(event)):
             yield event
 
 
@@ -177,7 +177,7 @@ def _shown(piece: Evidence) -> Iterator[str]:
 
 
 def _has_sentence(event: Event) -> bool:
-    needed = event_validation.DRAWN.get(event.ev, ())
+    needed = event_validation.PICTURE_FIELDS.get(event.ev, ())
     return event.ev in SENTENCES and event.facts.keys() == set(needed)
 
 

@@ -204,7 +204,7 @@ def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
 
 
 def to_json(table: ReplayedTable) -> dict[str, Any]:
-    """Return a table for the casino. A question and its answer are one row, `turn`. Omit what the picture works out."""
+    """Return a table for the casino. A question and its answer are one row, `turn`. Omit what the page computes itself."""
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []

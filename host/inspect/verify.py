@@ -214,7 +214,7 @@ def _fault(decision: Decision) -> str:
 def _unlike(
     piece: Evidence, asked: Sequence[tuple[str, Decision]], wrongs: Mapping[int, str], bots: Mapping[str, RecordedBot]
 ) -> str:
-    """Return how a piece of evidence differs from its decision; empty if it does not."""
+    """Describe the mismatch between recorded evidence and the replayed decision. Return "" if they agree."""
     if not 0 < piece.number <= len(asked):
         return "of a question that was not asked"
     bot, decision = asked[piece.number - 1]

@@ -12,7 +12,7 @@ from host.stages.kind import StageConfig
 
 @dataclass(frozen=True)
 class Visible:
-    """What spectators may see: everything of some stages, and of others the tables of fixtures that are over."""
+    """What spectators may see: everything of `stages`, and the tables of finished fixtures of the stages in `tables`."""
 
     stages: frozenset[str]
     tables: frozenset[str]  # running stages: shown without evidence, times and the tables' own numbers

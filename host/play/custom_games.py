@@ -17,7 +17,7 @@ from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
 from host.play.own_modules import files_of, import_from
 
-LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.PREFIX: openspiel.game_named}
+LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.GAME_PREFIX: openspiel.game_named}
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
 
 

@@ -17,11 +17,11 @@ from protocols.wire import View as AnyView
 if TYPE_CHECKING:
     import pyspiel
 
-PREFIX = "openspiel"
+GAME_PREFIX = "openspiel"
 MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
 MAX_STATE = 2000  # characters of the state
-SAMPLES = 8  # questions of one random table: `check` asks them
-POINTS = 100  # for a result of 1; some games have results like 0.25
+SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
+POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
 UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
 ONE_WORD = str.maketrans("\n \t", "|__")
 GRAMMAR = Grammar(
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     """The version of OpenSpiel that knows the rules."""
     fault: Literal["lowest", "forfeit"] = "lowest"
     """What a fault costs: the legal move with the lowest number is played, or the seat loses as much as it can."""
-    points: int = POINTS
+    points: int = POINTS_PER_UNIT
     """The points for a result of 1: a game that is won in chess has 100 by default."""
 
 
@@ -264,7 +264,7 @@ def _questions(rules: Rules) -> dict[str, AnyView]:
     while isinstance(request, Request):
         view = request.view
         found[f"question {len(found) + 1} of a table"] = view
-        if len(found) == SAMPLES:
+        if len(found) == SAMPLE_QUESTIONS:
             break
         legal = numbers(view)
         try:
@@ -287,11 +287,11 @@ def game_named(said: str) -> Game:
             f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
         ) from failed
     return Game(
-        name=f"{PREFIX}_{kind.short_name}",
+        name=f"{GAME_PREFIX}_{kind.short_name}",
         title=f"{kind.long_name} (OpenSpiel)",
         seats=(seats, seats),
         protocol="lines",
-        presets={PREFIX: rules},
+        presets={GAME_PREFIX: rules},
         grammar=GRAMMAR,
         play=play,
         allows=allows,

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PREFIX = "own_code_"
+MODULE_PREFIX = "own_code_"
 OURS = frozenset({"host", "protocols", "__main__"})
 """Packages that never belong to a tournament, even if its folder is inside a clone of croupier."""
 
@@ -24,7 +24,7 @@ OURS = frozenset({"host", "protocols", "__main__"})
 @cache
 def _package(folder: str) -> ModuleType:
     """Return the package of a folder's modules."""
-    package = ModuleType(PREFIX + sha256(folder.encode()).hexdigest()[:20])
+    package = ModuleType(MODULE_PREFIX + sha256(folder.encode()).hexdigest()[:20])
     package.__path__ = [folder]
     sys.modules[package.__name__] = package
     return package

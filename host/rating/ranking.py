@@ -32,9 +32,9 @@ from host.rating.statistics import (
     sure_by_wins,
     wilson,
 )
-from host.rating.strength import Order, Ratings, ratings
+from host.rating.strength import Ratings, TableOrder, ratings
 
-UNKNOWN = "–"
+NO_VALUE = "–"
 
 Units = dict[Hashable, float]
 """Independent results of one bot, by tourney, table or fixture."""
@@ -161,7 +161,7 @@ class Ranking:
         """Return a value as text: "60.59 %", "1 234.5", "≥ 120"."""
         figure = estimate.figure
         if figure is None:
-            return UNKNOWN
+            return NO_VALUE
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
         shown = f"{100 * figure:.{decimals}f} %" if self.percent else thousands(figure, decimals)
         return f"{estimate.bound} {shown}".lstrip()
@@ -169,7 +169,7 @@ class Ranking:
     def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
         """Return half the width of an interval as text."""
         if estimate.low is None or estimate.high is None:
-            return UNKNOWN
+            return NO_VALUE
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
         return thousands((100 if self.percent else 1) * (estimate.high - estimate.low) / 2, decimals)
 
@@ -205,7 +205,7 @@ def _wins(results: Results) -> dict[str, Estimate]:
 
 
 def _times(rate: Estimate, tables: int) -> Estimate:
-    """Return a share of tables as a number of tables."""
+    """Convert a share of tables into a number of tables."""
     value, low, high = (None if share is None else share * tables for share in rate)
     return Estimate(value, low, high)
 
@@ -268,14 +268,14 @@ def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
     return found
 
 
-def orders(results: Results) -> dict[Order, float]:
+def orders(results: Results) -> dict[TableOrder, float]:
     """Return how often the bots of a table ended in each order.
 
     With two bots the wins decide. Tables that share deals are weighted by their information: each counts as 1 / spread
     independent tables. With more bots the scores decide: at each table if the records have them, otherwise in each
     fixture, for example a whole tourney.
     """
-    found = dict[Order, float]()
+    found = dict[TableOrder, float]()
     for who, wins in results.wins.items():
         if len(who) == 2:
             one, other = sorted(who)
@@ -300,7 +300,7 @@ def orders(results: Results) -> dict[Order, float]:
     return found
 
 
-def _by_score(scores: Mapping[str, float]) -> Order:
+def _by_score(scores: Mapping[str, float]) -> TableOrder:
     """Return bots in the order of their scores; bots with equal scores are equal."""
     best_first = sorted(scores, key=lambda bot: (-scores[bot], bot))
     return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))
@@ -381,7 +381,7 @@ def _advances(records: Sequence[Record], bot: str, mirror: bool) -> Units:
 
 
 def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
-    """Return values by fixture. With `mirror`, join as many fixtures in a row as there are bots: they share a deal."""
+    """Return values by independent unit: by fixture, or with `mirror` by deal, because mirrored fixtures share one."""
     if not mirror:
         return values
     deals: dict[Hashable, list[float]] = {}
@@ -391,7 +391,7 @@ def _by_deal(values: Units, records: Sequence[Record], mirror: bool) -> Units:
 
 
 def _deal(record: Record) -> Hashable:
-    """Return the deal of a fixture, if as many fixtures in a row share a deal as there are bots."""
+    """Identify the deal of a mirrored fixture. As many successive fixtures share a deal as there are bots."""
     place = FixtureId.parse(record.path)
     return place.group, ((place.first_table or 1) - 1) // len(record.results)
 

@@ -14,13 +14,13 @@ from math import exp, sqrt
 from random import Random
 from typing import NamedTuple
 
-from host.rating.strength import Order
+from host.rating.strength import TableOrder
 
 RESAMPLES = 200
 OUTSIDE = RESAMPLES // 40  # resamples below, and above, the 95 % interval
-SEED = 2026
+RUNOFF_SEED = 2026
 MANY = 30  # ballots; from here on the normal distribution stands for Poisson's
-DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
+COUNT_DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
 
 
 class Outlasted(NamedTuple):
@@ -32,15 +32,15 @@ class Outlasted(NamedTuple):
 
 
 class RunOff:
-    """The instant run-off of some ballots, and of resamples of them."""
+    """The instant run-off of ballots, and of resamples of them."""
 
-    def __init__(self, ballots: Mapping[Order, float], bots: Iterable[str]) -> None:
+    def __init__(self, ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> None:
         self._ballots, self._bots = {order: ballots[order] for order in sorted(ballots)}, sorted(bots)
         self.outlasted = outlasted(self._ballots, self._bots)
 
     @cached_property
     def _resampled(self) -> Sequence[Mapping[str, int]]:
-        draw = Random(SEED)
+        draw = Random(RUNOFF_SEED)
         return [
             outlasted({order: _poisson(draw, count) for order, count in self._ballots.items()}, self._bots)
             for _ in range(RESAMPLES)
@@ -57,7 +57,7 @@ class RunOff:
         return ahead / RESAMPLES
 
 
-def outlasted(ballots: Mapping[Order, float], bots: Iterable[str]) -> dict[str, int]:
+def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[str, int]:
     """Return how many bots were eliminated before each bot."""
     left, found = set(bots), dict[str, int]()
     total = len(left)
@@ -67,8 +67,8 @@ def outlasted(ballots: Mapping[Order, float], bots: Iterable[str]) -> dict[str, 
             best = next((here for equal in order if (here := [bot for bot in equal if bot in left])), [])
             for bot in best:
                 firsts[bot] += count / len(best)
-        fewest = min(round(count, DIGITS) for count in firsts.values())
-        out = {bot for bot, count in firsts.items() if round(count, DIGITS) == fewest}
+        fewest = min(round(count, COUNT_DIGITS) for count in firsts.values())
+        out = {bot for bot, count in firsts.items() if round(count, COUNT_DIGITS) == fewest}
         found |= dict.fromkeys(out, total - len(left))
         left -= out
     return found

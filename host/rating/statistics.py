@@ -22,14 +22,16 @@ from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 CONFIDENCE = 0.95  # of every interval
-SURE = 0.985  # an order with a lower probability is not certain; few pairs of equal bots reach it (benchmarks/aa.py)
-RESAMPLES, SEED = 2_000, 1979
+MIN_CERTAINTY = (
+    0.985  # an order with a lower probability is not certain; few pairs of equal bots reach it (benchmarks/aa.py)
+)
+RESAMPLES, RESAMPLING_SEED = 2_000, 1979
 MOST_UNITS = 512  # more units are joined into this many blocks before they are resampled
 ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypothesis
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 Unit = TypeVar("Unit", bound=Hashable)
-Meeting = TypeVar("Meeting", bound=Hashable)
+MeetingId = TypeVar("MeetingId", bound=Hashable)
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
@@ -119,7 +121,7 @@ def _resampled(units: Sequence[float]) -> list[float]:
 @lru_cache(maxsize=2)
 def _resamples(size: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
     """Return functions that pick the units of each resample. All bots use the same picks, so they are comparable."""
-    draw = Random(SEED).random  # the only stream that Python guarantees not to change
+    draw = Random(RESAMPLING_SEED).random  # the only stream that Python guarantees not to change
     return tuple(itemgetter(*[int(draw() * size) for _ in range(size)]) for _ in range(RESAMPLES))
 
 
@@ -190,7 +192,7 @@ def sure_at_least(ours: Won, theirs: Won, share: float) -> float:
     return sure_by_wins({"": ours}, {"": theirs}, 2 * share - 1)
 
 
-def sure_by_wins(ours: Mapping[Meeting, Won], theirs: Mapping[Meeting, Won], lead: float = 0.0) -> float:
+def sure_by_wins(ours: Mapping[MeetingId, Won], theirs: Mapping[MeetingId, Won], lead: float = 0.0) -> float:
     """Return the probability (0 to 1) that our win rate over all tables is above theirs, by more than `lead`.
 
     A meeting is all tables with the same bots. In meetings of both bots the wins are correlated, because one bot's win
@@ -327,7 +329,7 @@ def needed(sure: float, played: int) -> int | None:
     been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
-    times = (NORMAL.inv_cdf(SURE) / z) ** 2 if z > 0 else math.inf
+    times = (NORMAL.inv_cdf(MIN_CERTAINTY) / z) ** 2 if z > 0 else math.inf
     if times > 100:
         return None
     count = max(played + 1, math.ceil(played * times))
@@ -347,6 +349,6 @@ def percent(sure: float) -> str:
 
 def words(ahead: str, behind: str, sure: float) -> str:
     """Return a sentence about two neighbours: "A ahead of B, 99 % sure" or "A and B cannot be distinguished (61 %)"."""
-    if sure < SURE:
+    if sure < MIN_CERTAINTY:
         return f"{ahead} and {behind} cannot be distinguished ({percent(sure)})"
     return f"{ahead} ahead of {behind}, {percent(sure)} sure"

@@ -29,7 +29,7 @@ the last digit. For more bots numpy is faster, and its figures differ by roundin
 MODEL_BOTS = 60
 """Most bots whose strengths are computed again and again, for a live view and for the ranks over time."""
 
-Order = tuple[tuple[str, ...], ...]
+TableOrder = tuple[tuple[str, ...], ...]
 """The bots of a table, best first, in groups of equal bots."""
 
 
@@ -53,7 +53,7 @@ class Ratings(NamedTuple):
         return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
 
 
-def ratings(orders: Mapping[Order, float]) -> Ratings:
+def ratings(orders: Mapping[TableOrder, float]) -> Ratings:
     """Return the strength of every bot above the mean of all, from how often each order has occurred."""
     number, choices = choices_of(orders)
     anchor = choices.anchor()
@@ -81,7 +81,7 @@ class Strength(NamedTuple):
     elo: float  # above the mean of all
 
 
-def quick_strengths(orders: Mapping[Order, float]) -> dict[str, Strength]:
+def quick_strengths(orders: Mapping[TableOrder, float]) -> dict[str, Strength]:
     """Return the strength of every bot to PRECISION, without the errors, which take most of the time of `ratings`."""
     number, choices = choices_of(orders)
     points, beaten = _points(choices.most_likely(choices.anchor(), PRECISION)), choices.beaten()
@@ -91,7 +91,7 @@ def quick_strengths(orders: Mapping[Order, float]) -> dict[str, Strength]:
     }
 
 
-def choices_of(orders: Mapping[Order, float]) -> tuple[dict[str, int], "_Choices"]:
+def choices_of(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], "_Choices"]:
     """Return the number of each bot, and the choices that the orders consist of."""
     bots = sorted({*chain.from_iterable(chain.from_iterable(orders))})
     number = {bot: nth for nth, bot in enumerate(bots)}

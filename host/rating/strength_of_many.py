@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 LAST_STEP = 1e-7  # of Newton's steps: the next one would be about its square
 MAX_STEPS = 30
-DIGITS = 10  # of log strengths: equal bots remain equal, although sums in another order end in other digits
+LOG_STRENGTH_DIGITS = (
+    10  # of log strengths: equal bots remain equal, although sums in another order end in other digits
+)
 
-Numbers = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 class LargeField:
@@ -46,10 +48,10 @@ class LargeField:
             if not self._anchor:  # only ratios count
                 logs -= logs.mean()
             if largest <= LAST_STEP:
-                return [*map(math.exp, logs.round(DIGITS).tolist())]
+                return [*map(math.exp, logs.round(LOG_STRENGTH_DIGITS).tolist())]
         return None
 
-    def _gradient(self, strength: Numbers) -> Numbers:
+    def _gradient(self, strength: FloatArray) -> FloatArray:
         """Return the gradient of the log-likelihood by the log strengths."""
         worth = np.append(strength, 0.0)[self._columns]
         expected = np.bincount(
@@ -58,7 +60,7 @@ class LargeField:
         drawn = self._anchor * (0.5 - strength / (1 + strength))
         return self._chosen - expected[:-1] + drawn
 
-    def information(self, strength: Numbers) -> Numbers:
+    def information(self, strength: FloatArray) -> FloatArray:
         """Return the Fisher information of the log strengths. Without an anchor the mean of all is fixed."""
         size = self._size + 1
         worth = np.append(strength, 0.0)[self._columns]

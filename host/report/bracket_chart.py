@@ -10,7 +10,7 @@ from host.stages.picture import BracketRound, Tie
 WIDTH, HEIGHT = 200, 52  # of the box of a tie
 COLUMN, ROW, HEADING = 262, 74, 30  # from one box to the next, and the height of a heading
 PLAIN_ROUND = re.compile(r"round [0-9]+( for places [0-9]+ to [0-9]+)?")
-ROUNDS = {2: "Final", 4: "Semi-finals", 8: "Quarter-finals"}
+ROUND_TITLES = {2: "Final", 4: "Semi-finals", 8: "Quarter-finals"}
 
 
 class Box(NamedTuple):
@@ -45,7 +45,7 @@ def round_name(part: BracketRound) -> str:
     if part.first > 1:
         return f"Places {part.first} {'and' if part.last == part.first + 1 else 'to'} {part.last}"
     size = 1 << (part.last - part.first).bit_length()
-    return ROUNDS.get(size, f"Round of {size}")
+    return ROUND_TITLES.get(size, f"Round of {size}")
 
 
 def _drawing(parts: Sequence[BracketRound]) -> Drawing:
@@ -104,6 +104,6 @@ def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> 
 
 
 def _line(start: Box, end: Box, of: int) -> str:
-    """Return the line of a winner from its box to its row in the next one."""
+    """Return an SVG path from the box of a tie to the row of its winner in the box of the next tie."""
     middle = end.x - (COLUMN - WIDTH) / 2
     return f"M{start.x + WIDTH:g} {start.y + HEIGHT / 2:g}H{middle:g}V{end.y + HEIGHT / 4 * (1 + 2 * of):g}H{end.x:g}"

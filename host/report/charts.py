@@ -8,11 +8,11 @@ from host.base.format import duration, plural, thousands
 from host.base.safe_text import one_line
 from host.rating.ranking import ranking_of
 from host.report.bracket_chart import drawings
-from host.report.summary import CHAIN, BotSummary, ResourceUse, Stage
+from host.report.summary import NOT_DISTINGUISHED, BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.seat_effects import Effects, LateEffect, SeatRow
-from host.results.standings import Pair, Row
+from host.results.standings import PairResult, Row
 
 
 def value(row: Row) -> str:
@@ -75,7 +75,7 @@ def verdict(found: Effects) -> list[str]:
 
 def _seat_words(found: Effects) -> list[str]:
     """Return whether the game favours a seat, and whether the bots had the seats equally often."""
-    known = [words for words in found.seats.sure if CHAIN not in words]
+    known = [words for words in found.seats.sure if NOT_DISTINGUISHED not in words]
     even = (
         "equally often" if not found.apart else f"equally often, to within {found.apart} {plural(found.apart, 'table')}"
     )
@@ -157,7 +157,7 @@ def whisker(row: Row, axis: Scale) -> Whisker:
     return Whisker(axis.x(row.first.low), axis.x(at), axis.x(row.first.high), f"{value(row)}, {margin(row)}")
 
 
-def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, Pair]]:
+def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, PairResult]]:
     """Return a bot's opponents and its results against them; of very many, those nearest in a ranking, from 0."""
     mine, last = places.get(bot.name, 0), len(places)
     distances = sorted((abs(places.get(other, last) - mine), nth) for nth, (other, _) in enumerate(bot.opponents))
@@ -238,7 +238,7 @@ def quantile(spent: ResourceUse, percent: int) -> float:
     return spent.slowest
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """A line: its points as SVG text, its name, its colour, and the height `y` of the name."""
 
     points: str
@@ -251,7 +251,7 @@ class Lines(NamedTuple):
     """A line chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
 
     height: int
-    lines: list[Line]
+    lines: list[ChartLine]
     down: list[tuple[float, str]]
     along: list[tuple[float, str]]
     label: str
@@ -294,13 +294,13 @@ def line_points(places: Sequence[int | None], right: int, count: int) -> list[tu
 
 
 def rank_lines(ranks: Ranks) -> Lines:
-    """Return the ranks of all bots over time; of very many bots, only of those that ended first."""
+    """Return a line of ranks over time for each bot, or for the WAYS best bots if there are more."""
     count = len(ranks.of)
     ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
     names = separate_labels([14 + _apart(count) * (place - 1) for place in last.values()], 20)
     lines = [
-        Line(path(line_points(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
+        ChartLine(path(line_points(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
         for nth, (bot, y) in enumerate(zip(last, names, strict=True))
     ]
     order = ", ".join(f"{place} {one_line(bot)}" for bot, place in last.items())
@@ -333,7 +333,7 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
     seen = [place for place in places if place is not None]
     if not seen:
         return None
-    line = Line(path(line_points(places, ALONE, count)), "", 0, 0.0)
+    line = ChartLine(path(line_points(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
     return Lines(
         _height(count) + 52,
@@ -375,7 +375,7 @@ def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
     xs = [LEFT + (ALONE - LEFT) * nth / max(1, len(head_to_head.points) - 1) for nth in range(len(head_to_head.points))]
     upper = [(x, y(point.high)) for x, point in zip(xs, head_to_head.points, strict=True)]
     lower = [(x, y(point.low)) for x, point in zip(xs, head_to_head.points, strict=True)]
-    line = Line(path([(x, y(point.rate)) for x, point in zip(xs, head_to_head.points, strict=True)]), "", 0, 0.0)
+    line = ChartLine(path([(x, y(point.rate)) for x, point in zip(xs, head_to_head.points, strict=True)]), "", 0, 0.0)
     down = [
         (round(y(step * nth), 1), f"{100 * step * nth:.0f} %")
         for nth in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
@@ -401,7 +401,9 @@ def chip_lines(chips: Chips) -> Lines:
     names = separate_labels([y(line[-1]) for _, line in chips.of], 20)
     each = (RIGHT - LEFT) / max(1, len(chips.rounds) - 1)
     lines = [
-        Line(path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4)
+        ChartLine(
+            path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4
+        )
         for number, ((bot, line), place) in enumerate(zip(chips.of, names, strict=True))
     ]
     down = [(round(y(step * nth), 1), thousands(step * nth)) for nth in range(most // step + 1)]
@@ -411,7 +413,7 @@ def chip_lines(chips: Chips) -> Lines:
     return Lines(height, lines, down, along(chips.rounds, RIGHT), label, "round", "chips")
 
 
-DRAWN = (
+CHART_FILTERS = (
     nearest,
     difference,
     seat_mean,

@@ -15,7 +15,7 @@ from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 from host.results.journal import Journal
 
-MOST = 990_000
+MAX_REPORT_BYTES = 990_000
 """Bytes of one report at most. Replays that do not fit are left out."""
 REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages cannot be reduced any further
 USUAL = Quota(20, 200)
@@ -35,7 +35,7 @@ def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_N
     rendered = dict[bool, str]()
     for detail in Detail:
         text = page(places, {}, detail=detail, rendered=rendered)
-        room = MOST - len(text.encode())
+        room = MAX_REPORT_BYTES - len(text.encode())
         if room >= REPLAYS:
             break
     if not places:

@@ -17,9 +17,9 @@ from host.report.summary import RunSummary, Stage
 from host.results.journal import Journal
 from host.stages import kind_of
 
-TRIED = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
+MAX_REPLAYED_TABLES = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
 FEWEST_LEADS = 4  # changes of the lead that are worth a word
-NAMED = 6  # bots whose scores are in the result of a table
+MAX_SCORES_SHOWN = 6  # bots whose scores are in the result of a table
 UNRANKED = 10**6
 
 
@@ -222,7 +222,11 @@ class Offers:
 def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
     """Return the tables of a fixture with the closest scores, from 0; only the given one if there is one."""
     scores = fixture.recorded.record.scores
-    return [nth] if nth is not None else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:TRIED]
+    return (
+        [nth]
+        if nth is not None
+        else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:MAX_REPLAYED_TABLES]
+    )
 
 
 def _margin(scores: Scores) -> int:
@@ -236,8 +240,8 @@ def result_of(game: str, bots: Sequence[str], scores: Scores) -> str:
     if len(shown) == 2:
         return f"{one_line(bots[0])} – {one_line(bots[1])} {shown[0]} : {shown[1]}"
     places = sorted(zip(shown, map(one_line, bots), strict=True), key=lambda place: -place[0])
-    more = f" and {len(places) - NAMED} more" if len(places) > NAMED else ""
-    return ", ".join(f"{bot} {score}" for score, bot in places[:NAMED]) + more
+    more = f" and {len(places) - MAX_SCORES_SHOWN} more" if len(places) > MAX_SCORES_SHOWN else ""
+    return ", ".join(f"{bot} {score}" for score, bot in places[:MAX_SCORES_SHOWN]) + more
 
 
 def reasons_of(table: ReplayedTable) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from host.base.safe_text import one_line
 from host.inspect.table_replays import TableRef, gzip_base64
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
-from host.report.charts import DRAWN
+from host.report.charts import CHART_FILTERS
 from host.report.sections import SECTIONS
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.terminal import advised, known_duration
@@ -28,14 +28,16 @@ from host.sandbox.levels import UNPROTECTED, Level
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
-TOGETHER = 40  # faults up to which the page of all faults has their evidence; with more, only the bots' pages have it
+MAX_FAULTS_TOGETHER = (
+    40  # faults up to which the page of all faults has their evidence; with more, only the bots' pages have it
+)
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The content security policy of a served page. Scripts inside the page itself never run."""
 
-KINDS: Mapping[str, str] = {
+FAULT_MEANINGS: Mapping[str, str] = {
     "timeout": "no complete answer within the time limit",
     "cpu": "more CPU time than the limit for one move",
     "memory": "more memory than its limit",
@@ -71,7 +73,7 @@ def setting_text(thing: Any) -> str:
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, clock, day, setting_text, advised, *DRAWN)} | {
+FILTERS = {each.__name__: each for each in (name, clock, day, setting_text, advised, *CHART_FILTERS)} | {
     "num": thousands,
     "dur": known_duration,
 }
@@ -167,9 +169,9 @@ def render(
         "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
         "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
-        "together": TOGETHER,
+        "together": MAX_FAULTS_TOGETHER,
         "cut": detail is Detail.CUT,
-        "kinds": KINDS,
+        "kinds": FAULT_MEANINGS,
         "level": Level(summary.level or UNPROTECTED),
         "version": __version__,
         "commands": _commands(summary),

@@ -26,7 +26,7 @@ from host.results.journal import Journal, wal_files
 from host.results.seat_effects import Effects, effects, seat_results
 from host.results.standings import (
     Advice,
-    Pair,
+    PairResult,
     Row,
     as_counted_by,
     by_pair,
@@ -40,14 +40,14 @@ from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.pairing import set_winner
 from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture
 
-SAMPLES = 3  # pieces of evidence shown per bot and kind of fault
-EVIDENCE = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
+MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
+MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
 MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
-LONGEST = 600  # characters of one piece of evidence
-CHAIN = "cannot be distinguished"
+MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
+NOT_DISTINGUISHED = "cannot be distinguished"
 
 
-class Sample(NamedTuple):
+class EvidenceSample(NamedTuple):
     """One decision worth showing. Its texts are withheld while its stage runs, because they would reveal cards."""
 
     bot: str
@@ -69,11 +69,11 @@ class Faults(NamedTuple):
     bot: str
     kind: str
     times: int
-    samples: tuple[Sample, ...]
+    samples: tuple[EvidenceSample, ...]
 
 
 class ResourceUse(NamedTuple):
-    """What a bot used in the whole run. `walls` counts answers by time: (from, below, answers), in seconds."""
+    """The resources that a bot used in the run. `walls` is a histogram of answer times: (from, below, answers), in seconds."""
 
     questions: int
     starts: int
@@ -98,10 +98,10 @@ class BotSummary(NamedTuple):
     sha256: str
     rows: tuple[tuple[str, Row], ...]  # (stage, row)
     ranks: Ranks | None  # of the last stage that has any
-    opponents: tuple[tuple[str, Pair], ...]
+    opponents: tuple[tuple[str, PairResult], ...]
     opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
-    slowest: tuple[Sample, ...]
+    slowest: tuple[EvidenceSample, ...]
     spent: ResourceUse | None
 
 
@@ -134,7 +134,7 @@ class Stage(NamedTuple):
     rows: tuple[Row, ...]
     sure: tuple[str, ...]
     advice: tuple[Advice, ...]
-    pairs: Mapping[tuple[str, str], Pair]
+    pairs: Mapping[tuple[str, str], PairResult]
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
@@ -410,7 +410,7 @@ def _effects(
 
 
 def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return how many fixtures are due; None if later fixtures depend on results."""
+    """Return the number of fixtures still to play, or None if later fixtures depend on results."""
     kind = kind_of(state.config)
     if kind.size is not None:
         return None
@@ -442,7 +442,7 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
     certain = one_line(stage.sure[0]) if stage.sure else ""
     where = f"in {what}" if what else ""
     ahead = "ahead so far" if stage.so_far else "ahead"
-    if CHAIN in certain:
+    if NOT_DISTINGUISHED in certain:
         return f"{bot} is {'first' if over else ahead} {where}{figure}, but that may be luck: {certain}."
     verb = f"wins {what}" if over else f"is {ahead} {where}"
     if certain.startswith(f"{bot} ahead of "):
@@ -517,27 +517,27 @@ def _samples(
     configs: Mapping[str, StageConfig],
     stage_of: Mapping[str, str],
     shown: Container[str],
-) -> dict[tuple[str, str], tuple[Sample, ...]]:
+) -> dict[tuple[str, str], tuple[EvidenceSample, ...]]:
     """Return, by bot and kind of fault or "slowest", the decisions that the page shows."""
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
         found = pieces.setdefault((piece.bot, piece.kind), [])
-        if piece.kind == "slowest" or len(found) < SAMPLES:
+        if piece.kind == "slowest" or len(found) < MAX_PIECES_PER_KIND:
             found.append((path, piece))
         if piece.kind == "slowest":
-            found[:] = sorted(found, key=lambda one: -one[1].wall)[:SAMPLES]
-    most = max(1, min(SAMPLES, EVIDENCE // max(1, len(pieces))))
+            found[:] = sorted(found, key=lambda one: -one[1].wall)[:MAX_PIECES_PER_KIND]
+    most = max(1, min(MAX_PIECES_PER_KIND, MAX_EVIDENCE_PIECES // max(1, len(pieces))))
 
-    def sample(path: str, piece: Evidence) -> Sample:
+    def sample(path: str, piece: Evidence) -> EvidenceSample:
         stage = stage_of.get(path, "")
         return _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
 
     return {key: tuple(sample(path, piece) for path, piece in found[:most]) for key, found in pieces.items()}
 
 
-def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, Pair]]]:
+def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, PairResult]]]:
     """Return, by bot, its opponents in a stage and what each pair has won."""
-    opponents: dict[str, list[tuple[str, Pair]]] = {}
+    opponents: dict[str, list[tuple[str, PairResult]]] = {}
     for (one, other), pair in (stage.pairs if stage else {}).items():
         opponents.setdefault(one, []).append((other, pair))
     return opponents
@@ -568,11 +568,11 @@ def _rows_by_bot(stages: Iterable[Stage]) -> dict[str, list[tuple[str, Row]]]:
     return rows
 
 
-def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
+def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
     def text(said: bytes) -> str:
         return "" if not shown else _cut(said.decode(errors="replace"))
 
-    return Sample(
+    return EvidenceSample(
         bot=piece.bot,
         table=table if shown else "",
         number=piece.number,
@@ -588,9 +588,9 @@ def _sample(piece: Evidence, table: str, shown: bool) -> Sample:
 
 
 def _cut(text: str) -> str:
-    """Return untrusted text with control characters escaped; of a long text, only the last LONGEST characters."""
+    """Return untrusted text with control characters escaped; only the last MAX_SHOWN_EVIDENCE_CHARS characters."""
     clean = "\n".join(one_line(line) for line in text.split("\n"))
-    return clean if len(clean) <= LONGEST else f"… {clean[-LONGEST:]}"
+    return clean if len(clean) <= MAX_SHOWN_EVIDENCE_CHARS else f"… {clean[-MAX_SHOWN_EVIDENCE_CHARS:]}"
 
 
 def _limit_of_answers(limits: Limits) -> float | None:

@@ -11,7 +11,7 @@ from host.rating.ranking import ranking_of
 from host.rating.statistics import percent
 from host.report.console import open_console
 from host.results.overall import OverallRow
-from host.results.standings import Advice, Pair, Row
+from host.results.standings import Advice, PairResult, Row
 from protocols.wire import FaultKind
 
 if TYPE_CHECKING:  # importing these takes longer than most commands
@@ -52,7 +52,7 @@ def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice:
             _print(console, f"{one_line(row.bot)}: {row.note}")
 
 
-def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> None:
+def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> None:
     """Print the cross table of a round robin, in as many parts as the width requires. `names` are in rank order."""
     console = open_console()
     first = Column("", [_short(name) for name in names], right=False)
@@ -222,7 +222,7 @@ def _bound(seconds: float | None) -> str:
     return NONE if seconds is None else f"≤ {duration(seconds)}"
 
 
-def _against(pair: Pair | None) -> str:
+def _against(pair: PairResult | None) -> str:
     """Return a cell of the cross table: "50.2 ±0.3 *". The star marks a pair whose order is not certain."""
     if pair is None:
         return "·"

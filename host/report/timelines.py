@@ -14,10 +14,10 @@ from host.play.records import Record, Result
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
 from host.results.journal import decompress_scores
-from host.results.standings import Pair
+from host.results.standings import PairResult
 from host.stages.kind import StageConfig
 
-POINTS = 40  # points of a line, at most
+MAX_LINE_POINTS = 40  # points of a line, at most
 FEWEST = 3  # fixtures that a line needs
 MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
@@ -47,7 +47,7 @@ class HeadToHead(NamedTuple):
     """Two bots and how the score between them developed, from the view of the first."""
 
     bots: tuple[str, str]
-    pair: Pair
+    pair: PairResult
     points: tuple[Point, ...]
     seats: tuple[Won, ...]  # by the seat of the first bot; empty if unknown or still secret
     scores: tuple[int, int] | None  # the sum of each bot: in Pazaak, hands won; None with more than two bots at a table
@@ -91,8 +91,8 @@ def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool
 
 
 def marks(count: int) -> tuple[int, ...]:
-    """Return at most POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
-    some = min(count, POINTS)
+    """Return at most MAX_LINE_POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
+    some = min(count, MAX_LINE_POINTS)
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
@@ -105,7 +105,7 @@ def score_rate(result: Result, record: Record) -> float:
 # Pairs.
 
 
-def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return, for every two bots, how often each ended ahead in the fixtures (for example tourneys) that both played."""
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
@@ -115,7 +115,7 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
     pairs = {}
     for pair, (count, won, lost) in sorted(met.items()):
         sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
-        pairs[pair] = Pair(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
+        pairs[pair] = PairResult(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
     return pairs
 
 
@@ -132,7 +132,7 @@ def is_two_player(records: Sequence[Record]) -> bool:
 
 
 def pair_timelines(
-    scored: Scored, pairs: Mapping[tuple[str, str], Pair], records: Sequence[Record], shown: bool
+    scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool
 ) -> tuple[HeadToHead, ...]:
     """Return how the scores of the first MAX_HEAD_TO_HEADS pairs developed. Read single tables only if they may be `shown`."""
     met: dict[tuple[str, str], list[Record]] = {}
@@ -146,13 +146,13 @@ def pair_timelines(
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
-def _among(pair: tuple[str, str], result: Pair, met: Sequence[Record]) -> HeadToHead:
+def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
     """Return the meetings of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
     return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
 
 
-def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Record], shown: bool) -> HeadToHead:
+def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Sequence[Record], shown: bool) -> HeadToHead:
     """Return the meetings of two bots that had tables of their own, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
@@ -160,7 +160,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: Pair, met: Sequence[Re
     seats: tuple[Won, ...] = ()
     group = group_of(met[0].path) if shown else ""
     if shown:
-        tallies = [_tallied(scored, record.path, pair[0], -(-POINTS // len(met))) for record in met]
+        tallies = [_tallied(scored, record.path, pair[0], -(-MAX_LINE_POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
     return HeadToHead(pair, result, _points(steps), seats, (mine, its), group)
@@ -198,7 +198,7 @@ def _sum(some: Iterable[Won]) -> Won:
 
 
 def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
-    """Return the running score after at most POINTS of the steps."""
+    """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points."""
     after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):

@@ -18,8 +18,8 @@ from host.bots.bot_spec import BuiltBot
 from host.play.records import Record
 from host.submissions.build import build_log
 
-LARGEST = 64 << 10  # bytes in one log
-LONGEST = 200  # characters in a file name
+MAX_LOG_BYTES = 64 << 10  # bytes in one log
+MAX_FILE_NAME_CHARS = 200  # characters in a file name
 
 
 class Logs:
@@ -72,9 +72,9 @@ def file_name(bot: str) -> str:
     """Return a file name for a bot: without a slash, never hidden, and different for different bots."""
     safe = quote(bot, safe=" +@,=()")
     safe = f"%2E{safe[1:]}" if safe.startswith(".") else safe
-    if len(safe) <= LONGEST:
+    if len(safe) <= MAX_FILE_NAME_CHARS:
         return safe
-    return f"{safe[: LONGEST - 17]}-{hashlib.sha256(bot.encode()).hexdigest()[:16]}"
+    return f"{safe[: MAX_FILE_NAME_CHARS - 17]}-{hashlib.sha256(bot.encode()).hexdigest()[:16]}"
 
 
 def _text(said: bytes) -> str:
@@ -82,10 +82,10 @@ def _text(said: bytes) -> str:
 
 
 def _end(text: bytes) -> bytes:
-    """Return the last LARGEST bytes of a text, if possible from the start of a line."""
-    if len(text) <= LARGEST:
+    """Return the last MAX_LOG_BYTES bytes of a text, if possible from the start of a line."""
+    if len(text) <= MAX_LOG_BYTES:
         return text
-    end = text[-LARGEST:]
+    end = text[-MAX_LOG_BYTES:]
     return end.partition(b"\n")[2] or end
 
 
@@ -113,7 +113,7 @@ def _read(name: str, folder: int) -> bytes:
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(LARGEST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        return file.read(MAX_LOG_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
 
 
 def _replace(name: str, folder: int, content: bytes) -> None:

@@ -15,12 +15,12 @@ import msgspec
 
 from host.play.records import Record
 
-Kind = Literal["terms", "stage", "version", "fixture", "change"]
+ChainEntryKind = Literal["terms", "stage", "version", "fixture", "change"]
 
 SALT_BYTES = 32
 """Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
 
-PUBLIC = ("faults", "benched", "replayed")
+PUBLIC_FIELDS = ("faults", "benched", "replayed")
 """The parts of a record's summary that a line shows. The private part has only a hash of the others."""
 
 
@@ -44,7 +44,7 @@ def parsed(text: str) -> Any:
     raise ValueError("a text is not canonical JSON")
 
 
-def line_after(seal: str, kind: Kind, content: Mapping[str, Any]) -> str:
+def line_after(seal: str, kind: ChainEntryKind, content: Mapping[str, Any]) -> str:
     """Return the line of an entry, without a line end. `seal` is the one before it; empty before the first line."""
     return canonical({"before": seal, kind: content})
 
@@ -54,7 +54,7 @@ def seal_of(line: str) -> str:
     return _sha256(f"{line}\n".encode())
 
 
-def content_of(line: str, kind: Kind, before: str) -> Any:
+def content_of(line: str, kind: ChainEntryKind, before: str) -> Any:
     """Return the content of a line. Raise ValueError if it is not one of this kind after the seal `before`."""
     entry = parsed(line)
     if not isinstance(entry, dict) or entry.keys() != {"before", kind} or entry["before"] != before:
@@ -99,7 +99,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
         "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
-    public = {key: summary[key] for key in PUBLIC}
+    public = {key: summary[key] for key in PUBLIC_FIELDS}
     more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
     return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
 

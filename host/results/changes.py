@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
     number: int
     at: float  # seconds since 1970
-    kind: str  # a key of KINDS
+    kind: str  # a key of CHANGE_TEXTS
     what: str
     stage: str  # the stage that it changes; empty if it may change all
     reason: str
@@ -33,7 +33,7 @@ class Change(NamedTuple):
     @property
     def sentence(self) -> str:
         """What was changed, without the time and the reason."""
-        return KINDS[self.kind](self) if self.kind in KINDS else f"{self.kind} {self.what}"
+        return CHANGE_TEXTS[self.kind](self) if self.kind in CHANGE_TEXTS else f"{self.kind} {self.what}"
 
     def json(self) -> dict[str, Any]:
         """Return the change as JSON keys."""
@@ -73,7 +73,7 @@ def _revealed(change: Change) -> str:
     return ", after the seed was revealed" if change.about.get("revealed") else ""
 
 
-KINDS: Mapping[str, Callable[[Change], str]] = {
+CHANGE_TEXTS: Mapping[str, Callable[[Change], str]] = {
     REDO: lambda change: f"{change.what} no longer counts and is played again with the same cards",
     WITHDRAW: lambda change: f"{change.what} is withdrawn",
     READMIT: lambda change: f"{change.what} is no longer withdrawn",

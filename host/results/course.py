@@ -29,7 +29,7 @@ class Played(NamedTuple):
 NOTHING = Played(lambda _stage: {}, lambda _stage: {})
 
 
-class Outcome(NamedTuple):
+class StageOutcome(NamedTuple):
     """The outcome of a stage: the bots in the order of their places, and the bots of the next stage, best first."""
 
     places: Sequence[str]
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tournament:
+class CourseInput:
     """What a course follows from. `entered` are the bots without guests, in the order in which the first stage gets them.
 
     With a `blank` fixture, which has the game and its rules, what is left to play counts too: a finished stage to which
@@ -56,7 +56,7 @@ class Tournament:
 class Position:
     """Where a tournament stands in one stage. `before` is the position in the stage before; None in the first one."""
 
-    tournament: Tournament
+    tournament: CourseInput
     state: StageState
     before: "Position | None"
 
@@ -149,7 +149,7 @@ class Position:
 
     @cached_property
     def due(self) -> list[Fixture]:
-        """The fixtures that may be played now; none of a finished stage that takes no additions, or without `blank`."""
+        """The fixtures that may be played now. Empty without `blank`, and for a finished stage that takes no additions."""
         blank = self.tournament.blank
         if blank is None or self.skipped or (self.state.over and self.kind.changes.adaptive):
             return []
@@ -166,7 +166,7 @@ class Position:
         return disqualified(self.records.values(), self.field.max_faults)
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StageOutcome:
         """The outcome of the stage if it ends now, from its records alone."""
         kind, field = self.kind, self.field
         if kind.places:
@@ -175,7 +175,7 @@ class Position:
             inside = {name: bot for name, bot in self.tournament.bots.items() if name in field.bots}
             counted = counting(self.config, self.records.values(), field.withdrawn)
             places = [row.bot for row in standings(self.config, as_counted_by(self.config, counted), inside)]
-        return Outcome(last(places, self._out), self._qualified(places))
+        return StageOutcome(last(places, self._out), self._qualified(places))
 
     @property
     def _out(self) -> set[str]:
@@ -188,7 +188,7 @@ class Position:
 
     @cached_property
     def places(self) -> Sequence[str]:
-        """The bots in the order of their places: as recorded, or else from the records; until then as they advance."""
+        """The bots in the order of their places. Of a running stage: the bots that would play the next one."""
         if not self.over:
             return self.advancing
         return self.state.places or self.outcome.places
@@ -246,11 +246,11 @@ def course(
     entered: Sequence[str] | None = None,
     blank: Fixture | None = None,
 ) -> list[Position]:
-    """Return the position of a tournament in each of its stages. The arguments are those of `Tournament`.
+    """Return the position of a tournament in each of its stages. The arguments are those of `CourseInput`.
 
     Without `entered`, the order in which the bots were entered follows from the recorded bots of the first stage.
     """
-    tournament = Tournament(run, bots, seed, played, _entered(run, bots) if entered is None else entered, blank)
+    tournament = CourseInput(run, bots, seed, played, _entered(run, bots) if entered is None else entered, blank)
     positions = list[Position]()
     for state in run.stages:
         positions.append(Position(tournament, state, positions[-1] if positions else None))

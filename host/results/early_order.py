@@ -14,7 +14,7 @@ from host.stages import results_of
 from host.stages.kind import StageConfig
 
 OPPONENTS_COUNT = "elo"
-"""The ranking while pairs are missing. A bot may have met only weak ones so far; its share of tables won says nothing."""
+"""The ranking until all pairs have met. A bot may have met only weak bots so far, so its share of tables won misleads."""
 
 MAX_TIME_SHARE = 0.05  # of the time, for `EarlyOrder.recent`
 

@@ -67,9 +67,9 @@ class Graded(NamedTuple):
 def grades_of(
     stage: StageConfig, bots: Mapping[str, RecordedBot], field: Sequence[str], records: Sequence[Record]
 ) -> list[Graded]:
-    """Return the grades of the bots of a stage, by name; none if the stage gives no grades.
+    """Return the grades of the bots of a stage, sorted by name. Empty if the stage gives no grades.
 
-    A grade depends on no records but those of its bot.
+    The grade of a bot depends only on the records of that bot.
     """
     kind = kind_of(stage)
     terms = kind.grades(stage) if kind.grades else {}

@@ -23,7 +23,7 @@ from host.play.records import Record
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.journal_schema import Kept, json_error
-from host.results.seals import CHAIN, Entry, Seals
+from host.results.seals import CHAIN_TABLE, ChainEntry, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
     RecordedBot,
@@ -40,7 +40,7 @@ from host.stages import CROUPIERS, Registry
 
 APPLICATION, VERSION = 0x63726F75, 4  # "crou"
 
-SCHEMA = """
+JOURNAL_TABLES = """
 CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stage     (name TEXT PRIMARY KEY, number INTEGER NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL,
                         field TEXT NOT NULL, places TEXT NOT NULL, known INTEGER NOT NULL) WITHOUT ROWID;
@@ -290,7 +290,7 @@ class Journal:
         with reject_corrupt(self.path):
             return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ChainEntry]:
         """Yield the entries of the chain in their order, and whether they are what was sealed."""
         return self._seals.entries()
 
@@ -323,7 +323,7 @@ class Journal:
         return self._database.execute("SELECT 1 FROM fixture LIMIT 1").fetchone() is not None
 
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
-        """Return the paths of the played fixtures that count, in the order in which they ended; none of some bots."""
+        """Return the paths of the fixtures that count, in the order in which they ended. Omit those of bots in `without`."""
         query = "SELECT path FROM counted WHERE (?1 IS NULL OR stage = ?1)"
         if without:
             query += " AND NOT EXISTS (SELECT 1 FROM json_each(about, '$.bots') WHERE value IN (SELECT value FROM json_each(?2)))"
@@ -363,7 +363,7 @@ class Journal:
         return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
 
     def records_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the same of each fixture of a stage after the one with id `since`, in the order in which they ended."""
+        """Yield the id and the record of each fixture of a stage with an id above `since`, in the order in which they ended."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
 
     def _records(self, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, Record]]:
@@ -578,7 +578,7 @@ def _state(database: sqlite3.Connection, registry: Registry) -> RunState:
 
 
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
-    """Return the bots that are withdrawn from the first of some stages, which is followed by the others.
+    """Return the bots that are withdrawn from the first of these stages, which is followed by the others.
 
     `first` has the number of the first fixture of each stage that has begun, also if it no longer counts.
     """
@@ -593,7 +593,7 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
 def _schema() -> Mapping[str, set[str]]:
     """Return the tables of a journal with their columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA + CHAIN)
+        database.executescript(JOURNAL_TABLES + CHAIN_TABLE)
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {table: _columns(database, table) for (table,) in tables}
 
@@ -705,7 +705,8 @@ def _make(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(making)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(
-            f"BEGIN; {SCHEMA} {CHAIN} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+            f"BEGIN; {JOURNAL_TABLES} {CHAIN_TABLE} "
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
     making.rename(path)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from host.results.chain import (
     SALT_BYTES,
-    Kind,
+    ChainEntryKind,
     StoredFixture,
     canonical,
     content_of,
@@ -21,7 +21,7 @@ from host.results.chain import (
 from host.results.changes import LATE, MORE
 from host.results.state import RunState, StageStatus
 
-CHAIN = """
+CHAIN_TABLE = """
 CREATE TABLE chain     (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, ref INTEGER NOT NULL, line TEXT NOT NULL,
                         salt BLOB NOT NULL, seal TEXT NOT NULL);
 CREATE INDEX chain_by_kind ON chain(kind, ref);
@@ -39,10 +39,10 @@ FREE_TERMS = ("workers", "parallel_tables", "version", "machine")
 """The terms that may be others when a run continues."""
 
 
-class Entry(NamedTuple):
+class ChainEntry(NamedTuple):
     """An entry of the chain. It is sound if it is what was sealed, after the seal before it."""
 
-    kind: Kind
+    kind: ChainEntryKind
     ref: int  # the number of the fixture, change or version
     name: str  # of the fixture, or what it is in words
     seal: str
@@ -69,7 +69,7 @@ class Seals:
         found = self._database.execute(query, () if stage is None else (stage,)).fetchone()
         return str(found[0]) if found else ""
 
-    def add(self, kind: Kind, ref: int) -> None:
+    def add(self, kind: ChainEntryKind, ref: int) -> None:
         """Append the entry of a fixture, a change or a version, whose rows have been written."""
         salt = secrets.token_bytes(SALT_BYTES) if kind == "fixture" else b""
         self._append(kind, ref, "", salt, self._content(kind, ref, salt))
@@ -86,7 +86,7 @@ class Seals:
                 for number in self._without_entry("version"):
                     self.add("version", number)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ChainEntry]:
         """Yield the entries in their order."""
         before = ""
         rows = self._database.execute(
@@ -102,7 +102,9 @@ class Seals:
                 line = line_after(before, kind, content)
             except (ValueError, TypeError, LookupError, AttributeError, zlib.error, sqlite3.Error):
                 pass  # the journal is damaged, so the entry is not sound
-            yield Entry(kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line)
+            yield ChainEntry(
+                kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line
+            )
             before = str(seal)
 
     def differences(self, state: RunState) -> Iterator[str]:
@@ -139,7 +141,7 @@ class Seals:
                     yield f"terms: {key} was changed from {canonical(was)} to {canonical(found)} during the run"
             before = dict(terms)
 
-    def _append(self, kind: Kind, ref: int, line: str, salt: bytes, content: Mapping[str, Any]) -> None:
+    def _append(self, kind: ChainEntryKind, ref: int, line: str, salt: bytes, content: Mapping[str, Any]) -> None:
         full = line_after(self.last(), kind, content)
         row = (kind, ref, line and full, salt, seal_of(full))
         self._database.execute("INSERT INTO chain(kind, ref, line, salt, seal) VALUES (?, ?, ?, ?, ?)", row)
@@ -226,7 +228,7 @@ class Seals:
         return row
 
 
-def documents(state: RunState) -> Iterator[tuple[Kind, str, dict[str, Any]]]:
+def documents(state: RunState) -> Iterator[tuple[ChainEntryKind, str, dict[str, Any]]]:
     """Yield what is sealed of the state of a run: its terms, then each stage by name."""
     terms = state.terms()
     if terms["config"].get("seed", "random") != "random":  # a seed in croupier.toml stays secret; its hash is sealed

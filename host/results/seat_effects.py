@@ -22,7 +22,7 @@ from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
 from host.rating.ranking import Units
-from host.rating.statistics import CONFIDENCE, NORMAL, SURE, mean_interval, needed, ratio_units, sure_ahead
+from host.rating.statistics import CONFIDENCE, MIN_CERTAINTY, NORMAL, mean_interval, needed, ratio_units, sure_ahead
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal, decompress_scores
 from host.results.standings import Advice, comparisons
@@ -155,7 +155,7 @@ def by_seat(tables: Iterable[SeatResult]) -> Seats:
     advice = []
     for one, other in pairwise(rows):
         how_sure, played = sure(one.seat, other.seat), min(one.tables, other.tables)
-        if how_sure is not None and how_sure < SURE:
+        if how_sure is not None and how_sure < MIN_CERTAINTY:
             advice.append(Advice((one.seat, other.seat), how_sure, needed(how_sure, played), played, "tables"))
     return Seats(tuple(rows), tuple(comparisons([row.seat for row in rows], sure)), tuple(advice))
 

@@ -11,7 +11,7 @@ from host.bots.values import Usage
 from host.play.fixture_id import group_of
 from host.play.records import Record, Result
 from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, won_in, words_of
-from host.rating.statistics import SURE, Won, needed, percent, sure_by_wins, wilson, words
+from host.rating.statistics import MIN_CERTAINTY, Won, needed, percent, sure_by_wins, wilson, words
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
 from host.results.state import RecordedBot, RunState, StageState
@@ -19,12 +19,12 @@ from host.results.withdrawal import NOTE, counting
 from host.stages import kind_of, references_of, results_of
 from host.stages.kind import StageConfig
 
-NAMED = 5  # bots at most in one sentence; of more bots, only the first and the last are named
+MAX_NAMED_BOTS = 5  # bots at most in one sentence; of more bots, only the first and the last are named
 
 MAX_MARGIN = 0.2
 """Half the width of the interval of a pair's rate above which pages show its results instead of the rate."""
 
-UNKNOWN = Estimate(None)
+NO_ESTIMATE = Estimate(None)
 
 
 class Costs(NamedTuple):
@@ -101,7 +101,7 @@ class Row(NamedTuple):
         )
 
 
-class Pair(NamedTuple):
+class PairResult(NamedTuple):
     """The results of one bot against another; `sure` is the probability (0 to 1) that it is the better of the two."""
 
     tables: int
@@ -121,7 +121,7 @@ class Pair(NamedTuple):
     @property
     def certain(self) -> bool:
         """Whether the order of the two bots is certain."""
-        return max(self.sure, 1 - self.sure) >= SURE
+        return max(self.sure, 1 - self.sure) >= MIN_CERTAINTY
 
 
 class Advice(NamedTuple):
@@ -203,7 +203,7 @@ def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row
 
 
 def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
-    """Return the rows of the bots that do not take part, ranked from `first` by how far they came in the stage before."""
+    """Return rows for the bots that did not reach this stage. Their ranks start at `first` and follow the stage before."""
     before = {row.bot: row for row in earlier}
     nowhere = max((row.rank for row in earlier), default=0) + 1
     out = [row._replace(rank=before[row.bot].rank if row.bot in before else nowhere, note="is out") for row in rows]
@@ -238,7 +238,7 @@ def _noted(row: Row, why: str, *, over: bool) -> Row:
 
 
 def _ranked_from(first: int, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows in the order of their ranks, which now begin at `first`. Equal bots stay equal."""
+    """Sort rows by rank and renumber the ranks from `first`. Equal bots keep an equal rank."""
     ordered = sorted(rows, key=lambda row: row.rank)
     ranks = [row.rank for row in ordered]
     return [row._replace(rank=first + ranks.index(row.rank)) for row in ordered]
@@ -270,7 +270,7 @@ def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot],
                 of_bot.setdefault(bot, []).append(record)
     rows = []
     for bot, recorded in bots.items():
-        estimates = {word: found.get(bot, UNKNOWN) for word, found in by_word.items()}
+        estimates = {word: found.get(bot, NO_ESTIMATE) for word, found in by_word.items()}
         rows.append(_row(stage, estimates, of_bot[bot], recorded))
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
@@ -314,9 +314,9 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
     found, first = list[tuple[Sequence[str], float]](), 0
     while first < len(names) - 1:
         last, how_sure = first + 1, sure(names[first], names[first + 1])
-        while how_sure is not None and how_sure < SURE and last + 1 < len(names):
+        while how_sure is not None and how_sure < MIN_CERTAINTY and last + 1 < len(names):
             closer, wider = sure(names[last], names[last + 1]), sure(names[first], names[last + 1])
-            if closer is None or wider is None or closer >= SURE or wider >= SURE:
+            if closer is None or wider is None or closer >= MIN_CERTAINTY or wider >= MIN_CERTAINTY:
                 break
             last, how_sure = last + 1, wider
         if how_sure is not None:
@@ -330,7 +330,7 @@ def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Rec
     unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
-        if how_sure is None or how_sure >= SURE:
+        if how_sure is None or how_sure >= MIN_CERTAINTY:
             continue
         done = _done(stage, records, one.bot, other.bot)
         found.append(Advice((one.bot, other.bot), how_sure, needed(how_sure, done), done, unit))
@@ -355,7 +355,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
     return sum(record.results[one].tables for record in both)
 
 
-def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
+def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots that met at tables of two, in both orders."""
     met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
     for record in records:
@@ -373,17 +373,17 @@ def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], Pair]:
 
 
 @lru_cache(maxsize=4096)  # in a league of 500 bots 50 000 pairs have 41 different results: this saves 0.3 s
-def _pair(ours: Won, theirs: Won) -> Pair:
+def _pair(ours: Won, theirs: Won) -> PairResult:
     tables, won, lost = ours.tables, int(ours.wins), int(theirs.wins)
     rate, interval = won / tables, wilson(won / ours.spread, tables / ours.spread)
-    return Pair(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
+    return PairResult(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
 
 
 def _sentence(names: Sequence[str], sure: float) -> str:
     if len(names) == 2:
         return words(names[0], names[1], sure)
     few = f"{', '.join(names[:-1])} and {names[-1]}"
-    who = few if len(names) <= NAMED else f"{names[0]} to {names[-1]} ({len(names)} bots)"
+    who = few if len(names) <= MAX_NAMED_BOTS else f"{names[0]} to {names[-1]} ({len(names)} bots)"
     return f"{who} cannot be distinguished ({percent(sure)})"
 
 

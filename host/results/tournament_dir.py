@@ -112,7 +112,7 @@ class Folder:
 
 
 def read_seed(text: str) -> bytes:
-    """Return the seed that a text means, in croupier.toml and on the command line.
+    """Convert the text of a seed, from croupier.toml or the command line, into its bytes.
 
     32 hexadecimal digits, as `croupier seed reveal` prints them, are the 128 bits of a seed. Any other text is the seed
     itself, in UTF-8.

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from host.sandbox.limits import MIB, Limits
 
-PREFIX = "croupier-"
+GROUP_PREFIX = "croupier-"
 LEAF = "croupier-itself"
 """In version 2 croupier moves itself into this group: a group whose children have limits may not contain processes."""
 
-KEEPER = 2 * MIB
+KEEPER_BYTES = 2 * MIB
 """Bytes for the keeper, its stacks and its socket, in addition to the bot's limit."""
 
 SYSTEM_MOUNTS = Path("/sys/fs/cgroup")
 
-SURE = 2.0  # seconds within which a group must be gone once all its processes are dead
+REMOVAL_TIMEOUT_S = 2.0  # seconds within which a group must be gone once all its processes are dead
 
 
 class NoGroup(Exception):
@@ -57,9 +57,9 @@ V1 = Words(
 V2 = Words(("", "cpu.stat"), ("", "memory.current"), ("", "memory.stat"), ("", "memory.events"))
 SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")  # absent if the kernel does not count swap
 
-FIRST = re.compile(rb"(?:usage_usec )?(\d+)")
-KILLED = re.compile(rb"^oom_kill (\d+)", re.MULTILINE)
-FILES = re.compile(rb"^(?:in)?active_file (\d+)", re.MULTILINE)
+FIRST_NUMBER = re.compile(rb"(?:usage_usec )?(\d+)")
+OOM_KILLS = re.compile(rb"^oom_kill (\d+)", re.MULTILINE)
+CACHED_FILES = re.compile(rb"^(?:in)?active_file (\d+)", re.MULTILINE)
 
 
 class Base(NamedTuple):
@@ -74,17 +74,17 @@ class Base(NamedTuple):
         return 2 if self.words is V2 else 1
 
 
-class Group:
+class ControlGroup:
     """The control group of one sandbox. It is created empty. A process moved into it stays in it, and so do its descendants."""
 
     def __init__(self, base: Base, limits: Limits) -> None:
-        name = f"{PREFIX}{os.getpid()}-{_began(os.getpid())}-{next(_numbers)}"
+        name = f"{GROUP_PREFIX}{os.getpid()}-{_began(os.getpid())}-{next(_numbers)}"
         self._base, self._folders = base, {at: folder / name for at, folder in base.folders.items()}
         self._open: dict[tuple[str, str], int] = {}
         try:
             for folder in self._folders.values():
                 folder.mkdir(exist_ok=True)  # controllers may share a folder
-            for at, file, value in base.words.limits(limits.memory + KEEPER, limits.tasks + 2):
+            for at, file, value in base.words.limits(limits.memory + KEEPER_BYTES, limits.tasks + 2):
                 path = self._folders[at] / file
                 if file not in SWAP or path.exists():
                     _write(path, str(value))
@@ -110,12 +110,12 @@ class Group:
         written = os.pread(self._open[self._base.words.computed], 64, 0)
         if self._base.words is V1:
             return int(written) / 1e9
-        number = FIRST.match(written)
+        number = FIRST_NUMBER.match(written)
         return int(number[1]) / 1e6 if number else 0.0
 
     def killed(self) -> int:
         """Return how many processes the kernel has killed because the group reached its memory limit."""
-        number = KILLED.search(self._read(self._base.words.killed))
+        number = OOM_KILLS.search(self._read(self._base.words.killed))
         return int(number[1]) if number else 0
 
     def charged(self) -> int:
@@ -124,7 +124,7 @@ class Group:
 
     def used(self) -> int:
         """Return the bytes of memory in use, without the file cache, which the kernel frees on demand. A call costs 40 µs."""
-        files = sum(map(int, FILES.findall(self._read(self._base.words.of_which))))
+        files = sum(map(int, CACHED_FILES.findall(self._read(self._base.words.of_which))))
         return max(self.charged() - files, 0)
 
     def _read(self, word: tuple[str, str]) -> bytes:
@@ -153,7 +153,7 @@ class Group:
 
     def waits(self) -> Iterator[float]:
         """Yield the seconds to wait before each next attempt to remove the group. Raise NoGroup if it cannot be removed."""
-        deadline = time.monotonic() + SURE
+        deadline = time.monotonic() + REMOVAL_TIMEOUT_S
         for tries in count(1):
             if self.remove():
                 return
@@ -199,20 +199,20 @@ def base() -> Base:
     raise NoGroup("; ".join(dict.fromkeys(reasons)))
 
 
-def make_group(limits: Limits) -> Group:
+def make_group(limits: Limits) -> ControlGroup:
     """Create a group. If its folders have vanished, because their hierarchy was unmounted, look for others once."""
     try:
-        return Group(base(), limits)
+        return ControlGroup(base(), limits)
     except NoGroup:
         if all(folder.is_dir() for folder in base().folders.values()):
             raise
     base.cache_clear()
-    return Group(base(), limits)
+    return ControlGroup(base(), limits)
 
 
 def _try(found: Base) -> None:
     """Create a group, move a process into it, and remove the group."""
-    group = Group(found, Limits())
+    group = ControlGroup(found, Limits())
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
             group.add(child.pid)
@@ -227,7 +227,7 @@ def _try(found: Base) -> None:
 
 def _remove_stale(folder: Path) -> None:
     """Remove groups of croupier processes that no longer exist. The processes in those groups died with them."""
-    for group in folder.glob(f"{PREFIX}*-*-*"):
+    for group in folder.glob(f"{GROUP_PREFIX}*-*-*"):
         _, pid, began, _ = group.name.split("-", 3)
         if pid.isdigit() and _began(int(pid)) != began:
             with contextlib.suppress(OSError):

@@ -14,7 +14,7 @@ from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
-SAMPLES = 40  # of each time
+MEASUREMENTS = 40  # of each time
 STAMPS = 400  # answers that contain the time at which they were written
 STAMPING = """
 import os, time
@@ -28,15 +28,15 @@ async def measure_clocks(level: Level) -> dict[str, float]:
     true = shutil.which("true") or "/bin/true"
     asked, spawned, late = [], [], []
     async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
-        for _ in range(SAMPLES):
+        for _ in range(MEASUREMENTS):
             started = time.perf_counter()
             await sandbox.keeper.ask([true.encode()], {}, Limits(), 1.0)
             asked.append(time.perf_counter() - started)
-    for _ in range(SAMPLES):
+    for _ in range(MEASUREMENTS):
         started = time.perf_counter()
         os.waitpid(os.posix_spawn(true, [true], {}), 0)
         spawned.append(time.perf_counter() - started)
-    for _ in range(SAMPLES):
+    for _ in range(MEASUREMENTS):
         started = time.perf_counter()
         await trio.sleep(0.002)
         late.append(time.perf_counter() - started - 0.002)
@@ -70,5 +70,5 @@ async def _measure_pipe() -> tuple[list[float], list[float]]:
 
 
 def _quantile(times: list[float], share: float) -> float:
-    """Return a quantile of some times."""
+    """Return a quantile of times."""
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]

@@ -215,7 +215,7 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
 
 
 def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]":
-    """Return the system calls that separate a fork from the interpreter; one function makes all, using few pages."""
+    """Return the system calls that separate a fork from the interpreter. One C function makes them, so few pages are touched."""
     numbers = (
         (SETSID,),
         (RESTRICT_SELF, ruleset, 0),

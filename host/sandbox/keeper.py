@@ -19,7 +19,7 @@ import trio
 from host.base import paths
 from host.base.errors import HostFailure, Problem, UserError
 from host.sandbox import keeper_build
-from host.sandbox.cgroup import Group
+from host.sandbox.cgroup import ControlGroup
 from host.sandbox.limits import Limits
 
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
@@ -32,7 +32,7 @@ MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
 
 LINE_END = 2  # bytes of a line end, allowed beyond the limit of an answer
 TRIAL = 20.0  # seconds for a test of a sandbox; a busy machine needs long
-PATIENCE = 20.0
+BUSY_TIMEOUT_S = 20.0
 """Seconds beyond the given limits after which a silent keeper counts as dead. A keeper that crashes is detected at
 once, because its socket closes. Killed processes with a million mappings can take seconds to exit; they are reaped
 later."""
@@ -127,7 +127,7 @@ def binary() -> Path:
     return target
 
 
-QUICK_MS = 1
+QUICK_REPLY_MS = 1
 """Milliseconds to wait for the reply to a start or a sweep before other tasks run. Most C programs start and exit in
 less; to wake a task of trio costs 60 µs."""
 
@@ -178,12 +178,12 @@ class Keeper:
         self._peek.register(control, select.POLLIN)
         self._said = said  # variables in the environment of every bot
         self._last_words = last_words  # returns what the sandbox wrote and how it ended
-        self._group: Group | None = None
+        self._group: ControlGroup | None = None
         self._own = 0.0
         self._since = CgroupSnapshot(0.0, 0.0, 0)
         self._unswept = False  # whether killed processes may still be exiting
 
-    def count(self, group: Group) -> None:
+    def count(self, group: ControlGroup) -> None:
         """Take usage from the group from now on. The keeper has just been moved into it."""
         self._group = group
         self._since = self._spot()
@@ -261,7 +261,7 @@ class Keeper:
         self._unswept = False
         try:
             self._control.sendmsg([request], passed)  # the buffer has room: only one request is pending at a time
-            is_quick = kind != b"A" and self._peek.poll(QUICK_MS)
+            is_quick = kind != b"A" and self._peek.poll(QUICK_REPLY_MS)
             silent = not is_quick and not await self._replied(wall, limits.move, overdue)
             if not silent:
                 reply, ancillary, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
@@ -280,7 +280,7 @@ class Keeper:
     async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
         """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""
         began = trio.current_time()
-        last = began + wall + PATIENCE
+        last = began + wall + BUSY_TIMEOUT_S
         look = began + move if overdue else last
         while True:
             # Shielded: a keeper cannot be asked again after its reply was abandoned.
@@ -320,7 +320,7 @@ class Keeper:
 
 def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     """Ask a keeper over its socket, without an event loop. Raise OSError if it does not answer."""
-    control.settimeout(TRIAL + PATIENCE)
+    control.settimeout(TRIAL + BUSY_TIMEOUT_S)
     control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
     reply = control.recv(LONGEST_REPLY)
     if not reply:

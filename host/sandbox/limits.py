@@ -14,7 +14,7 @@ CLOCKS = ("wall", "cpu", "fair")
 BANK_SCOPES = ("table", "fixture")
 """What a bank lasts for: it is full again at the start of each table, or of each fixture."""
 
-PATIENCE = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
+MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
 
 
 class Bank(NamedTuple):
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit, with this one's clock and the scope of its bank."""
+        """Return the smaller value of each limit. Keep the clock and the scope of the time bank of these limits."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             clock=self.clock,
@@ -72,7 +72,7 @@ class Limits(NamedTuple):
 
     def patience_for(self, granted: float) -> float:
         """Return the seconds of wall clock time that an answer may take if the clock grants it `granted` seconds."""
-        return granted if self.clock == "wall" else PATIENCE * granted
+        return granted if self.clock == "wall" else MAX_WALL_FACTOR * granted
 
     @property
     def computing(self) -> float:

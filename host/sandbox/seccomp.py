@@ -78,7 +78,7 @@ HIDDEN_VFORKS = (0x14000, 0xC000)
 """clone: CLONE_VFORK with CLONE_THREAD or CLONE_PARENT. A process that waits for a vfork looks as if it waits for a disk,
 which is the machine's fault. Only its child shows the difference, and these children are not listed as its own."""
 OWNERS = (8, 10, 15, 1024, 1026, 1031)  # fcntl: F_SETOWN F_SETSIG F_SETOWN_EX F_SETLEASE F_NOTIFY F_SETPIPE_SZ
-HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
+RW_HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay with the file
 TERMINAL = 0x54  # type of the ioctls of terminals and pipes; all other types are for file systems, sockets and devices
 HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is not counted
 SHARED, KIND_OF_MAPPING = 0x21, 0x2F  # mmap: MAP_SHARED | MAP_ANONYMOUS
@@ -86,7 +86,7 @@ LOCAL = 1  # socketpair: AF_UNIX
 MERGEABLE = 12  # madvise: MADV_MERGEABLE; timing writes to merged pages reveals equal pages of others
 PAGEOUT = 21  # madvise: MADV_PAGEOUT, which removes pages from the cache; the next process could find out which
 COLLAPSE = 25  # madvise: MADV_COLLAPSE, which some kernels also do to system files: all sandboxes could notice it
-CORES = 62  # prctl: PR_SCHED_CORE, which keeps others off the second thread of a core
+CORE_SCHEDULING = 62  # prctl: PR_SCHED_CORE, which keeps others off the second thread of a core
 MERGED = 67  # prctl: PR_SET_MEMORY_MERGE, MERGEABLE for a whole process
 LAST_WISH = 1  # prctl: PR_SET_PDEATHSIG
 
@@ -187,7 +187,7 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     forbid("prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for command in WAKERS:
         forbid("futex", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFF, command))
-    for command in (*LOCKS, *OWNERS, *HINTS):
+    for command in (*LOCKS, *OWNERS, *RW_HINTS):
         forbid("fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))  # the kernel reads 32 bits
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x5412))  # TIOCSTI: writes to a terminal's input
     forbid("ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, 0x541C))  # TIOCLINUX
@@ -200,7 +200,7 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     forbid("socketpair", seccomp.Arg(0, seccomp.NE, LOCAL))
     for advice in (MERGEABLE, PAGEOUT, COLLAPSE):
         forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, advice), error=errno.EINVAL)
-    for option in (CORES, MERGED):
+    for option in (CORE_SCHEDULING, MERGED):
         forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, option), error=errno.EINVAL)
 
 

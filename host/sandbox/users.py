@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from host.base.paths import SANDBOX_UID, sandbox_user
 
-MOST = 1000  # sandboxes on one machine
+MAX_USERS = 1000  # sandboxes on one machine
 
 
 @contextlib.contextmanager
@@ -21,10 +21,10 @@ def borrow_uid() -> Iterator[tuple[int, int]]:
         yield sandbox_user()
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
-        for uid in range(SANDBOX_UID + 1, SANDBOX_UID + 1 + MOST):
+        for uid in range(SANDBOX_UID + 1, SANDBOX_UID + 1 + MAX_USERS):
             with contextlib.suppress(OSError):
                 lock.bind(f"\0croupier-user-{uid}")
                 break
         else:
-            raise OSError(f"all {MOST} users for sandboxes are taken")
+            raise OSError(f"all {MAX_USERS} users for sandboxes are taken")
         yield uid, uid

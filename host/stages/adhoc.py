@@ -8,7 +8,7 @@ from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
-    BLOCK,
+    MAX_BLOCK_TABLES,
     Field,
     GameCondition,
     Kind,
@@ -19,7 +19,7 @@ from host.stages.kind import (
     with_plan,
 )
 
-SHARES = 16
+MIN_BLOCKS = 16
 """The number of fixtures of an ad-hoc game. It does not depend on the number of workers; all of them have work."""
 
 
@@ -34,7 +34,7 @@ class Adhoc(StageConfig):
 
 def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
-    share = min(BLOCK, -(-stage.tables // SHARES))
+    share = min(MAX_BLOCK_TABLES, -(-stage.tables // MIN_BLOCKS))
     group = FixtureId(stage.name, meeting=contestants(field.bots)).group
     yield blocks(with_plan(stage, blank), group, field.bots, stage.tables, share)
 

@@ -14,13 +14,13 @@ from host.play.records import Fixture, Record
 Records = Mapping[str, Record]
 """The records of a stage, by path."""
 
-Step = Union[Fixture, "Schedule"]
+AgendaStep = Union[Fixture, "Schedule"]
 """Something to be played: a fixture, or a whole schedule of its own, which does not wait for the others."""
 
-Schedule = Generator["Sequence[Step] | Lazy", None, None]
+Schedule = Generator["Sequence[AgendaStep] | Lazy", None, None]
 """Yields steps that may be played at the same time. It continues when all of them have been played to the end."""
 
-Order = tuple[int, ...]
+FixturePosition = tuple[int, ...]
 """The position of a fixture in its stage. It does not depend on which fixtures end first. The smallest is played first."""
 
 
@@ -28,13 +28,13 @@ class Lazy(NamedTuple):
     """Steps that are made one at a time, when a worker is free, because a list of them could fill the memory."""
 
     number: int  # of the steps
-    steps: Iterator[Step]
+    steps: Iterator[AgendaStep]
 
 
 class Due(NamedTuple):
     """A fixture that may be played now, and its position in the stage."""
 
-    order: Order
+    order: FixturePosition
     fixture: Fixture
 
 
@@ -43,7 +43,7 @@ class _Branch:
 
     __slots__ = ("batches", "open", "order", "parent", "schedule")
 
-    def __init__(self, schedule: Schedule, parent: "_Branch | None", order: Order) -> None:
+    def __init__(self, schedule: Schedule, parent: "_Branch | None", order: FixturePosition) -> None:
         self.schedule, self.parent, self.order = schedule, parent, order
         self.open = self.batches = 0
 
@@ -52,7 +52,7 @@ class _Rest(NamedTuple):
     """Steps of a branch that have not been made yet."""
 
     branch: _Branch
-    steps: Iterator[Step]
+    steps: Iterator[AgendaStep]
 
 
 class Agenda:
@@ -64,14 +64,14 @@ class Agenda:
 
     def __init__(self, schedule: Schedule, records: Records, withdrawn: Collection[str] = ()) -> None:
         self._records, self._withdrawn = records, frozenset(withdrawn)
-        self._heap: list[tuple[Order, Fixture | _Rest]] = []
+        self._heap: list[tuple[FixturePosition, Fixture | _Rest]] = []
         self._playing: dict[str, _Branch] = {}
         self.known = 0  # the number of fixtures that are known so far, played or not
         self._advance(_Branch(schedule, None, ()))
         self._make()
 
     @property
-    def next_order(self) -> Order | None:
+    def next_order(self) -> FixturePosition | None:
         """Return the position of the next fixture; None if there is none before one that is being played has ended."""
         return self._heap[0][0] if self._heap else None
 
@@ -103,7 +103,7 @@ class Agenda:
                 heappush(self._heap, ((*order[:-1], order[-1] + 1), rest))
                 self._add(rest.branch, order, step)
 
-    def _add(self, branch: _Branch, order: Order, step: Step) -> None:
+    def _add(self, branch: _Branch, order: FixturePosition, step: AgendaStep) -> None:
         branch.open += 1
         if not isinstance(step, Fixture):
             self.known -= 1  # it was counted as one
@@ -136,7 +136,7 @@ class Agenda:
             branch.batches += 1
             self._begin(branch, batch)
 
-    def _begin(self, branch: _Branch, batch: Sequence[Step] | Lazy) -> None:
+    def _begin(self, branch: _Branch, batch: Sequence[AgendaStep] | Lazy) -> None:
         branch.open += 1  # while its steps are made
         if isinstance(batch, Lazy):
             self.known += batch.number

@@ -12,11 +12,11 @@ from host.stages import pairing
 Bots = Sequence[str | None]
 """Bots in the order of a bracket; None is a bye."""
 
-Key = tuple[int, int]
+Standing = tuple[int, int]
 """How far a bot has come: the best place that it can still reach and its defeats, both negative. Greater is better."""
 
 
-class Round(NamedTuple):
+class TieRound(NamedTuple):
     """Ties that are played at the same time: place i of the group against place i + n/2."""
 
     title: str
@@ -24,21 +24,21 @@ class Round(NamedTuple):
     first: int  # the best place that is played for
     last: int  # the worst place
     group: Bots
-    won: Key  # of each winner
-    lost: Key  # of each loser
+    won: Standing  # of each winner
+    lost: Standing  # of each loser
     note: str = ""
 
 
-class Rounds(NamedTuple):
+class ParallelRounds(NamedTuple):
     """Rounds that are played at the same time. The bracket is sent the winners and the losers of each."""
 
-    rounds: Sequence[Round]
+    rounds: Sequence[TieRound]
 
 
 class Branches(NamedTuple):
     """Parts of a bracket that do not wait for each other. The part that yields them ends with them."""
 
-    branches: Sequence["Bracket"]
+    branches: Sequence["BracketPlan"]
 
 
 class Placed(NamedTuple):
@@ -49,18 +49,18 @@ class Placed(NamedTuple):
 
 
 Halves = tuple[Bots, Bots]
-Step = Rounds | Branches | Placed
-Bracket = Generator[Step, Sequence[Halves], None]
+BracketStep = ParallelRounds | Branches | Placed
+BracketPlan = Generator[BracketStep, Sequence[Halves], None]
 
 
-def single(ranked: Sequence[str], *, every_place: bool) -> Bracket:
+def single(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
     """Yield a bracket in which the losers of a tie are out; they play for their places if every place is played out."""
     return (
         _for_places(pairing.padded(ranked), 1, 1) if every_place else _winners_only(pairing.best_with_byes(ranked), 1)
     )
 
 
-def _for_places(group: Bots, number: int, first: int) -> Bracket:
+def _for_places(group: Bots, number: int, first: int) -> BracketPlan:
     """Yield the ties of a group that plays for its places, then those of its winners and those of its losers."""
     half, last = len(group) // 2, first + _real(group) - 1
     if not half or not any(group):
@@ -69,23 +69,25 @@ def _for_places(group: Bots, number: int, first: int) -> Bracket:
     title = f"round {number} for places {first} to {last}"
     if last - first <= 1:
         title = "final" if first == 1 else f"for places {first} and {last}"
-    ((winners, losers),) = yield Rounds([Round(title, number, first, last, group, (-first, 0), (-first - half, 0))])
+    ((winners, losers),) = yield ParallelRounds(
+        [TieRound(title, number, first, last, group, (-first, 0), (-first - half, 0))]
+    )
     yield Branches([_for_places(winners, number + 1, first), _for_places(losers, number + 1, first + half)])
 
 
-def _winners_only(group: Bots, number: int) -> Bracket:
+def _winners_only(group: Bots, number: int) -> BracketPlan:
     """Yield the ties of a group and then those of its winners. Bots that lose in the same round share a place."""
     half, last = len(group) // 2, _real(group)
     if not half:
         yield Placed(group, 1)
         return
     title = "final" if half == 1 else "semi-finals" if half == 2 else f"round {number}"
-    ((winners, losers),) = yield Rounds([Round(title, number, 1, last, group, (-1, 0), (-half - 1, 0))])
+    ((winners, losers),) = yield ParallelRounds([TieRound(title, number, 1, last, group, (-1, 0), (-half - 1, 0))])
     yield Placed(losers, half + 1)
     yield from _winners_only(winners, number + 1)
 
 
-def double(ranked: Sequence[str], *, every_place: bool) -> Bracket:
+def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
     """Yield a bracket in which a bot is out after two lost ties.
 
     The final is between the unbeaten bot and the best of those that have lost once. If the unbeaten bot loses it, both
@@ -95,12 +97,12 @@ def double(ranked: Sequence[str], *, every_place: bool) -> Bracket:
     if len(group) < 2:
         yield Placed(group, 1)
         return
-    start = Round("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
-    ((unbeaten, beaten),) = yield Rounds([start])
+    start = TieRound("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
+    ((unbeaten, beaten),) = yield ParallelRounds([start])
     yield from _second_chance(unbeaten, beaten, 2, every_place)
 
 
-def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool) -> Bracket:
+def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool) -> BracketPlan:
     """Yield the next rounds of a double elimination: of the unbeaten bots, and of those that have lost one tie.
 
     The beaten play two rounds while the unbeaten play one. In the second they meet those that have just been beaten.
@@ -111,16 +113,16 @@ def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool)
     left = _real(unbeaten) + _real(beaten)
     title, after = "round {} of the beaten", left - len(pairing.open_ties(beaten))
     first, last = 2 * number - 3, 2 * number - 2
-    (unbeaten, fallen), (beaten, first_out) = yield Rounds(
+    (unbeaten, fallen), (beaten, first_out) = yield ParallelRounds(
         [
-            Round(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
-            Round(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
+            TieRound(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
+            TieRound(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
         ]
     )
     group, left = [*beaten, *crossed(fallen, number)], after
     after = left - len(pairing.open_ties(group))
-    last_round = Round(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
-    ((beaten, then_out),) = yield Rounds([last_round])
+    last_round = TieRound(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
+    ((beaten, then_out),) = yield ParallelRounds([last_round])
     rest = _second_chance(unbeaten, beaten, number + 1, every_place)
     if every_place:
         groups = [(then_out, after + 1), (first_out, left + 1)]
@@ -132,14 +134,14 @@ def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool)
     yield from rest
 
 
-def _finals(unbeaten: str | None, beaten: str | None, number: int) -> Bracket:
+def _finals(unbeaten: str | None, beaten: str | None, number: int) -> BracketPlan:
     """Yield the final, and a second one if the unbeaten bot loses the first."""
     pair, at = [unbeaten, beaten], 2 * number - 2
-    ((winners, losers),) = yield Rounds([Round("final", at, 1, 2, pair, (-1, 0), (-1, -1))])
+    ((winners, losers),) = yield ParallelRounds([TieRound("final", at, 1, 2, pair, (-1, 0), (-1, -1))])
     if winners[0] != unbeaten:
         note = f"{beaten} has won the final, so both bots have lost one tie; this tie decides"
         title = "second final (bracket reset)"
-        ((winners, losers),) = yield Rounds([Round(title, at + 1, 1, 2, pair, (-1, 0), (-2, 0), note)])
+        ((winners, losers),) = yield ParallelRounds([TieRound(title, at + 1, 1, 2, pair, (-1, 0), (-2, 0), note)])
     yield Placed(winners, 1)
     yield Placed(losers, 2)
 
@@ -164,23 +166,23 @@ def _real(bots: Bots) -> int:
 # Following a bracket.
 
 
-class Outcome(NamedTuple):
+class BracketOutcome(NamedTuple):
     """A bracket as far as it has been played: its rounds, and its bots that have a place."""
 
-    rounds: Sequence[Round]
+    rounds: Sequence[TieRound]
     placed: Sequence[Placed]
 
 
-def followed(bracket: Bracket, winner: Callable[[pairing.Pair], str | None]) -> Outcome:
+def followed(bracket: BracketPlan, winner: Callable[[pairing.Pair], str | None]) -> BracketOutcome:
     """Follow a bracket up to ties that are open. `winner` is called once for each tie, and returns None if it is open."""
-    rounds, placed = list[Round](), list[Placed]()
+    rounds, placed = list[TieRound](), list[Placed]()
 
-    def follow(branch: Bracket) -> None:
+    def follow(branch: BracketPlan) -> None:
         step = next(branch, None)
         while step is not None:
             halves = list[Halves]()
             match step:
-                case Rounds(due):
+                case ParallelRounds(due):
                     rounds.extend(due)
                     halves = played(due, winner)
                     if len(halves) < len(due):
@@ -193,10 +195,10 @@ def followed(bracket: Bracket, winner: Callable[[pairing.Pair], str | None]) -> 
             step = resumed(branch, halves)
 
     follow(bracket)
-    return Outcome(rounds, placed)
+    return BracketOutcome(rounds, placed)
 
 
-def played(rounds: Sequence[Round], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
+def played(rounds: Sequence[TieRound], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
     """Return the winners and the losers of each round; a shorter list if a tie is open."""
     found = list[Halves]()
     for each in rounds:
@@ -206,7 +208,7 @@ def played(rounds: Sequence[Round], winner: Callable[[pairing.Pair], str | None]
     return found
 
 
-def resumed(bracket: Bracket, results: Sequence[Halves]) -> Step | None:
+def resumed(bracket: BracketPlan, results: Sequence[Halves]) -> BracketStep | None:
     """Return the next step of a bracket, given the results of its rounds; None if it has ended."""
     try:
         return bracket.send(results) if results else next(bracket)

@@ -32,7 +32,7 @@ from host.stages.kind import (
     with_plan,
 )
 
-BLOCK = 500
+MAX_GAUNTLET_BLOCK_TABLES = 500
 """Most tables in one fixture. It must not depend on the number of bots: each fixture starts its bots again."""
 
 PERCENT = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,3})?) ?%")
@@ -142,7 +142,7 @@ def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Se
 def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield the first block of every bot against every reference, then the second block of all, and so on."""
     bots = [bot for bot in sorted(field.bots) if bot not in stage.references]
-    plans = block_plans(with_plan(stage, blank), stage.tables, BLOCK, field)
+    plans = block_plans(with_plan(stage, blank), stage.tables, MAX_GAUNTLET_BLOCK_TABLES, field)
     pairs = [(bot, reference) for bot in bots for reference in stage.references]
     fixtures = (
         plan[nth]._replace(path=f"{path_of(stage, pair)}/{plan[nth].first}", bots=(min(pair), max(pair)))

@@ -45,7 +45,7 @@ FINALISTS, ADVANCE = 5, 2
 Members = tuple[str, ...]
 
 
-class Place(NamedTuple):
+class GroupMember(NamedTuple):
     """A bot in the final order of its group: its mean chips, and the number of games in which it advanced."""
 
     bot: str
@@ -89,7 +89,7 @@ def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
     return [1.0 if score > last else (advance - sure) / tied if score == last else 0.0 for score in scores]
 
 
-def in_order(groups: Sequence[Sequence[Place]], lot: Sequence[str]) -> list[str]:
+def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> list[str]:
     """Return all bots of several groups, each given best first: all first places, then all second places, and so on.
 
     Bots in the same place are ordered by chips. Equal bots are ordered by the lot (all bots, as drawn).
@@ -149,7 +149,7 @@ def games(stage: Groups, entrants: int) -> tuple[int, int]:
     return played, entrants
 
 
-class Contest(NamedTuple):
+class GroupsContest(NamedTuple):
     """A stage of groups: its config, its bots, the seed of the tournament, and the records so far by path."""
 
     stage: Groups
@@ -162,7 +162,7 @@ class Contest(NamedTuple):
         return Luck(self.seed, f"{self.stage.name}/{number}/{draw}")
 
 
-class Round(NamedTuple):
+class GroupsRound(NamedTuple):
     """One round: its groups, and its bots in the order that decides which advance; None until all games are played."""
 
     number: int
@@ -171,23 +171,23 @@ class Round(NamedTuple):
     ahead: list[str]  # the bots that advance
 
 
-def paths(contest: Contest, number: int, group: Members) -> list[str]:
+def paths(contest: GroupsContest, number: int, group: Members) -> list[str]:
     """Return the paths of a group's games: `groups/1/A+B+C+D+E/1`."""
     games = range(1, contest.stage.repeat + 1)
     return [str(FixtureId(contest.stage.name, number, contestants(group), game)) for game in games]
 
 
-def round_of(contest: Contest, number: int, entrants: Sequence[str]) -> Round:
+def round_of(contest: GroupsContest, number: int, entrants: Sequence[str]) -> GroupsRound:
     """Return a round between these bots, as far as it has been played."""
     groups = drawn(sorted(entrants), contest.luck(number, "draw"))
     order = ranked(contest, number, groups)
     count = going_on(len(groups), len(entrants), contest.stage.advance, contest.stage.until)
-    return Round(number, groups, order, order[:count] if order else [])
+    return GroupsRound(number, groups, order, order[:count] if order else [])
 
 
-def rounds(contest: Contest) -> list[Round]:
+def rounds(contest: GroupsContest) -> list[GroupsRound]:
     """Return the rounds up to the one that is being played; none if no bot has to be eliminated."""
-    so_far: list[Round] = []
+    so_far: list[GroupsRound] = []
     entrants = contest.bots
     while len(entrants) > contest.stage.until:
         so_far.append(round_of(contest, len(so_far) + 1, entrants))
@@ -197,7 +197,7 @@ def rounds(contest: Contest) -> list[Round]:
     return so_far
 
 
-def ranked(contest: Contest, number: int, groups: Sequence[Members]) -> list[str] | None:
+def ranked(contest: GroupsContest, number: int, groups: Sequence[Members]) -> list[str] | None:
     """Return all bots of a round, best first; None while a game is missing."""
     if any(path not in contest.records for group in groups for path in paths(contest, number, group)):
         return None
@@ -205,7 +205,7 @@ def ranked(contest: Contest, number: int, groups: Sequence[Members]) -> list[str
     return in_order([places_of(contest, number, group, lot) for group in groups], lot)
 
 
-def places_of(contest: Contest, number: int, group: Members, lot: Sequence[str]) -> list[Place]:
+def places_of(contest: GroupsContest, number: int, group: Members, lot: Sequence[str]) -> list[GroupMember]:
     """Return the places of a group that has played all its games, best first."""
     advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
     for path in paths(contest, number, group):
@@ -217,12 +217,12 @@ def places_of(contest: Contest, number: int, group: Members, lot: Sequence[str])
             chips[bot] += max(final[bot], 0)
             score[bot] += final[bot]
     order = sorted(group, key=lambda bot: (-advanced[bot], -chips[bot], -score[bot], lot.index(bot)))
-    return [Place(bot, chips[bot] / contest.stage.repeat, advanced[bot]) for bot in order]
+    return [GroupMember(bot, chips[bot] / contest.stage.repeat, advanced[bot]) for bot in order]
 
 
-def contest_of(stage: Groups, field: Field, records: Records) -> Contest:
+def contest_of(stage: Groups, field: Field, records: Records) -> GroupsContest:
     """Return a stage with everything that determines its fixtures."""
-    return Contest(stage, field.bots, field.seed, records)
+    return GroupsContest(stage, field.bots, field.seed, records)
 
 
 def schedule(stage: Groups, blank: Fixture, field: Field, records: Records) -> Schedule:

@@ -15,7 +15,7 @@ from host.rating.results import PAIRS, Fact, Sampling
 from host.stages.agenda import Agenda, Records, Schedule
 from host.stages.picture import Picture
 
-BLOCK = 10_000
+MAX_BLOCK_TABLES = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
 
 SMALL_BLOCK = 50
@@ -36,10 +36,10 @@ BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
 Few = Annotated[int, integer(1, 1000)]
 OWN_RANKING = "[a-z][a-z0-9_]{0,30}"  # the pattern of the name of a custom ranking
-RENAMED = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
+RENAMED_RANKINGS = {"games": "win_rate", "hands": "total_score", "chips": "score", "points": "score"}
 """The present names of rankings, by their old names."""
 
-Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED)]
+Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAMED_RANKINGS)]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ImpossibleStageError(ValueError):
 
 
 class Surroundings(NamedTuple):
-    """What a stage can name in croupier.toml besides its own values."""
+    """What the settings of a stage in croupier.toml may refer to: earlier stages, bots and files."""
 
     folder: Path  # of croupier.toml
     earlier: Sequence[str]  # the names of the stages before
@@ -212,7 +212,7 @@ class ChangePolicy(NamedTuple):
 
     @classmethod
     def pairs_decide(cls, *more: str) -> "ChangePolicy":
-        """Return the policy of a stage in which the fixtures of some bots depend on those bots alone.
+        """Return the policy of a stage in which each fixture depends on its own bots alone.
 
         Bots may come late and leave. Of the other bots, only how tables are divided into fixtures may depend; there
         `field.kept` counts.
@@ -331,11 +331,11 @@ def block_size(tables: int, pairs: int) -> int:
     workers, because each fixture starts the bots again.
     """
     fixtures = -(-FIXTURES_AT_ONCE // max(pairs, 1))
-    return min(BLOCK, max(SMALL_BLOCK, -(-tables // fixtures)))
+    return min(MAX_BLOCK_TABLES, max(SMALL_BLOCK, -(-tables // fixtures)))
 
 
 def blocks(
-    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = BLOCK, start: int = 1
+    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = MAX_BLOCK_TABLES, start: int = 1
 ) -> list[Fixture]:
     """Divide tables `start` to `tables` between the same bots into fixtures of at most `block` tables.
 
@@ -356,7 +356,7 @@ def blocks(
 
 
 class BlockPlans(NamedTuple):
-    """How the tables of each pair are divided, without the names of its bots: the usual way, and that of some seed paths."""
+    """How the tables of each pair are divided, without the names of its bots: the usual way, and exceptions by seed path."""
 
     usual: Sequence[Fixture]
     own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
@@ -371,7 +371,7 @@ class BlockPlans(NamedTuple):
         return max(map(len, [self.usual, *self.own.values()]))
 
     def number(self, pairs: int, groups: Iterator[str]) -> int:
-        """Return the number of blocks of some pairs, given their seed paths too."""
+        """Return the number of blocks of a number of pairs, given their seed paths too."""
         more = sum(len(self.own[group]) - len(self.usual) for group in groups if group in self.own) if self.own else 0
         return pairs * len(self.usual) + more
 

@@ -38,7 +38,7 @@ NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(va
 
 ALL, FIRST = "all", "first"
 SINGLE, DOUBLE = "single", "double"
-DRAWN = "drawn"  # seeding by lot
+DRAWN_TIE = "drawn"  # seeding by lot
 
 MOST_DRAWN_SETS = 20
 """Sets of a tie that may stay without a winner. Equal bots at mirrored tables would otherwise play without end."""
@@ -86,15 +86,15 @@ class Knockout(StageConfig):
     def settled(self, around: Surroundings) -> "Knockout":
         """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
         key, seeds = "seeds", self.seeds
-        if self.seeding and self.seeding not in (DRAWN, *around.earlier):
+        if self.seeding and self.seeding not in (DRAWN_TIE, *around.earlier):
             if not (around.folder / self.seeding).is_file():
                 stages = "".join(f'"{name}", ' for name in around.earlier)
                 message = f'seeding = "{self.seeding}" is neither a stage before this one nor a file'
                 raise ImpossibleStageError(
-                    "seeding", message, f'one of {stages}"{DRAWN}", or a text file of names', "C008"
+                    "seeding", message, f'one of {stages}"{DRAWN_TIE}", or a text file of names', "C008"
                 )
             key, seeds = "seeding", tuple(around.names_in(self.seeding))
-        if seeds and self.seeding in (DRAWN, *around.earlier):
+        if seeds and self.seeding in (DRAWN_TIE, *around.earlier):
             message = f'seeding = "{self.seeding}" and seeds both order the bots'
             raise ImpossibleStageError("seeds", message, "leave out one of the two")
         for number, name in enumerate(seeds):
@@ -109,7 +109,7 @@ class Knockout(StageConfig):
 def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
     """Return the bots in the order of the bracket; None if it is drawn from a seed that is not known yet."""
     bots = list(entrants.bots)
-    if stage.seeding == DRAWN:
+    if stage.seeding == DRAWN_TIE:
         if entrants.seed is None:
             return None
         return list(Luck(entrants.seed, f"{stage.name}/seeding").shuffled(sorted(bots)))
@@ -118,13 +118,13 @@ def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
     return sorted(bots, key=lambda bot: place.get(bot, len(place)))
 
 
-def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.Bracket:
+def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.BracketPlan:
     """Return the rounds of a stage in which nothing has been played."""
     rounds = elimination.double if stage.elimination == DOUBLE else elimination.single
     return rounds(bots, every_place=stage.places == ALL)
 
 
-class Contest:
+class KnockoutContest:
     """The ties of a stage as far as they have been played, in the order of the rounds.
 
     Bots can meet more than once in a double elimination. Then the numbers of their sets continue.
@@ -164,14 +164,14 @@ class Contest:
 
 def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) -> Schedule:
     """Yield the sets of every open tie."""
-    contest = Contest(stage, field.bots, records)
+    contest = KnockoutContest(stage, field.bots, records)
 
-    def branch(bracket: elimination.Bracket) -> Schedule:
+    def branch(bracket: elimination.BracketPlan) -> Schedule:
         step = next(bracket, None)
         while step is not None:
             halves = list[elimination.Halves]()
             match step:
-                case elimination.Rounds(rounds):
+                case elimination.ParallelRounds(rounds):
                     yield [sets(tie) for each in rounds for tie in pairing.open_ties(each.group)]
                     halves = elimination.played(rounds, contest.end)
                 case elimination.Branches(branches):
@@ -220,7 +220,7 @@ def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
 
 def places(stage: Knockout, field: Field, records: Records) -> list[str]:
     """Return the bots by place. Open places are filled, in seeding order, with the bots that still play."""
-    contest = Contest(stage, field.bots, records)
+    contest = KnockoutContest(stage, field.bots, records)
     placed = elimination.followed(bracket_of(stage, field.bots), contest.end).placed
     decided: dict[int, str] = {}
     for some in placed:
@@ -232,9 +232,9 @@ def places(stage: Knockout, field: Field, records: Records) -> list[str]:
 
 def _ties(
     stage: Knockout, order: Sequence[str], records: Records
-) -> Iterator[tuple[elimination.Round, tuple[Tie, ...]]]:
+) -> Iterator[tuple[elimination.TieRound, tuple[Tie, ...]]]:
     """Yield the rounds whose ties are known so far, with the sets of each tie."""
-    contest, played = Contest(stage, order, records), list[Tie]()
+    contest, played = KnockoutContest(stage, order, records), list[Tie]()
 
     def ended(pair: pairing.Pair) -> str | None:
         sets = contest.sets_of(pair)

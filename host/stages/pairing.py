@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import comb
 
 Pair = tuple[str, str]
-Tie = tuple[str | None, str | None]
+PairOrBye = tuple[str | None, str | None]
 """Two bots that meet in a round of a knockout; None is a bye."""
 
 
@@ -66,7 +66,7 @@ def best_with_byes(ranked: Sequence[str]) -> list[str | None]:
     return [*ranked[: size // 2], *(None,) * (size - len(ranked)), *ranked[size // 2 :]]
 
 
-def ties(group: Sequence[str | None]) -> list[Tie]:
+def ties(group: Sequence[str | None]) -> list[PairOrBye]:
     """Return the ties of a group: i against i + n/2 (PZ-CUPSEED)."""
     half = len(group) // 2
     return list(zip(group[:half], group[half:], strict=True))

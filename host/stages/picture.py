@@ -65,7 +65,7 @@ class Groups(NamedTuple):
     groups: tuple[Group, ...]
 
     def followed_by(self, later: Container[str]) -> "Groups":
-        """Return the groups with the bots marked that have played in a later stage."""
+        """Return the groups. Mark the bots that have played in a later stage."""
         return Groups(
             tuple(
                 group._replace(seats=tuple(seat._replace(on=seat.on or seat.bot in later) for seat in group.seats))

@@ -58,7 +58,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
         yield Lazy(plans.number(count, (path_of(stage, pair) for pair in pairing.round_robin(bots))), steps)
         return
     left = frozenset(field.withdrawn)
-    open_pairs = {pair: Won() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
+    open_pairs = {pair: PairTally() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
     for nth in range(plans.longest):
         due = {
             pair: block_of(stage, plan[nth], pair)
@@ -83,17 +83,17 @@ def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
     return block._replace(path=f"{path_of(stage, pair)}/{block.first}", bots=pair)
 
 
-class Won(NamedTuple):
+class PairTally(NamedTuple):
     """The tables of a pair so far, and how many each of its bots has won."""
 
     tables: int = 0
     one: float = 0.0
     other: float = 0.0
 
-    def after(self, pair: pairing.Pair, record: Record) -> "Won":
+    def after(self, pair: pairing.Pair, record: Record) -> "PairTally":
         """Return the same after one more block."""
         ours, theirs = (record.results[bot] for bot in pair)
-        return Won(self.tables + ours.tables, self.one + ours.wins, self.other + theirs.wins)
+        return PairTally(self.tables + ours.tables, self.one + ours.wins, self.other + theirs.wins)
 
     @property
     def certain(self) -> bool:

@@ -22,11 +22,11 @@ from host.stages.pairing import Pair
 
 MAX_BYES_TRIED = 16
 
-Numbers = tuple[int, int]
+SeedPair = tuple[int, int]
 """Two bots, by their seeds."""
 
 
-class Round(NamedTuple):
+class SwissRound(NamedTuple):
     """The pairs of a round, each with its better bot first, and the bot that has a bye."""
 
     pairs: list[Pair]
@@ -54,7 +54,7 @@ def automatic_rounds(bots: int) -> int:
     return min(floor(log2(bots)) + 2, even - 1 if even <= 4 else even // 2)
 
 
-def pair_round(state: SwissState) -> Round:
+def pair_round(state: SwissState) -> SwissRound:
     """Return the next round."""
     seeds = list(state.scores)
     order = sorted(range(len(seeds)), key=lambda bot: (-state.scores[seeds[bot]], bot))
@@ -68,14 +68,14 @@ def pair_round(state: SwissState) -> Round:
         bye, pairs = None, field.pairs(order)
     rank = {bot: place for place, bot in enumerate(order)}
     named = sorted((tuple(sorted(pair, key=rank.__getitem__)) for pair in pairs), key=lambda pair: rank[pair[0]])
-    return Round([(seeds[one], seeds[other]) for one, other in named], None if bye is None else seeds[bye])
+    return SwissRound([(seeds[one], seeds[other]) for one, other in named], None if bye is None else seeds[bye])
 
 
-def _with_bye(field: "_Field", order: Sequence[int], byes: Sequence[int]) -> tuple[list[int], int, list[Numbers]]:
+def _with_bye(field: "_Field", order: Sequence[int], byes: Sequence[int]) -> tuple[list[int], int, list[SeedPair]]:
     """Return the bots that play, the one that has a bye, and the pairs (SW-BYE)."""
     fewest = min(byes)
     candidates = [bot for bot in reversed(order) if byes[bot] == fewest]
-    found = list[tuple[int, int, list[int], int, list[Numbers]]]()
+    found = list[tuple[int, int, list[int], int, list[SeedPair]]]()
     for bye in candidates[:MAX_BYES_TRIED]:
         rest = [bot for bot in order if bot != bye]
         pairs = field.pairs(rest)
@@ -93,7 +93,7 @@ class _Field:
     def __init__(self, scores: Sequence[int], met: Sequence[set[int]]) -> None:
         self.scores, self.met = scores, met
 
-    def pairs(self, order: Sequence[int]) -> list[Numbers]:
+    def pairs(self, order: Sequence[int]) -> list[SeedPair]:
         """Return the pairs of an even number of bots, given best first."""
         mate = self._by_groups(order)
         matching = _Matching(order, self.met, mate)

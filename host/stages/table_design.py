@@ -13,13 +13,13 @@ from math import gcd
 from random import Random
 from typing import NamedTuple
 
-SEED = 1939
+DESIGN_SEED = 1939
 FEW_TABLES = 10  # fewest tables in a row of the same bots, if there are enough: the bots are started for them
 MEETINGS = 2  # of two bots on average, at least, if there are enough tables
 FEW_MEETINGS = 64  # so many sets of bots may play fewer tables in a row, if otherwise some pairs would not meet
 BLOCKS_AT_ONCE = 16  # sets of bots that can play at the same time, if there are enough tables
 STEPS = 2_500  # of the search, at most
-TRIED = 6  # numbers of base blocks
+BASE_BLOCK_COUNTS = 6  # numbers of base blocks
 
 Block = tuple[int, ...]
 
@@ -91,7 +91,7 @@ def _counts(bots: int, seats: int, tables: int, multiple: int) -> list[int]:
     even = (bots - 1) // gcd(bots - 1, pairs)  # this many base blocks, or a multiple, can be exact
     counts = [count for count in range(even, most + 1, even) if count >= least][:2]
     counts += range(least, min(most, 2 * least) + 1)
-    return sorted({*counts[: TRIED if bots <= 100 else 2]})
+    return sorted({*counts[: BASE_BLOCK_COUNTS if bots <= 100 else 2]})
 
 
 def distances(bots: int, blocks: Sequence[Block]) -> list[int]:
@@ -121,7 +121,7 @@ class _Search:
         self.bots, self.seats = bots, seats
         self.blocks = list[list[int]]()
         self.best = list[list[int]]()
-        self._draw = Random(SEED).random  # the only stream that Python guarantees not to change
+        self._draw = Random(DESIGN_SEED).random  # the only stream that Python guarantees not to change
         self._counts = [1 << 40] + [0] * (bots - 1)  # no place twice in a block
 
     def add_block(self) -> None:

@@ -131,12 +131,12 @@ def _called(submission: Path, name: str) -> str:
         raise refusal(submission, f"its name {wrong.message}", hint) from None
 
 
-MAX_NAME_CHARS = 300  # of a file in an archive, for messages; a tar can name a file with 64 MiB
+MAX_ENTRY_NAME_CHARS = 300  # of a file in an archive, for messages; a tar can name a file with 64 MiB
 
 
 def refusal(submission: Path, why: str, hint: str = ALLOWED, member: str = "") -> UserError:
     """Return the error for a submission, or for a member of an archive, that is not allowed."""
-    where = f"{submission}: {member[:MAX_NAME_CHARS]}" if member else str(submission)
+    where = f"{submission}: {member[:MAX_ENTRY_NAME_CHARS]}" if member else str(submission)
     return UserError([Problem("B016", escape_control_chars(where), why, hint=hint)], 4)
 
 

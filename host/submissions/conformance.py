@@ -39,7 +39,7 @@ MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
-SEED = b"the tables of croupier check"
+CHECK_SEED = b"the tables of croupier check"
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """Faults that are notes: a bot with such faults is accepted.
 
@@ -53,7 +53,7 @@ SILENT_CODES = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting for a question by another protocol."""
 
 
-class Sample(NamedTuple):
+class AnswerSample(NamedTuple):
     """One question, the name of its edge case ("" at a table), the answer, and its wall-clock time in seconds."""
 
     edge: str
@@ -67,7 +67,7 @@ class Conformance:
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
-        self.samples: list[Sample] = []
+        self.samples: list[AnswerSample] = []
         self.stderr = b""  # the latest part of the bot's standard error
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
@@ -76,7 +76,7 @@ class Conformance:
         before = self.seat.usage().wall
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
         self.stderr = self.seat.stderr_tail(question.table) or self.stderr
-        self.samples.append(Sample(edge, question, answer, self.seat.usage().wall - before))
+        self.samples.append(AnswerSample(edge, question, answer, self.seat.usage().wall - before))
         return answer
 
     async def ask_once(self, question: Question) -> Answer:
@@ -119,7 +119,7 @@ class Conformance:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
-            table, count = Table(game, rules, Luck(SEED, str(number))), 0
+            table, count = Table(game, rules, Luck(CHECK_SEED, str(number))), 0
             while table.request:
                 if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return
@@ -134,14 +134,14 @@ class Conformance:
 class ConformanceResult(NamedTuple):
     """Result of all questions: the samples, the repeated samples, the fatal faults, usage, and problems."""
 
-    samples: tuple[Sample, ...] = ()
-    repeated: tuple[Sample, ...] = ()
+    samples: tuple[AnswerSample, ...] = ()
+    repeated: tuple[AnswerSample, ...] = ()
     fatal: frozenset[FaultKind] = frozenset()
     usage: Usage | None = None
     stderr: bytes = b""
     problems: tuple[Problem, ...] = ()
 
-    def slowest(self, lives: bool) -> Sample:
+    def slowest(self, lives: bool) -> AnswerSample:
         """Return the slowest answer. For a persistent bot, skip the first: it includes the start of the process."""
         return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
 
@@ -180,7 +180,7 @@ class TestBench(NamedTuple):
             await exam.tables(self.game, rules)
         return exam
 
-    async def repeat(self, before: Sequence[Sample]) -> tuple[Sample, ...]:
+    async def repeat(self, before: Sequence[AnswerSample]) -> tuple[AnswerSample, ...]:
         """Ask a fresh process the same questions in the same order."""
         async with self.seated() as exam:
             for asked in before:
@@ -330,12 +330,12 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
     return None
 
 
-async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[Sample | None]:
+async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[AnswerSample | None]:
     """Ask all bots at the same time, next to one busy process per core. Return the slowest answer of each bot.
 
     None means that there was no answer. The result is not a verdict: no tournament runs on such a busy machine.
     """
-    slowest: dict[int, Sample] = {}
+    slowest: dict[int, AnswerSample] = {}
 
     async def one(number: int, bot: BuiltBot, game: Game, watcher: Monitor) -> None:
         async with bot_sandbox(bot, level) as home, TestBench(bot, game, home, watcher).seated() as exam:

@@ -61,7 +61,7 @@ HINTS_BY_LANGUAGE: Mapping[str, Callable[[Language], str]] = {
 }
 """Hints that depend on the bot's language."""
 
-HINTS = {
+HINT_OF_CODE = {
     "B018": "does it need a file or a library that is not in its folder?",
     "B021": 'read the arguments, or protocol = "lines" in bot.toml',
     "B024": "print nothing before a question",
@@ -150,7 +150,7 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
         return f"{near[0]}  ({expected})" if near else expected
     if code in HINTS_BY_LANGUAGE:
         return HINTS_BY_LANGUAGE[code](LANGUAGES[bot.spec.language])
-    return HINTS.get(code, expected)
+    return HINT_OF_CODE.get(code, expected)
 
 
 def _debug(row: Language) -> str:
@@ -160,7 +160,7 @@ def _debug(row: Language) -> str:
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
     """Return the suggested fix for a denied operation; `words` is the output of the bot."""
     if not WRITE_DENIED.search(words.decode(errors="replace")):
-        return HINTS["B037"]
+        return HINT_OF_CODE["B037"]
     kept = (
         f"{bot.spec.state}, its state file"
         if bot.spec.state

@@ -40,7 +40,7 @@ MAX_PROBLEMS = 20  # of one tree; an untrusted author can submit thousands of wr
 IGNORED_NAMES = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
 """Files that tools leave behind; they are not part of a bot."""
 
-SPECIAL = {
+SPECIAL_FILES = {
     stat.S_IFLNK: "is a link",
     stat.S_IFIFO: "is a FIFO",
     stat.S_IFSOCK: "is a socket",
@@ -54,7 +54,11 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 def special(mode: int) -> str:
     """Return what a special file is: "is a link". Return "" for a regular file and for a folder."""
-    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else SPECIAL.get(stat.S_IFMT(mode), "is not a regular file")
+    return (
+        ""
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+        else SPECIAL_FILES.get(stat.S_IFMT(mode), "is not a regular file")
+    )
 
 
 class LimitExceeded(Exception):
@@ -88,7 +92,7 @@ class Budget:
             raise LimitExceeded(path, f"makes the folder larger than {self.limits.total_bytes // MIB} MiB")
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file or a folder of a tree. Its descriptor is valid until the walk continues."""
 
     path: str  # relative to the tree
@@ -111,18 +115,18 @@ class Entry(NamedTuple):
         return _read(os.open(self.path.rpartition("/")[2], FILE_FLAGS, dir_fd=self.folder), most)
 
 
-def walk(tree: Path, limits: TreeLimits, ignored: Collection[str] = ()) -> Iterator[Entry]:
+def walk(tree: Path, limits: TreeLimits, ignored: Collection[str] = ()) -> Iterator[TreeEntry]:
     """Yield the files and folders of a tree: of each folder first all entries by name, then the content of its folders.
 
     Yield an unreadable folder again, with its error. Raise LimitExceeded.
     """
     budget = Budget(limits)
 
-    def scan(name: Path | str, parent: int | None, path: str, depth: int) -> Iterator[Entry]:
+    def scan(name: Path | str, parent: int | None, path: str, depth: int) -> Iterator[TreeEntry]:
         try:
             at = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
         except OSError as error:
-            yield Entry(path, error=error.errno or errno.EIO)
+            yield TreeEntry(path, error=error.errno or errno.EIO)
             return
         try:
             with os.scandir(at) as listing:
@@ -134,13 +138,13 @@ def walk(tree: Path, limits: TreeLimits, ignored: Collection[str] = ()) -> Itera
                 try:
                     status = os.stat(each, dir_fd=at, follow_symlinks=False)
                 except OSError as error:
-                    yield Entry(inside, error=error.errno or errno.EIO)
+                    yield TreeEntry(inside, error=error.errno or errno.EIO)
                     continue
                 is_folder = stat.S_ISDIR(status.st_mode)
                 size = 0 if is_folder else status.st_blocks * 512 if limits.on_disk else status.st_size
                 budget.take(inside, depth + is_folder, size)
                 folders += [(each, inside)] if is_folder else []
-                yield Entry(inside, status.st_mode, folder=at)
+                yield TreeEntry(inside, status.st_mode, folder=at)
             for each, inside in folders:
                 yield from scan(each, at, inside, depth + 1)
         finally:

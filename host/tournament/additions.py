@@ -18,7 +18,7 @@ from host.results.state import RecordedBot, RunStatus, StageStatus
 from host.stages import kind_of
 from host.stages.kind import StageConfig
 
-AGAIN = "or start again with  croupier run --fresh"
+OR_START_AGAIN = "or start again with  croupier run --fresh"
 
 
 class Additions(NamedTuple):
@@ -66,7 +66,7 @@ def with_raised(old: Mapping[str, Any], raised: Sequence[Raised]) -> dict[str, A
 def late_problems(tournament: Tournament, journal: Journal, late: Collection[str]) -> list[Problem]:
     """Return why bots cannot join a run any more; none if every stage that has begun can take them."""
     names, where = ", ".join(sorted(late)), str(tournament.path)
-    hint = f"leave {names} out of `bots`, {AGAIN}"
+    hint = f"leave {names} out of `bots`, {OR_START_AGAIN}"
     begun = [stage for stage in tournament.stages if names and journal.has_played(stage.name)]
     closed = [
         Problem("R004", where, f'{names} cannot join: stage "{stage.name}" has begun, and {why}', hint=hint)
@@ -86,7 +86,7 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
             "R001",
             str(tournament.path),
             f"changed since this run began ({each.sentence}): {why}",
-            hint=f"{each.key} = {each.before}, {AGAIN}",
+            hint=f"{each.key} = {each.before}, {OR_START_AGAIN}",
         )
         for each in raised
         if journal.has_played(each.stage)
@@ -96,7 +96,7 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
 
 def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> list[Problem]:
     """Return why the results of a bot cannot be replaced by those of a new version; none if they can."""
-    why, hint = "", f"add it under a new name, {AGAIN}"
+    why, hint = "", f"add it under a new name, {OR_START_AGAIN}"
     if bot in withdrawn(journal.changes()):
         why, hint = "it is withdrawn", f"croupier withdraw {bot} --undo --reason …"
     lasting = [name for name, recorded in journal.bots().items() if recorded.lasting and name != bot]
@@ -114,7 +114,7 @@ def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> 
 
 
 def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
-    """Return why the results of a stage are fixed: a later stage has begun with them; empty if they are not."""
+    """Return why the results of a stage can no longer change: a later stage has used them. Return "" if they can."""
     names = [stage.name for stage in tournament.stages]
     for later in tournament.stages[names.index(name) + 1 :]:
         if journal.has_played(later.name) and kind_of(later).changes.adaptive:

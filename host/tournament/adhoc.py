@@ -38,7 +38,7 @@ class AdhocMatch(NamedTuple):
 
 
 def seed_from(text: str | None) -> bytes:
-    """Return the seed that a text means; 128 random bits for None."""
+    """Convert the text of a seed into its bytes. For None, return 128 random bits."""
     return secrets.token_bytes(16) if text is None else read_seed(text)
 
 

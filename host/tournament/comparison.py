@@ -11,13 +11,13 @@ from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
 from host.results.descriptions import fixture_metadata
-from host.stages.kind import BLOCK, blocks
+from host.stages.kind import MAX_BLOCK_TABLES, blocks
 from host.tournament.adhoc import AdhocSession
 
 DUEL = "duel"  # the name of its stage
-FIRST = 80  # tables before the first test
+FIRST_TEST_TABLES = 80  # tables before the first test
 GROWTH = 4  # a batch has a fourth of the number of all tables before it
-SHARES = 8  # fixtures in a batch, for any number of workers, so that all of them have work
+BATCH_FIXTURES = 8  # fixtures in a batch, for any number of workers, so that all of them have work
 
 
 class Comparison(NamedTuple):
@@ -76,7 +76,7 @@ def batches(most: int) -> Iterator[tuple[int, int]]:
     """Yield the first table and the size of each batch. Batches grow, so that a few of them are enough."""
     first = 1
     while first <= most:
-        size = min(max(FIRST, (first - 1) // GROWTH), most - first + 1)
+        size = min(max(FIRST_TEST_TABLES, (first - 1) // GROWTH), most - first + 1)
         yield first, size
         first += size
 
@@ -96,7 +96,7 @@ async def run_comparison(
     group, pool = FixtureId(DUEL, meeting=contestants(names)).group, session.pool
     duel = Comparison()
     for first, size in batches(most):
-        share = min(BLOCK, -(-size // SHARES))
+        share = min(MAX_BLOCK_TABLES, -(-size // BATCH_FIXTURES))
         due = {fixture.path: fixture for fixture in blocks(session.blank, group, names, first + size - 1, share, first)}
         for fixture in due.values():
             await pool.submit(Job(fixture))

@@ -21,7 +21,7 @@ from host.results.state import RunStatus, StageState, StageStatus
 from host.stages import kind_of, references_of
 from host.stages.agenda import Records
 
-AGAIN = "start again with  croupier run --fresh"
+START_AGAIN = "start again with  croupier run --fresh"
 
 
 class Correction(NamedTuple):
@@ -88,14 +88,14 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
     stages = {place[0] for path in paths if (place := journal.place_of(path))}
     if stages != {begun.name}:
         message = f"{begun.name} has begun, and this result has decided which bots play there"
-        raise refused(name, message, AGAIN)
+        raise refused(name, message, START_AGAIN)
     records = journal.stage_records(begun.name)
     bots = journal.bots()
     playing = {bot for path in paths for bot in records[path].results}
     for bot in sorted(playing):
         if bots[bot].lasting:
             message = f"{bot} keeps its state file from fixture to fixture, so it would not play as it did then"
-            raise refused(name, message, AGAIN)
+            raise refused(name, message, START_AGAIN)
     if out := playing & journal.state().withdrawn:
         message = f"{min(out)} is withdrawn, so this is not played any more"
         raise refused(name, message, f"croupier withdraw {min(out)} --undo --reason … takes it back")
@@ -126,7 +126,7 @@ def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
 
 
 def _paired_later(begun: Begun, records: Records, without: Container[str]) -> list[str]:
-    """Return the played fixtures that the stage would not reach without the results of some."""
+    """Return the played fixtures that the stage would not reach without the results of the fixtures in `without`."""
     left = _Without(records, without)
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
@@ -136,7 +136,7 @@ def _paired_later(begun: Begun, records: Records, without: Container[str]) -> li
 
 
 class _Without(Mapping[str, Record]):
-    """The records of a stage without some of them. `asked` collects the paths that the schedule has reached."""
+    """The records of a stage, less those in `without`. `asked` collects the paths that the schedule has reached."""
 
     def __init__(self, records: Records, without: Container[str]) -> None:
         self._records, self._without = records, without
@@ -168,13 +168,13 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
         raise refused(bot, "is already withdrawn", f"croupier withdraw {bot} --undo --reason … takes it back")
     if of := [stage.name for stage in state.configs if bot in references_of(stage)]:
         message = f"is a reference of {of[0]}: all results there are results against it"
-        raise refused(bot, message, AGAIN)
+        raise refused(bot, message, START_AGAIN)
     playing = bot in begun.bots
     if playing and not begun.position.kind.changes.leavable and not begun.over:
         message = f"{begun.name} is under way, and the results of {bot} decide who meets whom there"
         raise refused(bot, message, f"croupier run --stage {begun.name} plays it to its end; withdraw {bot} then")
     if playing and not begun.over and len(begun.bots) - len(begun.position.field.withdrawn) <= 2:
-        raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", AGAIN)
+        raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", START_AGAIN)
     effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
     unchanged = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
     following = [f"it does not play in {stage.name}" for stage in begun.later]

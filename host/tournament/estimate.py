@@ -45,7 +45,7 @@ MARGIN = 0.15  # of an estimate: a trial is not repeated more exactly than this,
 MAX_RATIO = 6.0  # of the ends of an estimate; beyond it, the trial cannot tell how long the run will take
 
 
-class Meeting(NamedTuple):
+class PlannedMeeting(NamedTuple):
     """Bots that will sit at the same tables."""
 
     bots: tuple[str, ...]
@@ -63,11 +63,11 @@ class StageEstimate(NamedTuple):
     fixtures: int
     tables: int  # a tourney counts as many as it has rounds
     tourneys: bool
-    meetings: tuple[Meeting, ...] = ()
+    meetings: tuple[PlannedMeeting, ...] = ()
     about: str = ""  # what the stage promises
 
 
-class Sample(NamedTuple):
+class TrialSample(NamedTuple):
     """The tables of one pairing in one round of the trial, and how many seconds one worker took for them."""
 
     tables: int
@@ -75,7 +75,7 @@ class Sample(NamedTuple):
     longest: int  # tables of a whole fixture of this pairing
 
 
-class Interval(NamedTuple):
+class SecondsRange(NamedTuple):
     """The bounds of an estimate in seconds."""
 
     low: float
@@ -85,8 +85,8 @@ class Interval(NamedTuple):
 class Cost(NamedTuple):
     """The measurements of a trial. Intervals are seconds of one worker for a table; None if the trial cannot tell."""
 
-    mean: Interval | None  # the mean table of the pairings on trial
-    any: Interval | None  # a table of any pairing: of a later stage, nobody knows who will meet
+    mean: SecondsRange | None  # the mean table of the pairings on trial
+    any: SecondsRange | None  # a table of any pairing: of a later stage, nobody knows who will meet
     tables: int  # in the whole trial
     seconds: float  # duration of the trial
 
@@ -103,7 +103,7 @@ class Forecast(NamedTuple):
     max_faults: int = 0  # of a bot in a stage; 0: no bot is disqualified
 
     @property
-    def seconds(self) -> Interval | None:
+    def seconds(self) -> SecondsRange | None:
         """The bounds of the duration of the run in seconds; None if the trial cannot tell."""
         if self.cost is None or self.cost.mean is None or self.cost.any is None:
             return None
@@ -113,7 +113,7 @@ class Forecast(NamedTuple):
             (known * one + later * other) / self.workers
             for one, other in zip(self.cost.mean, self.cost.any, strict=True)
         )
-        return Interval(low, high) if high <= MAX_RATIO * low else None
+        return SecondsRange(low, high) if high <= MAX_RATIO * low else None
 
 
 def remaining(
@@ -163,12 +163,12 @@ def estimate_of(position: Position, blank: Fixture) -> StageEstimate:
     )
 
 
-def meetings(wave: Sequence[Fixture]) -> tuple[Meeting, ...]:
+def meetings(wave: Sequence[Fixture]) -> tuple[PlannedMeeting, ...]:
     """Return the sets of bots that meet in these fixtures, with the number of fixtures and tables of each."""
-    met: dict[tuple[str, ...], Meeting] = {}
+    met: dict[tuple[str, ...], PlannedMeeting] = {}
     for fixture in wave:
-        before = met.get(fixture.bots, Meeting(fixture.bots, 0, 0))
-        met[fixture.bots] = Meeting(fixture.bots, before.fixtures + 1, before.tables + fixture.tables)
+        before = met.get(fixture.bots, PlannedMeeting(fixture.bots, 0, 0))
+        met[fixture.bots] = PlannedMeeting(fixture.bots, before.fixtures + 1, before.tables + fixture.tables)
     return tuple(met.values())
 
 
@@ -213,7 +213,7 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
     share = len(chosen) / len({fixture.bots for fixture in wave})
     chosen *= -(-pool.count // len(chosen))  # so that every worker is busy, as in the run
     longest = max(fixture.tables for fixture in chosen)
-    samples: list[list[Sample]] = [[] for _ in chosen]
+    samples: list[list[TrialSample]] = [[] for _ in chosen]
     started = trio.current_time()
     with trio.move_on_after(TRIAL_S) as time:
         for nth, size in enumerate([*(size for size in TRIAL_TABLES if size < longest), *[longest] * REPEATS]):
@@ -228,7 +228,7 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
                 record = await pool.next_result()
                 number = FixtureId.parse(record.path).round or 0
                 whole = chosen[number].tables
-                samples[number].append(Sample(min(size, whole), record.seconds, whole))
+                samples[number].append(TrialSample(min(size, whole), record.seconds, whole))
             played = sum(sample.tables for some in samples for sample in some)
             say(f"trial  {trio.current_time() - started:.0f} s of at most {TRIAL_S:.0f} s, {thousands(played)} tables")
             if nth and trio.current_time() - began > LONG_ROUND_S:
@@ -237,7 +237,7 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
 
 
 def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
-    """Return one fixture for each of some sets of bots that meet, such that as many bots as possible are among them."""
+    """Choose sets of bots that meet, covering as many bots as possible. Return one fixture for each set."""
     left, seen = {fixture.bots: fixture for fixture in wave}, Counter[str]()
     bots = {bot for fixture in wave for bot in fixture.bots}
     chosen: list[Fixture] = []
@@ -248,7 +248,7 @@ def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
     return chosen
 
 
-def _affordable(samples: Sequence[Sequence[Sample]], nth: int, workers: int, seconds: float) -> int:
+def _affordable(samples: Sequence[Sequence[TrialSample]], nth: int, workers: int, seconds: float) -> int:
     """Return how many tables of each pairing fit into the time that is left for the trial."""
     if nth < 2:
         return TRIAL_TABLES[nth]  # the first round says little about the second: it starts the bots
@@ -256,7 +256,7 @@ def _affordable(samples: Sequence[Sequence[Sample]], nth: int, workers: int, sec
     return int(0.7 * seconds / each)
 
 
-def cost_of(samples: Sequence[Sequence[Sample]], share: float, seconds: float) -> Cost:
+def cost_of(samples: Sequence[Sequence[TrialSample]], share: float, seconds: float) -> Cost:
     """Return the cost of a table from the samples of each pairing of a trial, the latest last.
 
     `share` is the share of all pairings that were on trial. The largest samples of a pairing give its upper bound.
@@ -270,25 +270,27 @@ def cost_of(samples: Sequence[Sequence[Sample]], share: float, seconds: float) -
     middles = [(one.low + one.high) / 2 for one in bounds]
     spread = stdev(middles) if len(middles) > 1 else 0.0
     error = 2 * spread * sqrt(max(0.0, 1 - share) / len(middles)) + 2 * fmean(map(_noise, samples)) / sqrt(len(samples))
-    mean = Interval(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
-    other = Interval(min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread)))
+    mean = SecondsRange(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
+    other = SecondsRange(
+        min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread))
+    )
     return Cost(mean, other, tables, seconds)
 
 
-def _bounds(samples: Sequence[Sample]) -> Interval:
+def _bounds(samples: Sequence[TrialSample]) -> SecondsRange:
     """Return the bounds of the cost of one pairing's table."""
     tables, longest = samples[-1].tables, samples[-1].longest
     seconds = fmean(sample.seconds for sample in samples if sample.tables == tables)
     before = next((sample for sample in reversed(samples) if sample.tables < tables), None)
     if tables == longest:
-        return Interval(seconds / tables, seconds / tables)
+        return SecondsRange(seconds / tables, seconds / tables)
     if before is None:
-        return Interval(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
+        return SecondsRange(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
     without_start = (seconds - before.seconds) / (tables - before.tables)
-    return Interval(min(max(0.0, without_start), seconds / tables), seconds / tables)
+    return SecondsRange(min(max(0.0, without_start), seconds / tables), seconds / tables)
 
 
-def _noise(samples: Sequence[Sample]) -> float:
+def _noise(samples: Sequence[TrialSample]) -> float:
     """Return how uncertain the mean of a pairing's largest samples is, as far as they show it."""
     same = [sample.seconds / sample.tables for sample in samples if sample.tables == samples[-1].tables]
     return stdev(same) / sqrt(len(same)) if len(same) > 1 else 0.0

@@ -19,7 +19,7 @@ from host.tournament.progress import AllMeet, Progress, Tally, early_order
 POLL_INTERVAL_S = 0.2
 
 
-class StageRow(NamedTuple):
+class StageProgress(NamedTuple):
     """The progress of one stage."""
 
     stage: str
@@ -30,13 +30,13 @@ class StageRow(NamedTuple):
     seal: str | None  # of a finished stage
 
 
-def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageRow]:
+def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageProgress]:
     """Return the progress of each stage; `done` has the finished fixtures of each stage."""
     run, rows = journal.state(), []
     for stage in run.stages:
         seal = journal.seal(stage.name) if stage.over else None
         status = run.status if stage.status is StageStatus.RUNNING else stage.status
-        rows.append(StageRow(stage.name, stage.config.kind, done.get(stage.name, 0), stage.known, status, seal))
+        rows.append(StageProgress(stage.name, stage.config.kind, done.get(stage.name, 0), stage.known, status, seal))
     return rows
 
 

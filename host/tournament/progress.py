@@ -32,7 +32,7 @@ class Progress(NamedTuple):
 
 
 def early_order(stage: AllMeet | None) -> EarlyOrder | None:
-    """Return the order of a stage while pairs are missing; None if not all meet, or for bots that are too many for it."""
+    """Return the early order of a round robin. Return None if not all bots meet, or if there are more than MODEL_BOTS."""
     return EarlyOrder(stage.stage, stage.bots) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
 
 

@@ -84,7 +84,7 @@ class LoggingObserver(NamedTuple):
         self.watch.progress(progress)
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """How a run ended; `reason` says why if it was interrupted."""
 
     interrupted: bool
@@ -104,7 +104,7 @@ async def run_tournament(
     until: float | None = None,
     unsafe: bool = False,
     reason: str = "",
-) -> Outcome:
+) -> RunOutcome:
     """Play the stages of a tournament, or what is left of them. After `until` seconds it stops and can be resumed.
 
     `reason` is recorded with late bots and more tables, if the run began without them.
@@ -152,7 +152,7 @@ async def run_tournament(
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
-    return Outcome(stopped, stop.reason if stopped else "", level)
+    return RunOutcome(stopped, stop.reason if stopped else "", level)
 
 
 class Loaded(NamedTuple):

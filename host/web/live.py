@@ -32,7 +32,7 @@ from host.stages import CROUPIERS, Registry
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
 MIN_SNAPSHOT_INTERVAL_S, MAX_SNAPSHOT_INTERVAL_S = 1.0, 300.0  # between two snapshots while a tournament runs
-RUN_KEYS = (
+PUBLISHED_RUN_KEYS = (
     "name",
     "game",
     "title",
@@ -288,7 +288,7 @@ def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) ->
     match name:
         case "run":
             run = as_json(summary._replace(stages=(), bots=()))
-            section = {key: run[key] for key in RUN_KEYS} | {
+            section = {key: run[key] for key in PUBLISHED_RUN_KEYS} | {
                 "fixtures": sum(stage.fixtures for stage in summary.stages)
             }
         case "standings":

@@ -27,7 +27,7 @@ from host.stages import CROUPIERS, Registry
 from host.web.live import CachedResponse, LivePublisher, cached_response
 
 MAX_LISTENERS = 500
-EXIT_TIMEOUT_S = 2.0  # for an orderly shutdown
+SHUTDOWN_TIMEOUT_S = 2.0  # for an orderly shutdown
 PING_INTERVAL_S = 15
 SECURITY_HEADERS = {
     "content-security-policy": LIVE_POLICY,
@@ -230,10 +230,10 @@ async def wait_for_shutdown(shutdown: trio.Event, task_status: trio.TaskStatus[N
 
 
 async def force_exit() -> None:
-    """End the process after EXIT_TIMEOUT_S if it has not ended by itself. It has written nothing that could be lost.
+    """End the process after SHUTDOWN_TIMEOUT_S if it has not ended by itself. It has written nothing that could be lost.
 
     Hypercorn shields its sends from cancellation, so a client that requests much and reads nothing would keep the
     process running.
     """
-    await trio.sleep(EXIT_TIMEOUT_S)
+    await trio.sleep(SHUTDOWN_TIMEOUT_S)
     os._exit(0)
