@@ -108,7 +108,6 @@ MAX_CODE_LINES = 27_300
 """Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LONGER_FUNCTIONS = {"summarize": 66}
 LARGER_CLASSES = {
     "Language": 24,
     "OneShot": 21,
@@ -117,7 +116,7 @@ LARGER_CLASSES = {
     "Stage": 21,
     "Tournament": 23,
 }
-"""Functions and classes above the limit, with what they may have. BotSpec has as many attributes as bot.toml has keys."""
+"""Classes above the limit, with what they may have. BotSpec has as many attributes as bot.toml has keys."""
 
 
 def code_lines(tree: ast.AST, text: str) -> set[int]:
@@ -164,12 +163,12 @@ def test_the_code_is_no_longer_than_agreed() -> None:
 
 def test_no_function_is_long() -> None:
     lengths = [
-        (f"{path}: {node.name}", len(code_lines(node, text)), LONGER_FUNCTIONS.get(node.name, MAX_FUNCTION_LINES))
+        (f"{path}: {node.name}", len(code_lines(node, text)))
         for path, text, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    assert not [each for each in lengths if each[1] > each[2]]
+    assert not [each for each in lengths if each[1] > MAX_FUNCTION_LINES]
 
 
 def test_no_class_has_many_attributes() -> None:

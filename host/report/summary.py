@@ -214,18 +214,11 @@ def summarize(
     """
     state, bots = names.state(journal.state()), names.bots(journal.bots())
     shown = visible(journal).stages if shown is None else shown
-    settings, over, gone = dict(state.config), state.finished, state.withdrawn
+    settings, over = dict(state.config), state.finished
     configs = {config.name: config for config in state.configs}
     if before and before.changes != tuple(state.changes):
         before = None
-    read = {
-        config.name: [
-            (number, names.record(record))
-            for number, record in journal.records_since(config.name)
-            if left_out(config, gone).isdisjoint(record.results)
-        ]
-        for config in configs.values()
-    }
+    read = _read(journal, state, names)
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
     stages = []
@@ -271,6 +264,18 @@ def summarize(
         again=count_replays(record for _, record in everything),
         changes=tuple(state.changes),
     )
+
+
+def _read(journal: Journal, state: RunState, names: Anonymizer) -> dict[str, list[tuple[int, Record]]]:
+    """Return, by stage, the records that count and their ids. Bots have the given names."""
+    return {
+        config.name: [
+            (number, names.record(record))
+            for number, record in journal.records_since(config.name)
+            if left_out(config, state.withdrawn).isdisjoint(record.results)
+        ]
+        for config in state.configs
+    }
 
 
 def _last_result(journal: Path) -> float | None:
