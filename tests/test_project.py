@@ -110,7 +110,6 @@ MAX_CODE_LINES = 27_300
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
 LARGER_CLASSES = {
     "Language": 24,
-    "OneShot": 21,
     "PersistentProcess": 32,
     "RunSummary": 22,
     "Stage": 21,

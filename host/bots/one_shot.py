@@ -23,7 +23,7 @@ class OneShot:
 
     def __init__(self, context: BotContext) -> None:
         self._context, self._policy = context, context.policy
-        self._limits, self._sandbox, self._monitored = context.bot.limits, context.sandbox, context.monitored
+        self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
         self._granted = self._limits.per_move  # seconds, of the question that is asked
@@ -88,7 +88,7 @@ class OneShot:
         self._monitored.drag_on(time.perf_counter())
         self._policy.forget()
         self._monitored.samples.begin()
-        keeper = self._sandbox.keeper
+        keeper = self._context.sandbox.keeper
         if keeper.warm and self._policy.fair:
             self._policy.start_counting()  # a process forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
@@ -135,7 +135,7 @@ class OneShot:
             self._waited = self._policy.waited
         if not extension:
             self._late = True
-            self._sandbox.keeper.kill_now()
+            self._context.sandbox.keeper.kill_now()
         if self._bank is not None and extension:
             # The process can answer before its deadline, and its waits are lost with it.
             return min(extension, MIN_MEASURED_WAIT_S)
@@ -156,7 +156,7 @@ class OneShot:
             flooded=bool(ended.flags & FLOODED),
             late=ended.timed_out or (self._late and ended.stopped),
             over_cpu=bool(ended.flags & OVER_CPU) or ended.cpu > self._allowed,
-            over_memory=self._sandbox.group is None and ended.memory > self._limits.memory,
+            over_memory=self._context.sandbox.group is None and ended.memory > self._limits.memory,
             crashed=ended.status != 0 and not ended.stopped,
         )
         if ending.passed_no_limit and ended.output:
