@@ -19,7 +19,7 @@ import trio
 from host.base import paths
 from host.base.errors import HostFailure, Problem, UserError
 from host.sandbox import keeper_build
-from host.sandbox.cgroup import ControlGroup
+from host.sandbox.cgroup import Cgroup
 from host.sandbox.limits import Limits
 
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
@@ -178,12 +178,12 @@ class Keeper:
         self._peek.register(control, select.POLLIN)
         self._said = said  # variables in the environment of every bot
         self._last_words = last_words  # returns what the sandbox wrote and how it ended
-        self._group: ControlGroup | None = None
+        self._group: Cgroup | None = None
         self._own = 0.0
         self._since = CgroupSnapshot(0.0, 0.0, 0)
         self._unswept = False  # whether killed processes may still be exiting
 
-    def count(self, group: ControlGroup) -> None:
+    def count(self, group: Cgroup) -> None:
         """Take usage from the group from now on. The keeper has just been moved into it."""
         self._group = group
         self._since = self._spot()
