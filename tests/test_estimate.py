@@ -16,9 +16,9 @@ from host.sandbox.levels import DEFAULT_LEVEL
 from host.stages import kind_of
 from host.stages.kind import Field
 from host.tournament.estimate import (
+    Bounds,
     Forecast,
     PlannedMeeting,
-    SecondsRange,
     StageEstimate,
     TrialSample,
     cost_of,
@@ -130,7 +130,7 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     assert told["trial"]["tables"] > 0 and not told["at_least"]
 
 
-def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> SecondsRange | None:
+def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> Bounds | None:
     """Return the estimate of a stage from a trial of two pairings that took the same time, on one worker."""
     some = [TrialSample(size, seconds, longest) for size, seconds in samples]
     meeting = PlannedMeeting(("a", "b"), 1, tables)

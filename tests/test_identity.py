@@ -18,7 +18,7 @@ from host.results.state import RecordedBot, bot_from_row
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
-from host.submissions.languages import BuildStep
+from host.submissions.languages import Step
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
 JAVA = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'
@@ -89,7 +89,7 @@ def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits
 
 
 def test_the_folder_of_a_build_is_named_by_its_commands() -> None:
-    steps = [BuildStep(("cc", "a.c")), BuildStep(("jar", "x"), optional=True)]
+    steps = [Step(("cc", "a.c")), Step(("jar", "x"), optional=True)]
     assert hashed_steps(steps) == (
         "[Step(command=('cc', 'a.c'), optional=False), Step(command=('jar', 'x'), optional=True)]"
     )

@@ -13,7 +13,7 @@ import trio
 from host.bots.freezer import Freezer, FreezeState
 from host.bots.stall_sampler import StallSampler
 from host.bots.stderr_log import StderrReader
-from host.sandbox.cgroup import ControlGroup
+from host.sandbox.cgroup import Cgroup
 from host.sandbox.launch import Sandbox
 from host.sandbox.process_tree import ProcessTree, descendant_numbers, read_proc
 from host.sandbox.process_tree import cpu_seconds as _computed
@@ -187,7 +187,7 @@ class CgroupMonitored(MonitoredSandbox):
     """A monitored sandbox with a control group: the kernel counts its usage and enforces its memory limit."""
 
     def __init__(
-        self, group: ControlGroup, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer
+        self, group: Cgroup, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer
     ) -> None:
         super().__init__(sandbox, memory, bursts, turns)
         self._group = group

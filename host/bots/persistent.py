@@ -14,16 +14,7 @@ from host.bots.child_process import MAX_SELECTABLE, QUICK_ANSWER_MS, ChildProces
 from host.bots.deadline import AnswerStatus, AnswerTimer
 from host.bots.monitor import INSTANT, MACHINE_CORES, unwrap_exception_group
 from host.bots.process_control import ProcessControl
-from host.bots.values import (
-    MAX_EVIDENCE_BYTES,
-    OVERSPENT,
-    TIMED_TABLES,
-    Batch,
-    BatchResult,
-    HasQuestion,
-    Outcome,
-    ProcessTotals,
-)
+from host.bots.values import OVERSPENT, RAW_BYTES, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import LOST, KeeperDied
 from protocols import PROTOCOLS
 from protocols.wire import Answer, FaultKind, Move
@@ -211,9 +202,8 @@ class PersistentProcess:
         assert child is not None, "a process is started before it is asked"
         if self._result is None:
             self._write(child)
-            if child.poll(
-                QUICK_ANSWER_MS
-            ):  # to wake a task of trio, and to prepare the clocks of a slow answer, costs 100 µs
+            # To wake a task of trio, and to prepare the clocks of a slow answer, costs 100 µs.
+            if child.poll(QUICK_ANSWER_MS):
                 self.read_available(time.perf_counter())
         if child.batch.state is WAITING:
             await self._wait(child)
@@ -373,7 +363,7 @@ class PersistentProcess:
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
         self._allowance.failed(wall - spent, fault.kind)
         cpu = ended.cpu if unanswered else self._monitored.cost(ended.cpu)
-        outcome = Outcome(fault, violation.raw[:MAX_EVIDENCE_BYTES], wall, cpu, ended.words, child.stderr.tail())
+        outcome = Outcome(fault, violation.raw[:RAW_BYTES], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
             return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=self._monitored.samples.stalls)
         return outcome

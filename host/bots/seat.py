@@ -21,7 +21,7 @@ from host.bots.spin import SPIN
 from host.bots.stderr_log import StderrLog
 from host.bots.values import (
     BENCHING,
-    MAX_EVIDENCE_BYTES,
+    RAW_BYTES,
     TIMED_TABLES,
     BankTime,
     Batch,
@@ -277,8 +277,8 @@ class Seat:
             kind=str(kind),
             detail=detail,
             question=asked,
-            raw=outcome.raw[:MAX_EVIDENCE_BYTES],
-            stderr=stderr[-MAX_EVIDENCE_BYTES:],
+            raw=outcome.raw[:RAW_BYTES],
+            stderr=stderr[-RAW_BYTES:],
             wall=outcome.wall,
             cpu=outcome.cpu,
             ended=outcome.ended,

@@ -6,7 +6,7 @@ from collections import deque
 
 import trio
 
-from host.bots.values import MAX_EVIDENCE_BYTES
+from host.bots.values import RAW_BYTES
 
 MAX_STDERR_BYTES = 64 << 10  # bytes stored for each bot and fixture
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
@@ -114,6 +114,6 @@ class StderrPipe:
         except BlockingIOError:
             return None
         self._tail += piece
-        del self._tail[:-MAX_EVIDENCE_BYTES]
+        del self._tail[:-RAW_BYTES]
         self.log.append(piece)
         return piece

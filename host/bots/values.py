@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, View
 
-MAX_EVIDENCE_BYTES = 2048
+RAW_BYTES = 2048
 """Bytes stored of each question, answer and standard error."""
 
 TIMED_TABLES = 8

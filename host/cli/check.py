@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
     from host.sandbox.levels import Level
-    from host.submissions.check import CheckReport, ReportLine
+    from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
 
 
@@ -59,8 +59,8 @@ class CheckResult(NamedTuple):
     """The reports about some bots; `under_load` has a line for each accepted bot if they were checked under load."""
 
     level: "Level"
-    reports: Sequence["CheckReport"]
-    under_load: Sequence["ReportLine"]
+    reports: Sequence["Report"]
+    under_load: Sequence["Line"]
 
     @property
     def accepted(self) -> bool:
@@ -93,18 +93,18 @@ def check_bots(
     from host.cli.common import level_in_force
     from host.sandbox.levels import DEFAULT_LEVEL
     from host.sandbox.limits import Limits
-    from host.submissions.check import CheckReport, check_bot
+    from host.submissions.check import Report, check_bot
     from host.submissions.check import load_line as line_under_load
     from host.submissions.conformance import under_load
 
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
     limits = tournament.limits if tournament else Limits()
-    reports: list[CheckReport] = []
+    reports: list[Report] = []
     accepted: list[tuple[BuiltBot, Game]] = []
     for candidate in candidates:
         name, entry, game = candidate.name, candidate.entry, candidate.game
         if entry.problems or entry.submission is None or game is None:
-            reports.append(CheckReport(name, "cannot play", "", False, 0.0, (), entry.problems))
+            reports.append(Report(name, "cannot play", "", False, 0.0, (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
         report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, candidate.place)

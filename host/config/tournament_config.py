@@ -68,12 +68,7 @@ def _title(value: Any) -> str:
     return text
 
 
-WORKERS_SCHEMA = {
-    "type": ["integer", "string"],
-    "title": 'integer, 1 to 1024; or "auto"',
-    "default": "auto",
-    "examples": [4],
-}
+WORKERS = {"type": ["integer", "string"], "title": 'integer, 1 to 1024; or "auto"', "default": "auto", "examples": [4]}
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,7 @@ class RunTable:
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    workers: Annotated[int, ValueType(_workers, WORKERS_SCHEMA)] = 0
+    workers: Annotated[int, ValueType(_workers, WORKERS)] = 0
     """The number of worker processes on this machine. `"auto"`: one for each core."""
     stop_early: Flag = False
     """`true`: a pair of bots ends as soon as the order of the two is certain."""

@@ -228,7 +228,7 @@ def example(task: str, hand: str, legal: str = "", **fields: Any) -> View:
     return usual._replace(hand=tuple(hand.split()), legal=tuple((legal or hand).split()), **fields)
 
 
-FULL_HAND = "2c 3c 4d 6d 6s 7h 8s 9c Td Js Qs Kh As"
+HAND = "2c 3c 4d 6d 6s 7h 8s 9c Td Js Qs Kh As"
 LATER = "2c Ac Kc 3c 2d Ad Kd 3d 2s Ks 3s 4s"
 
 GAME = Game(
@@ -246,11 +246,9 @@ GAME = Game(
     winners=winners,
     view=View,
     edges={
-        "the first question of a game": example("PASS", FULL_HAND),
-        "passing to the right": example("PASS", FULL_HAND, direction="RIGHT", points=(3, 0, 23, 0)),
-        "the two of clubs must be led": example(
-            "PLAY", FULL_HAND, "2c", trick_number=1, passed=("Ah",), received=("2c",)
-        ),
+        "the first question of a game": example("PASS", HAND),
+        "passing to the right": example("PASS", HAND, direction="RIGHT", points=(3, 0, 23, 0)),
+        "the two of clubs must be led": example("PLAY", HAND, "2c", trick_number=1, passed=("Ah",), received=("2c",)),
         "following suit": example("PLAY", "3c 9c Jc Qs Kh", "3c 9c Jc", trick_number=9, trick=("Tc",)),
         "no club at the first trick": example(
             "PLAY", "4d 6d 8s Qs 7h Kh", "4d 6d 8s", trick_number=1, trick=("2c", "Ac")

@@ -40,7 +40,7 @@ MOST_CARDS = 100  # in one event
 LONGEST_CARD = 20  # characters
 
 EXACT = 2**53  # browsers represent whole numbers exactly up to here
-MAX_TEXT_CHARS = 1000  # characters of a text
+TEXT_CHARS = 1000  # characters of a text
 MAX_VALUES = 1000  # values in one list or mapping
 DEEPEST = 4  # levels of nested lists
 
@@ -121,10 +121,8 @@ def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: 
             raise refusal(game, f"{where} = {_shortly(wrong[0])}: {rule}")
         return [checked_value(game, where, card) for card in cards]
     if name == "text":
-        if not isinstance(fact, str) or len(fact) > MAX_TEXT_CHARS:
-            raise refusal(
-                game, f"{where} = {_shortly(fact)}, which is not a text of at most {MAX_TEXT_CHARS} characters"
-            )
+        if not isinstance(fact, str) or len(fact) > TEXT_CHARS:
+            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text of at most {TEXT_CHARS} characters")
         return escape_control_chars(fact) if event == "state" else one_line(fact)
     if type(fact) not in (int, float):
         raise refusal(game, f"{where} = {_shortly(fact)}, which is not a number")
@@ -149,7 +147,7 @@ def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
-    if isinstance(value, str) and len(value) <= MAX_TEXT_CHARS:
+    if isinstance(value, str) and len(value) <= TEXT_CHARS:
         return one_line(value)
     if isinstance(value, int) and abs(value) <= EXACT:
         return int(value)
@@ -159,8 +157,7 @@ def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
         return [checked_value(game, where, each, depth + 1) for each in value]
     if isinstance(value, Mapping) and len(value) <= MAX_VALUES and depth < DEEPEST:
         return {
-            one_line(str(key))[:MAX_TEXT_CHARS]: checked_value(game, where, each, depth + 1)
-            for key, each in value.items()
+            one_line(str(key))[:TEXT_CHARS]: checked_value(game, where, each, depth + 1) for key, each in value.items()
         }
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be displayed: use plain values of limited size")
 

@@ -22,9 +22,8 @@ from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 CONFIDENCE = 0.95  # of every interval
-MIN_CERTAINTY = (
-    0.985  # an order with a lower probability is not certain; few pairs of equal bots reach it (benchmarks/aa.py)
-)
+MIN_CERTAINTY = 0.985
+"""An order with a lower probability is not certain. Few pairs of equal bots reach it (benchmarks/aa.py)."""
 RESAMPLES, RESAMPLING_SEED = 2_000, 1979
 MOST_UNITS = 512  # more units are joined into this many blocks before they are resampled
 ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypothesis

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 LAST_STEP = 1e-7  # of Newton's steps: the next one would be about its square
 MAX_STEPS = 30
-LOG_STRENGTH_DIGITS = (
-    10  # of log strengths: equal bots remain equal, although sums in another order end in other digits
-)
+LOG_DIGITS = 10  # of log strengths: equal bots remain equal, although sums in another order end in other digits
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +46,7 @@ class LargeField:
             if not self._anchor:  # only ratios count
                 logs -= logs.mean()
             if largest <= LAST_STEP:
-                return [*map(math.exp, logs.round(LOG_STRENGTH_DIGITS).tolist())]
+                return [*map(math.exp, logs.round(LOG_DIGITS).tolist())]
         return None
 
     def _gradient(self, strength: FloatArray) -> FloatArray:

@@ -238,7 +238,7 @@ def quantile(spent: ResourceUse, percent: int) -> float:
     return spent.slowest
 
 
-class ChartLine(NamedTuple):
+class Curve(NamedTuple):
     """A line: its points as SVG text, its name, its colour, and the height `y` of the name."""
 
     points: str
@@ -251,7 +251,7 @@ class Lines(NamedTuple):
     """A line chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
 
     height: int
-    lines: list[ChartLine]
+    lines: list[Curve]
     down: list[tuple[float, str]]
     along: list[tuple[float, str]]
     label: str
@@ -300,7 +300,7 @@ def rank_lines(ranks: Ranks) -> Lines:
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
     names = separate_labels([14 + _apart(count) * (place - 1) for place in last.values()], 20)
     lines = [
-        ChartLine(path(line_points(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
+        Curve(path(line_points(ranks.of[bot], RIGHT, count)), bot, nth % COLOURS, y + 4)
         for nth, (bot, y) in enumerate(zip(last, names, strict=True))
     ]
     order = ", ".join(f"{place} {one_line(bot)}" for bot, place in last.items())
@@ -333,7 +333,7 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
     seen = [place for place in places if place is not None]
     if not seen:
         return None
-    line = ChartLine(path(line_points(places, ALONE, count)), "", 0, 0.0)
+    line = Curve(path(line_points(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
     return Lines(
         _height(count) + 52,
@@ -375,7 +375,7 @@ def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
     xs = [LEFT + (ALONE - LEFT) * nth / max(1, len(head_to_head.points) - 1) for nth in range(len(head_to_head.points))]
     upper = [(x, y(point.high)) for x, point in zip(xs, head_to_head.points, strict=True)]
     lower = [(x, y(point.low)) for x, point in zip(xs, head_to_head.points, strict=True)]
-    line = ChartLine(path([(x, y(point.rate)) for x, point in zip(xs, head_to_head.points, strict=True)]), "", 0, 0.0)
+    line = Curve(path([(x, y(point.rate)) for x, point in zip(xs, head_to_head.points, strict=True)]), "", 0, 0.0)
     down = [
         (round(y(step * nth), 1), f"{100 * step * nth:.0f} %")
         for nth in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
@@ -401,9 +401,7 @@ def chip_lines(chips: Chips) -> Lines:
     names = separate_labels([y(line[-1]) for _, line in chips.of], 20)
     each = (RIGHT - LEFT) / max(1, len(chips.rounds) - 1)
     lines = [
-        ChartLine(
-            path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4
-        )
+        Curve(path([(LEFT + each * nth, y(held)) for nth, held in enumerate(line)]), bot, number % COLOURS, place + 4)
         for number, ((bot, line), place) in enumerate(zip(chips.of, names, strict=True))
     ]
     down = [(round(y(step * nth), 1), thousands(step * nth)) for nth in range(most // step + 1)]

@@ -17,7 +17,7 @@ from host.report.summary import RunSummary, Stage
 from host.results.journal import Journal
 from host.stages import kind_of
 
-MAX_REPLAYED_TABLES = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
+TRIED_TABLES = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
 FEWEST_LEADS = 4  # changes of the lead that are worth a word
 MAX_SCORES_SHOWN = 6  # bots whose scores are in the result of a table
 UNRANKED = 10**6
@@ -222,11 +222,7 @@ class Offers:
 def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
     """Return the tables of a fixture with the closest scores, from 0; only the given one if there is one."""
     scores = fixture.recorded.record.scores
-    return (
-        [nth]
-        if nth is not None
-        else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:MAX_REPLAYED_TABLES]
-    )
+    return [nth] if nth is not None else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:TRIED_TABLES]
 
 
 def _margin(scores: Scores) -> int:

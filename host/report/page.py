@@ -28,9 +28,8 @@ from host.sandbox.levels import UNPROTECTED, Level
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
-MAX_FAULTS_TOGETHER = (
-    40  # faults up to which the page of all faults has their evidence; with more, only the bots' pages have it
-)
+MAX_FAULTS_TOGETHER = 40
+"""The page of all faults has the evidence of up to this many. Of more faults, only the bots' pages have it."""
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -23,7 +23,7 @@ from host.play.records import Record
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.journal_schema import Kept, json_error
-from host.results.seals import CHAIN_TABLE, ChainEntry, Seals
+from host.results.seals import CHAIN_TABLE, Link, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
     RecordedBot,
@@ -290,7 +290,7 @@ class Journal:
         with reject_corrupt(self.path):
             return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
 
-    def entries(self) -> Iterator[ChainEntry]:
+    def entries(self) -> Iterator[Link]:
         """Yield the entries of the chain in their order, and whether they are what was sealed."""
         return self._seals.entries()
 

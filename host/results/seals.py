@@ -39,7 +39,7 @@ FREE_TERMS = ("workers", "parallel_tables", "version", "machine")
 """The terms that may be others when a run continues."""
 
 
-class ChainEntry(NamedTuple):
+class Link(NamedTuple):
     """An entry of the chain. It is sound if it is what was sealed, after the seal before it."""
 
     kind: ChainEntryKind
@@ -86,7 +86,7 @@ class Seals:
                 for number in self._without_entry("version"):
                     self.add("version", number)
 
-    def entries(self) -> Iterator[ChainEntry]:
+    def entries(self) -> Iterator[Link]:
         """Yield the entries in their order."""
         before = ""
         rows = self._database.execute(
@@ -102,9 +102,7 @@ class Seals:
                 line = line_after(before, kind, content)
             except (ValueError, TypeError, LookupError, AttributeError, zlib.error, sqlite3.Error):
                 pass  # the journal is damaged, so the entry is not sound
-            yield ChainEntry(
-                kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line
-            )
+            yield Link(kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line)
             before = str(seal)
 
     def differences(self, state: RunState) -> Iterator[str]:

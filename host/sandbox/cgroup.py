@@ -74,7 +74,7 @@ class Base(NamedTuple):
         return 2 if self.words is V2 else 1
 
 
-class ControlGroup:
+class Cgroup:
     """The control group of one sandbox. It is created empty. A process moved into it stays in it, and so do its descendants."""
 
     def __init__(self, base: Base, limits: Limits) -> None:
@@ -199,20 +199,20 @@ def base() -> Base:
     raise NoGroup("; ".join(dict.fromkeys(reasons)))
 
 
-def make_group(limits: Limits) -> ControlGroup:
+def make_group(limits: Limits) -> Cgroup:
     """Create a group. If its folders have vanished, because their hierarchy was unmounted, look for others once."""
     try:
-        return ControlGroup(base(), limits)
+        return Cgroup(base(), limits)
     except NoGroup:
         if all(folder.is_dir() for folder in base().folders.values()):
             raise
     base.cache_clear()
-    return ControlGroup(base(), limits)
+    return Cgroup(base(), limits)
 
 
 def _try(found: Base) -> None:
     """Create a group, move a process into it, and remove the group."""
-    group = ControlGroup(found, Limits())
+    group = Cgroup(found, Limits())
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
             group.add(child.pid)

@@ -2,15 +2,15 @@
  *
  * Each request on the control socket (SOCK_SEQPACKET) gets one reply; keeper.py is the other end.
  *   ask    start the bot with these arguments, read its output to the end, kill everything, reply with output and usage
- *   start  sweep, start the bot on the three descriptors that came with the request, reply at once
- *   sweep  give the bot the requested time to exit, kill everything, reply how it ended and what it used
+ *   start  kill everything left, start the bot on the three descriptors that came with the request, reply at once
+ *   kill all  give the bot the requested time to exit, kill everything, reply how it ended and what it used
  *
  * A killed process with a million mappings can take a second to exit. A request that is not patient is answered before
- * that, with the flag UNSWEPT. A patient sweep then reports what the killed processes have used since. Nothing starts
- * before they are gone.
+ * that, with the flag REAP_PENDING. A patient `kill all` then reports what the killed processes have used since. Nothing
+ * starts before they are gone.
  *
  * Three requests have no reply:
- *   cut    kill everything now; the pending question is answered with the output so far
+ *   kill now  kill everything at once; the pending question is answered with the output so far
  *   pause, resume   stop everything, at once or after some time without a request, and let it continue
  *
  * When the socket closes, the keeper exits, and the kernel kills its whole PID namespace.
@@ -57,14 +57,14 @@
 
 enum { SIGNALS = 512 }; /* queued at once; the kernel counts them per user, for all sandboxes of the user */
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10, QUESTION = 64 << 10 };
-enum { ASK = 'A', START = 'S', SWEEP = 'K', CUT = 'X', PAUSE = 'P', RESUME = 'R' };
-enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16, UNSWEPT = 32 };
+enum { ASK = 'A', START = 'S', KILL_ALL = 'K', KILL_NOW = 'X', PAUSE = 'P', RESUME = 'R' };
+enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16, REAP_PENDING = 32 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output must exit within this time */
 static const int64_t STALLED = 50 * MS; /* a keeper that wakes up so late cannot know whether the bot exited in time */
 static const int64_t BIRTH = 5000 * MS; /* time limit of a fork; no bot runs yet, so none is to blame */
 static const int64_t CHASE = 500 * MS; /* how long to pursue processes that left their process group, with --unsafe */
-static const int64_t BURIAL = 50 * MS; /* how long a reply that is not patient waits for killed processes to exit */
+static const int64_t REAP_TIME = 50 * MS; /* how long a reply that is not patient waits for killed processes to exit */
 static const int64_t FOREVER = INT64_MAX / 2;
 
 struct request {
@@ -268,15 +268,15 @@ static int own_number(int descriptor)
     return own;
 }
 
-/* Kill everything in this sandbox and empty its /tmp. If killed processes are not gone in time, set UNSWEPT and report
- * what the bot has used so far. */
+/* Kill everything in this sandbox and empty its /tmp. If killed processes are not gone in time, set REAP_PENDING and
+ * report what the bot has used so far. */
 static void sweep(int64_t patience)
 {
     clockid_t processor;
     swept = kill_all(patience);
     if (swept && folder >= 0) wipe(folder);
     if (swept) return;
-    out.head.flags |= UNSWEPT;
+    out.head.flags |= REAP_PENDING;
     if (bot && !clock_getcpuclockid(bot, &processor)) out.head.cpu += counted = now(processor);
 }
 
@@ -523,7 +523,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
         if (ppoll(wait, 4, &until, NULL) <= 0) continue;
         if (wait[3].revents) {
             struct request heard;
-            if (recv(control, &heard, sizeof heard, 0) != sizeof heard || heard.kind != CUT) leave();
+            if (recv(control, &heard, sizeof heard, 0) != sizeof heard || heard.kind != KILL_NOW) leave();
             break;
         }
         if (wait[0].revents && !drain(said[0], answer, &out.head.said, room, 0, &total)) {
@@ -536,7 +536,7 @@ static void ask(const struct request *asked, char **argv, char **environment)
         if (wait[2].revents) reap();
     }
     out.head.wall = now(CLOCK_MONOTONIC) - started;
-    sweep(asked->patient ? FOREVER : BURIAL);
+    sweep(asked->patient ? FOREVER : REAP_TIME);
     /* Read what the dead processes left in the pipes. Nothing can write to them any more, so this ends. */
     errno = 0;
     while (total <= room && drain(said[0], answer, &out.head.said, room, 0, &total) && errno != EAGAIN) errno = 0;
@@ -637,13 +637,13 @@ int main(int argc, char **argv)
             signal_all(asked->kind == PAUSE ? SIGSTOP : SIGCONT);
             continue;
         }
-        if (asked->kind == CUT) {
+        if (asked->kind == KILL_NOW) {
             kill_all(0);
             continue;
         }
-        if (asked->kind == SWEEP) await_exit(asked->wall);
+        if (asked->kind == KILL_ALL) await_exit(asked->wall);
         /* out.head already contains what the started bot has used until now. */
-        if (asked->kind != ASK || !swept) sweep(asked->kind == SWEEP && !asked->patient ? BURIAL : FOREVER);
+        if (asked->kind != ASK || !swept) sweep(asked->kind == KILL_ALL && !asked->patient ? REAP_TIME : FOREVER);
         if (asked->kind == ASK) {
             memset(&out.head, 0, sizeof out.head);
             ask(asked, words, variables);

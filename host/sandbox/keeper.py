@@ -19,7 +19,7 @@ import trio
 from host.base import paths
 from host.base.errors import HostFailure, Problem, UserError
 from host.sandbox import keeper_build
-from host.sandbox.cgroup import ControlGroup
+from host.sandbox.cgroup import Cgroup
 from host.sandbox.limits import Limits
 
 REQUEST, REPLY = struct.Struct("=6I2q"), struct.Struct("=2i4I5q")
@@ -178,12 +178,12 @@ class Keeper:
         self._peek.register(control, select.POLLIN)
         self._said = said  # variables in the environment of every bot
         self._last_words = last_words  # returns what the sandbox wrote and how it ended
-        self._group: ControlGroup | None = None
+        self._group: Cgroup | None = None
         self._own = 0.0
         self._since = CgroupSnapshot(0.0, 0.0, 0)
-        self._unswept = False  # whether killed processes may still be exiting
+        self._reap_pending = False  # whether killed processes may still be exiting
 
-    def count(self, group: ControlGroup) -> None:
+    def count(self, group: Cgroup) -> None:
         """Take usage from the group from now on. The keeper has just been moved into it."""
         self._group = group
         self._since = self._spot()
@@ -217,7 +217,7 @@ class Keeper:
 
     async def reap(self) -> float:
         """Wait until all killed processes are gone. Return the processor time that no report contains yet, in seconds."""
-        if not self._unswept:
+        if not self._reap_pending:
             return 0.0
         return (await self._request(b"K", (), {}, Limits(), 0.0, patient=True)).cpu
 
@@ -258,7 +258,7 @@ class Keeper:
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", stdio).tobytes())] if stdio else []
         if kind != b"K":
             self._since = self._spot()
-        self._unswept = False
+        self._reap_pending = False
         try:
             self._control.sendmsg([request], passed)  # the buffer has room: only one request is pending at a time
             is_quick = kind != b"A" and self._peek.poll(QUICK_REPLY_MS)
@@ -300,11 +300,11 @@ class Keeper:
 
     def _counted(self, ended: Ended, kind: bytes) -> Ended:
         """Return the usage since the last start, as counted by the group, without the keeper's own."""
-        self._own, self._unswept = ended.own, bool(ended.flags & REAP_PENDING)
+        self._own, self._reap_pending = ended.own, bool(ended.flags & REAP_PENDING)
         if self._group is None:
             return ended
         now, since = self._spot(), self._since
-        if kind == b"K" or self._unswept:
+        if kind == b"K" or self._reap_pending:
             self._since = now
         computed = now.computed - since.computed - (now.own - since.own)
         return ended._replace(cpu=max(computed, 0.0), killed=now.killed - since.killed)

@@ -27,8 +27,8 @@ CREATE_RULESET, ADD_RULE = 444, 445  # the same numbers on every machine
 ASK_VERSION, PATH_BENEATH = 1, 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERYTHING = (1 << 16) - 1
-MAKE_SPECIAL_FILES = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # creating devices, sockets and FIFOs
-READ_ACCESS = EXECUTE | READ_FILE | READ_DIR
+MAKE_NODES = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # creating devices, sockets and FIFOs
+READABLE = EXECUTE | READ_FILE | READ_DIR
 TCP, SIGNALS_AND_ABSTRACT_SOCKETS = 0b11, 0b11
 
 INIT_FILES = ("/etc/sbclrc",)
@@ -100,22 +100,18 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
         tmp = own / "tmp"
         tmp.mkdir(mode=0o700)
         os.chown(tmp, *user)
-        rules = [
-            (path, READ_ACCESS) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS, *home.readable)) if path.exists()
-        ]
-        rules += [(path, READ_ACCESS) for path in Path("/etc").glob("java-*")]
+        rules = [(path, READABLE) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS, *home.readable)) if path.exists()]
+        rules += [(path, READABLE) for path in Path("/etc").glob("java-*")]
         rules += [(path, READ_FILE) for path in map(Path, INIT_FILES) if path.exists()]
         # What is opened only for reading cannot become shared memory (bubblewrap.py).
         rules += [
             (Path("/dev", name), READ_FILE | (WRITE_FILE if name == ours else 0)) for name, ours in DEVICES.items()
         ]
-        rules += [
-            (path, EVERYTHING & ~MAKE_SPECIAL_FILES if home.writable else READ_ACCESS) for path in (home.folder, tmp)
-        ]
+        rules += [(path, EVERYTHING & ~MAKE_NODES if home.writable else READABLE) for path in (home.folder, tmp)]
         folder = home.folder
         if home.state is not None:
             folder = _with_state(home, home.state, own)
-            rules += [(folder, READ_ACCESS), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
+            rules += [(folder, READABLE), (home.state, READ_FILE | WRITE_FILE | TRUNCATE)]
         yield Room(_ruleset(rules), folder, tmp)
     finally:
         paths.remove_tree(own)

@@ -13,7 +13,7 @@ import trio
 
 from host.sandbox import bubblewrap, cgroup, keeper, landlock, seccomp, users
 from host.sandbox.bubblewrap import Home
-from host.sandbox.cgroup import ControlGroup, NoGroup
+from host.sandbox.cgroup import Cgroup, NoGroup
 from host.sandbox.keeper import Keeper, KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
@@ -32,7 +32,7 @@ class Sandbox(NamedTuple):
 
     level: Level
     keeper: Keeper
-    group: ControlGroup | None = None
+    group: Cgroup | None = None
     # Whether an interpreter may stay in it: its filter then allows Landlock to the interpreter.
     warm: bool = False
     # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
@@ -236,7 +236,7 @@ def _give(home: Home, user: tuple[int, int]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _grouped(level: Level, limits: Limits) -> AsyncIterator[ControlGroup | None]:
+async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Cgroup | None]:
     """Create a control group if the level has one; remove it after its sandbox has ended."""
     if not level.traits.exact_cpu:
         yield None

@@ -16,7 +16,7 @@ Standing = tuple[int, int]
 """How far a bot has come: the best place that it can still reach and its defeats, both negative. Greater is better."""
 
 
-class TieRound(NamedTuple):
+class Ties(NamedTuple):
     """Ties that are played at the same time: place i of the group against place i + n/2."""
 
     title: str
@@ -29,10 +29,10 @@ class TieRound(NamedTuple):
     note: str = ""
 
 
-class ParallelRounds(NamedTuple):
+class RoundSet(NamedTuple):
     """Rounds that are played at the same time. The bracket is sent the winners and the losers of each."""
 
-    rounds: Sequence[TieRound]
+    rounds: Sequence[Ties]
 
 
 class Branches(NamedTuple):
@@ -49,7 +49,7 @@ class Placed(NamedTuple):
 
 
 Halves = tuple[Bots, Bots]
-BracketStep = ParallelRounds | Branches | Placed
+BracketStep = RoundSet | Branches | Placed
 BracketPlan = Generator[BracketStep, Sequence[Halves], None]
 
 
@@ -69,9 +69,7 @@ def _for_places(group: Bots, number: int, first: int) -> BracketPlan:
     title = f"round {number} for places {first} to {last}"
     if last - first <= 1:
         title = "final" if first == 1 else f"for places {first} and {last}"
-    ((winners, losers),) = yield ParallelRounds(
-        [TieRound(title, number, first, last, group, (-first, 0), (-first - half, 0))]
-    )
+    ((winners, losers),) = yield RoundSet([Ties(title, number, first, last, group, (-first, 0), (-first - half, 0))])
     yield Branches([_for_places(winners, number + 1, first), _for_places(losers, number + 1, first + half)])
 
 
@@ -82,7 +80,7 @@ def _winners_only(group: Bots, number: int) -> BracketPlan:
         yield Placed(group, 1)
         return
     title = "final" if half == 1 else "semi-finals" if half == 2 else f"round {number}"
-    ((winners, losers),) = yield ParallelRounds([TieRound(title, number, 1, last, group, (-1, 0), (-half - 1, 0))])
+    ((winners, losers),) = yield RoundSet([Ties(title, number, 1, last, group, (-1, 0), (-half - 1, 0))])
     yield Placed(losers, half + 1)
     yield from _winners_only(winners, number + 1)
 
@@ -97,8 +95,8 @@ def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
     if len(group) < 2:
         yield Placed(group, 1)
         return
-    start = TieRound("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
-    ((unbeaten, beaten),) = yield ParallelRounds([start])
+    start = Ties("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
+    ((unbeaten, beaten),) = yield RoundSet([start])
     yield from _second_chance(unbeaten, beaten, 2, every_place)
 
 
@@ -113,16 +111,16 @@ def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool)
     left = _real(unbeaten) + _real(beaten)
     title, after = "round {} of the beaten", left - len(pairing.open_ties(beaten))
     first, last = 2 * number - 3, 2 * number - 2
-    (unbeaten, fallen), (beaten, first_out) = yield ParallelRounds(
+    (unbeaten, fallen), (beaten, first_out) = yield RoundSet(
         [
-            TieRound(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
-            TieRound(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
+            Ties(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
+            Ties(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
         ]
     )
     group, left = [*beaten, *crossed(fallen, number)], after
     after = left - len(pairing.open_ties(group))
-    last_round = TieRound(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
-    ((beaten, then_out),) = yield ParallelRounds([last_round])
+    last_round = Ties(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
+    ((beaten, then_out),) = yield RoundSet([last_round])
     rest = _second_chance(unbeaten, beaten, number + 1, every_place)
     if every_place:
         groups = [(then_out, after + 1), (first_out, left + 1)]
@@ -137,11 +135,11 @@ def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool)
 def _finals(unbeaten: str | None, beaten: str | None, number: int) -> BracketPlan:
     """Yield the final, and a second one if the unbeaten bot loses the first."""
     pair, at = [unbeaten, beaten], 2 * number - 2
-    ((winners, losers),) = yield ParallelRounds([TieRound("final", at, 1, 2, pair, (-1, 0), (-1, -1))])
+    ((winners, losers),) = yield RoundSet([Ties("final", at, 1, 2, pair, (-1, 0), (-1, -1))])
     if winners[0] != unbeaten:
         note = f"{beaten} has won the final, so both bots have lost one tie; this tie decides"
         title = "second final (bracket reset)"
-        ((winners, losers),) = yield ParallelRounds([TieRound(title, at + 1, 1, 2, pair, (-1, 0), (-2, 0), note)])
+        ((winners, losers),) = yield RoundSet([Ties(title, at + 1, 1, 2, pair, (-1, 0), (-2, 0), note)])
     yield Placed(winners, 1)
     yield Placed(losers, 2)
 
@@ -169,20 +167,20 @@ def _real(bots: Bots) -> int:
 class BracketOutcome(NamedTuple):
     """A bracket as far as it has been played: its rounds, and its bots that have a place."""
 
-    rounds: Sequence[TieRound]
+    rounds: Sequence[Ties]
     placed: Sequence[Placed]
 
 
 def followed(bracket: BracketPlan, winner: Callable[[pairing.Pair], str | None]) -> BracketOutcome:
     """Follow a bracket up to ties that are open. `winner` is called once for each tie, and returns None if it is open."""
-    rounds, placed = list[TieRound](), list[Placed]()
+    rounds, placed = list[Ties](), list[Placed]()
 
     def follow(branch: BracketPlan) -> None:
         step = next(branch, None)
         while step is not None:
             halves = list[Halves]()
             match step:
-                case ParallelRounds(due):
+                case RoundSet(due):
                     rounds.extend(due)
                     halves = played(due, winner)
                     if len(halves) < len(due):
@@ -198,7 +196,7 @@ def followed(bracket: BracketPlan, winner: Callable[[pairing.Pair], str | None])
     return BracketOutcome(rounds, placed)
 
 
-def played(rounds: Sequence[TieRound], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
+def played(rounds: Sequence[Ties], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
     """Return the winners and the losers of each round; a shorter list if a tie is open."""
     found = list[Halves]()
     for each in rounds:

@@ -171,7 +171,7 @@ def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) ->
         while step is not None:
             halves = list[elimination.Halves]()
             match step:
-                case elimination.ParallelRounds(rounds):
+                case elimination.RoundSet(rounds):
                     yield [sets(tie) for each in rounds for tie in pairing.open_ties(each.group)]
                     halves = elimination.played(rounds, contest.end)
                 case elimination.Branches(branches):
@@ -232,7 +232,7 @@ def places(stage: Knockout, field: Field, records: Records) -> list[str]:
 
 def _ties(
     stage: Knockout, order: Sequence[str], records: Records
-) -> Iterator[tuple[elimination.TieRound, tuple[Tie, ...]]]:
+) -> Iterator[tuple[elimination.Ties, tuple[Tie, ...]]]:
     """Yield the rounds whose ties are known so far, with the sets of each tie."""
     contest, played = KnockoutContest(stage, order, records), list[Tie]()
 

@@ -43,12 +43,7 @@ def _rounds(value: Any) -> int | str:
     return int(integer(1, 1000).check(value))
 
 
-ROUNDS_SCHEMA = {
-    "type": ["integer", "string"],
-    "title": 'integer, 1 to 1000; or "auto"',
-    "default": "auto",
-    "examples": [7],
-}
+ROUNDS = {"type": ["integer", "string"], "title": 'integer, 1 to 1000; or "auto"', "default": "auto", "examples": [7]}
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Swiss(StageConfig):
     """In every round bots with similar results meet; no two bots meet twice."""
 
     kind: Literal["swiss"] = "swiss"
-    rounds: Annotated[int | str, ValueType(_rounds, ROUNDS_SCHEMA)] = "auto"
+    rounds: Annotated[int | str, ValueType(_rounds, ROUNDS)] = "auto"
     """The number of rounds. `"auto"`: enough to tell the first from the rest, at most log2 of the bots plus 2."""
     tables_per_pairing: Many = 1_000
     """The number of tables of each pair in a round. Example: `tables_per_pairing = 200`"""

@@ -12,7 +12,7 @@ from host.bots.bot_spec import BotSpec, Submission
 from host.games import holdem, pazaak
 from host.submissions import sample_bots
 from host.submissions.file_tree import FileTree
-from host.submissions.languages import JAVA, LANGUAGES, PYTHON, BuildStep, Command, Kit, java, need, script, source_text
+from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script, source_text
 
 HOST = Path(__file__).parents[1]
 """The folder of the package host."""
@@ -28,7 +28,7 @@ class Adapter(NamedTuple):
     game: str
     language: str
     protocol: str
-    build: Callable[[Submission, Command], list[BuildStep]]
+    build: Callable[[Submission, Command], list[Step]]
     run: Callable[[Submission, frozenset[str]], Command]
     lifetime: str = "fixture"
     warm: bool = False  # whether bots with this adapter have warm starts by default
@@ -142,7 +142,7 @@ def simplepazaak(submission: Submission, *options: str) -> Command:
     )
 
 
-def build_simplepazaak(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
     """Compile the class and the kit, then search for the class. So a missing class is an error of the build.
 
     The search does not instantiate the class, because its constructor could write a file.
@@ -152,10 +152,10 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Build
     ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these import
     javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
     return [
-        BuildStep((*javac, *ours, *submission.spec.sources)),
-        BuildStep((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        BuildStep(simplepazaak(submission, "-Dfind=true")),
-        BuildStep(simplepazaak(submission, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
+        Step((*javac, *ours, *submission.spec.sources)),
+        Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
+        Step(simplepazaak(submission, "-Dfind=true")),
+        Step(simplepazaak(submission, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
     ]
 
 
@@ -167,9 +167,9 @@ def run_simplepazaak(submission: Submission, files: frozenset[str]) -> Command:
 BANKSALAD = "runner.py"
 
 
-def build_banksalad(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
     """Load turn.py once. So a missing `bet` is an error of the build, with file and line."""
-    return [BuildStep((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
+    return [Step((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
 
 
 def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:

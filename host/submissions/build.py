@@ -32,7 +32,7 @@ from host.submissions.languages import (
     ANY,
     LANGUAGES,
     PATH,
-    BuildStep,
+    Step,
     environment,
     in_a_home_folder,
     missing,
@@ -48,9 +48,7 @@ BUILD_LIMITS = Limits(
 )
 BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
-KILLED_WITH_KEEPER = Ended(
-    0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0
-)  # how a command ended whose keeper was killed with it
+KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # how a command ended whose keeper was killed with it
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
@@ -127,7 +125,7 @@ def hashed_spec(submission: Submission) -> str:
     return f"Spec({words}, limits={HASHED_LIMITS}, manifest='', wheels=None{later})"
 
 
-def hashed_steps(steps: Iterable[BuildStep]) -> str:
+def hashed_steps(steps: Iterable[Step]) -> str:
     """Return the text of a build's steps. Its hash is part of the name of the folder of the built bot."""
     words = (f"Step(command={step.command!r}, optional={step.optional!r})" for step in steps)
     return f"[{', '.join(words)}]"
@@ -147,7 +145,7 @@ def question_of(submission: Submission) -> tuple[str, ...]:
     return tuple(word.decode() for word in argv_protocol.ask(game_by_name(submission.spec.game).examples[0]))
 
 
-def steps_of(submission: Submission) -> list[BuildStep]:
+def steps_of(submission: Submission) -> list[Step]:
     """Return the steps that build a bot: its own commands, else those of its adapter or its language."""
     if submission.spec.build:
         return own_build(submission)
@@ -168,7 +166,7 @@ def reason_not_warm(submission: Submission) -> str:
     return LANGUAGES[submission.spec.language].reason_not_warm(submission.with_keys(protocol=protocol_of(submission)))
 
 
-def format_step(step: BuildStep) -> str:
+def format_step(step: Step) -> str:
     """Return a command of a build for people."""
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
@@ -327,7 +325,7 @@ def _try_lock(folder: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _versions(steps: list[BuildStep]) -> list[str]:
+def _versions(steps: list[Step]) -> list[str]:
     """Return the identity of the toolchain: the real path, size and modification time of each program of the build."""
     versions = []
     for step in steps:
@@ -342,7 +340,7 @@ def build_log(sha256: str) -> Path:
     return paths.cache_dir() / "bots" / f"{sha256[:32]}.log"
 
 
-async def _run(submission: Submission, steps: list[BuildStep], log: Path, staged: Path, level: Level) -> None:
+async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
     """Run the steps of a build and write their output to its log. Raise UserError (exit code 4) with the first error."""
     log.write_text("")
     row = LANGUAGES[submission.spec.language]
@@ -367,9 +365,7 @@ async def _run(submission: Submission, steps: list[BuildStep], log: Path, staged
                     ended = await sandbox.keeper.ask(*request, BUILD_LIMITS, min(wall, max(deadline - started, 0.0)))
                 except KeeperOutOfMemory as out:
                     took = time.monotonic() - started
-                    raise UserError(
-                        [_build_error(submission, step, KILLED_WITH_KEEPER, str(out), took, log)], 4
-                    ) from out
+                    raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out
                 took = time.monotonic() - started
                 with log.open("a") as words:
                     words.write(
@@ -425,7 +421,7 @@ def _compiler_output(ended: Ended) -> str:
     return escape_control_chars((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
 
 
-def _build_error(submission: Submission, step: BuildStep, ended: Ended, how: str, took: float, log: Path) -> Problem:
+def _build_error(submission: Submission, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
     words = _compiler_output(ended)
     lines = [line[:300] for line in words.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)

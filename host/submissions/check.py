@@ -26,7 +26,7 @@ MAX_LINE_CHARS = 76  # of the text of a line
 FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
 
-class ReportLine(NamedTuple):
+class Line(NamedTuple):
     """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix."""
 
     mark: str
@@ -39,7 +39,7 @@ class ReportLine(NamedTuple):
         return f"{text}\n{'':20}{self.cure}" if self.cure else text
 
 
-class CheckReport(NamedTuple):
+class Report(NamedTuple):
     """The findings of `check` about one bot."""
 
     bot: str
@@ -47,7 +47,7 @@ class CheckReport(NamedTuple):
     place: str
     accepted: bool
     seconds: float
-    lines: tuple[ReportLine, ...]
+    lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
     stderr: str = ""  # the last line that the bot wrote to standard error
     playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
@@ -76,27 +76,27 @@ class CheckReport(NamedTuple):
         return [escape_control_chars(" ".join(text.split())) for text in (*map(_in_short, shown), *codes, *debug)]
 
 
-def _in_short(line: ReportLine) -> str:
+def _in_short(line: Line) -> str:
     return f"{line.mark} {line.what}: {line.words}"
 
 
 async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
-) -> tuple[CheckReport, BuiltBot | None]:
+) -> tuple[Report, BuiltBot | None]:
     """Check a bot. Return the report, and the built bot if it builds. No action of the bot makes this function raise."""
     rules = rules or next(iter(game.presets.values()))
     found = await examine(submission, game, granted, level, rules)
     return report_on(found, game, level, rules, place), found.bot
 
 
-def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str = "") -> CheckReport:
+def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str = "") -> Report:
     """Return the report about the findings of `check`."""
     submission, answers = found.submission, found.answers
     adapter = ADAPTERS.get(submission.spec.adapter)
     protocol = adapter.protocol if adapter else protocol_of(submission)
     about = f"{submission.spec.language} · {protocol} · {game.name}" + (f" · adapter {adapter.name}" if adapter else "")
     problems = answers.problems if answers and answers.problems else found.refusals
-    return CheckReport(
+    return Report(
         bot=submission.name,
         about=about,
         place=place,
@@ -109,13 +109,13 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
     )
 
 
-def load_line(bot: BuiltBot, asked: AnswerSample | None) -> ReportLine:
+def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Line:
     """Return the line of a report about the slowest answer of a bot on a busy machine."""
     cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
-        return ReportLine("!", bot.name, "no answer in time", cure)
+        return Line("!", bot.name, "no answer in time", cure)
     words, is_near = _slowest(bot.limits, asked.wall)
-    return ReportLine("!", bot.name, words, cure) if is_near else ReportLine("✓", bot.name, words)
+    return Line("!", bot.name, words, cure) if is_near else Line("✓", bot.name, words)
 
 
 def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
@@ -129,45 +129,43 @@ def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
 # The lines of a report.
 
 
-def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[ReportLine]:
+def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[Line]:
     """Yield the lines of a report."""
     submission, bot = found.submission, found.bot
     if bot is None:
-        yield ReportLine("✗", "builds", "no")
+        yield Line("✗", "builds", "no")
         return
     steps = steps_of(adapted(submission))
     command = format_step(steps[0])[:50] if steps else "nothing to build"
-    yield ReportLine("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
+    yield Line("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
     if (own := own_name(submission)) and own != submission.name:
-        yield ReportLine("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
+        yield Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
     if found.answers is not None:
         yield from _question_lines(bot, game, rules, found.answers, level)
     if not adapted(submission).spec.warm or found.answers is None or found.answers.problems:
         return
     if found.mismatch and submission.spec.warm:
-        yield ReportLine("✗", "warm", "answers differ from a cold start")
+        yield Line("✗", "warm", "answers differ from a cold start")
     elif found.mismatch:
-        yield ReportLine("!", "warm", "answers differ from a cold start, so it starts cold", found.mismatch.evidence)
+        yield Line("!", "warm", "answers differ from a cold start, so it starts cold", found.mismatch.evidence)
     elif not bot.warm:
-        yield ReportLine("!", "warm", f"starts cold: {reason_not_warm(submission)}")
+        yield Line("!", "warm", f"starts cold: {reason_not_warm(submission)}")
     elif not found.refusals:
-        yield ReportLine("✓", "warm", "same answers as after a cold start")
+        yield Line("✓", "warm", "same answers as after a cold start")
 
 
-def _question_lines(
-    bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level
-) -> Iterator[ReportLine]:
+def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
     """Yield the lines about the questions of `check`."""
     lives = PROTOCOLS[bot.spec.protocol].persistent
     if not course.samples or course.usage is None:
-        yield ReportLine("✗", "starts", "no answer")
+        yield Line("✗", "starts", "no answer")
         return
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
-    yield ReportLine("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
+    yield Line("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
     if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
         no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
-        yield ReportLine("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
+        yield Line("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)
@@ -176,45 +174,43 @@ def _question_lines(
     yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
     complaint = ACCESS_DENIED.search(escape_control_chars(course.stderr.decode(errors="replace")))
     if complaint:
-        yield ReportLine(
+        yield Line(
             "!",
             "sandbox",
             f"level {level.label}; the bot reports: {complaint[0]}    note B037",
             hint_of_denied_access(bot, course.stderr),
         )
     elif not level.traits.isolates:
-        yield ReportLine(
+        yield Line(
             "!", "sandbox", "none: the bot was not restricted", "check it without --unsafe to test it as it will play"
         )
     else:
-        yield ReportLine("✓", "sandbox", f"level {level.label}; no denied operations")
+        yield Line("✓", "sandbox", f"level {level.label}; no denied operations")
 
 
-def _answers(course: ConformanceResult) -> Iterator[ReportLine]:
+def _answers(course: ConformanceResult) -> Iterator[Line]:
     moves = Counter(asked.answer.verb for asked in course.samples if isinstance(asked.answer, Move))
     many = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
     mark = "✗" if course.fatal else "✓"
-    yield ReportLine(
-        mark, f"{len(course.samples)} questions", f"{moves.total()} answers: {many}" if moves else "no answer"
-    )
+    yield Line(mark, f"{len(course.samples)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
     faults = Counter(asked.answer.kind for asked in course.samples if isinstance(asked.answer, Fault))
     for kind, count in faults.items():
         first = next(asked for asked in course.samples if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
         at = f", first at: {first.edge}" if first.edge else ""
         cure = "" if kind in course.fatal else "the rules define the penalty"
-        yield ReportLine("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
+        yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
 
 
-def _edges(game: Game, course: ConformanceResult) -> Iterator[ReportLine]:
+def _edges(game: Game, course: ConformanceResult) -> Iterator[Line]:
     passed = [asked.edge for asked in course.samples if asked.edge and isinstance(asked.answer, Move)]
     mark = "✓" if len(passed) == len(game.edges) else "✗" if course.fatal else "!"
     words = f"{len(passed)} of {len(game.edges)}: "
     while passed and len(words) + len(passed[0]) < MAX_LINE_CHARS:
         words += passed.pop(0) + " · "
-    yield ReportLine(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
+    yield Line(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
 
 
-def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[ReportLine]:
+def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line]:
     illegal = [
         asked
         for asked in course.samples
@@ -224,20 +220,20 @@ def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Repo
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
         code = game.illegal_codes.get(move.verb, "B026")
         words = f"{len(illegal)} of {len(course.samples)} moves; the rules define the penalty    note {code}"
-        yield ReportLine("!", "illegal", words, f"{move} to  {question}")
+        yield Line("!", "illegal", words, f"{move} to  {question}")
 
 
-def _repeatable(course: ConformanceResult) -> ReportLine:
+def _repeatable(course: ConformanceResult) -> Line:
     pairs = list(zip(course.samples, course.repeated, strict=False))
     differ = [first for first, second in pairs if first.answer != second.answer]
     words = f"{len(pairs) - len(differ)} of {len(pairs)} answers equal in a second run"
     if not differ:
-        return ReportLine("✓", "repeatable", words)
+        return Line("✓", "repeatable", words)
     cure = "take randomness only from CROUPIER_SEED, not from the clock: then its games can be repeated"
-    return ReportLine("!", "repeatable", words, cure)
+    return Line("!", "repeatable", words, cure)
 
 
-def _limits(bot: BuiltBot, slowest: float, memory: int) -> ReportLine:
+def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     limits = bot.limits
     near = []
     words, is_near = _slowest(limits, slowest)
@@ -246,4 +242,4 @@ def _limits(bot: BuiltBot, slowest: float, memory: int) -> ReportLine:
     if memory > WARNING_SHARE * limits.memory:
         near.append("heap in bot.toml limits Java and SBCL; other programs must use less memory")
     words += f" · {memory / MIB:.1f} MiB of {format_limit(limits.memory)}"
-    return ReportLine("!" if near else "✓", "limits", words, " · ".join(near))
+    return Line("!" if near else "✓", "limits", words, " · ".join(near))

@@ -40,7 +40,7 @@ MAX_PROBLEMS = 20  # of one tree; an untrusted author can submit thousands of wr
 IGNORED_NAMES = frozenset((".git", ".hg", ".svn", ".idea", ".vscode", ".DS_Store", "__pycache__", ".mypy_cache"))
 """Files that tools leave behind; they are not part of a bot."""
 
-SPECIAL_FILES = {
+SPECIAL = {
     stat.S_IFLNK: "is a link",
     stat.S_IFIFO: "is a FIFO",
     stat.S_IFSOCK: "is a socket",
@@ -54,11 +54,7 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 def special(mode: int) -> str:
     """Return what a special file is: "is a link". Return "" for a regular file and for a folder."""
-    return (
-        ""
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-        else SPECIAL_FILES.get(stat.S_IFMT(mode), "is not a regular file")
-    )
+    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else SPECIAL.get(stat.S_IFMT(mode), "is not a regular file")
 
 
 class LimitExceeded(Exception):

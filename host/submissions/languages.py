@@ -31,7 +31,7 @@ INTERPRETER = Path(__file__).parents[1] / "sandbox" / "fork_server.py"
 Command = tuple[str, ...]
 
 
-class BuildStep(NamedTuple):
+class Step(NamedTuple):
     """A command of a build. An optional command only makes the bot faster; if it fails, the build continues."""
 
     command: Command
@@ -69,7 +69,7 @@ class Language(NamedTuple):
     programs: tuple[str, ...] = ()  # the programs that must be installed
     package: str = ""  # the Debian packages with these programs
     # From the submission and the arguments of a first question.
-    build: Callable[[Submission, Command], list[BuildStep]] = lambda _submission, _question: []
+    build: Callable[[Submission, Command], list[Step]] = lambda _submission, _question: []
     # From the submission and the file names after the build.
     run: Callable[[Submission, frozenset[str]], Command] = lambda _submission, _files: ("./bot",)
     compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
@@ -109,20 +109,20 @@ def need(name: str) -> str:
     return tool(name) or name
 
 
-def own_build(submission: Submission) -> list[BuildStep]:
+def own_build(submission: Submission) -> list[Step]:
     """Return the build commands of the bot's bot.toml."""
-    return [BuildStep(("/bin/sh", "-c", line)) for line in submission.spec.build]
+    return [Step(("/bin/sh", "-c", line)) for line in submission.spec.build]
 
 
-def build_c(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_c(submission: Submission, _question: Command) -> list[Step]:
     """Compile C as permissively as in 2011. A missing header is only a warning with any version of the compiler."""
     lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
-    return [BuildStep((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
+    return [Step((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
-def build_cpp(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_cpp(submission: Submission, _question: Command) -> list[Step]:
     """Compile C++."""
-    return [BuildStep((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *submission.spec.sources, "-lm"))]
+    return [Step((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
 JAVA_LEAN = (
@@ -169,12 +169,12 @@ def java(submission: Submission, *options: str) -> Command:
     return (*jvm(submission), *options, "-cp", "bot.jar", main_class(submission))
 
 
-def build_java(submission: Submission, question: Command) -> list[BuildStep]:
+def build_java(submission: Submission, question: Command) -> list[Step]:
     """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
     return [
-        BuildStep((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *submission.spec.sources)),
-        BuildStep((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        BuildStep((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
+        Step((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *submission.spec.sources)),
+        Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
+        Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
     ]
 
 
@@ -366,7 +366,7 @@ def can_convert() -> bool:
     return program is not None and subprocess.run(command, capture_output=True, check=False, env={}).returncode == 0
 
 
-def build_lisp(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_lisp(submission: Submission, _question: Command) -> list[Step]:
     """Compile for SBCL. A source that does not compile runs as a script."""
     if submission.spec.compiler not in ("", "sbcl"):
         return []
@@ -376,7 +376,7 @@ def build_lisp(submission: Submission, _question: Command) -> list[BuildStep]:
         " (sb-ext:exit :code (if (or failed (null made)) 1 0)))"
     )
     bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
-    return [BuildStep((need("sbcl"), *bare, "--eval", compile_it), optional=True)]
+    return [Step((need("sbcl"), *bare, "--eval", compile_it), optional=True)]
 
 
 def beside(submission: Submission, name: str) -> str:
@@ -563,15 +563,15 @@ def scripts(
     )
 
 
-def build_rust(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_rust(submission: Submission, _question: Command) -> list[Step]:
     """Compile Rust."""
-    return [BuildStep((need("rustc"), "-O", "--edition=2021", "-o", "bot", submission.spec.entry))]
+    return [Step((need("rustc"), "-O", "--edition=2021", "-o", "bot", submission.spec.entry))]
 
 
-def build_haskell(submission: Submission, _question: Command) -> list[BuildStep]:
+def build_haskell(submission: Submission, _question: Command) -> list[Step]:
     """Compile Haskell."""
     options = ("-O", "-with-rtsopts=-V0", "-no-keep-hi-files", "-no-keep-o-files")
-    return [BuildStep((need("ghc"), *options, "-o", "bot", submission.spec.entry))]
+    return [Step((need("ghc"), *options, "-o", "bot", submission.spec.entry))]
 
 
 @cache
@@ -653,9 +653,7 @@ GO = Language(
     package="golang-go",
     keys=("sources",),
     build=lambda submission, _question: [
-        BuildStep(
-            (need("go"), "build", "-o", "bot", *(["."] if "go.mod" in submission.files else submission.spec.sources))
-        )
+        Step((need("go"), "build", "-o", "bot", *(["."] if "go.mod" in submission.files else submission.spec.sources)))
     ],
     build_env=lambda tmp: {"GOCACHE": f"{tmp}/go-cache", "GOPATH": f"{tmp}/go", "GOFLAGS": "-buildvcs=false"},
     starter=Starter("bot.go", {}),
@@ -684,7 +682,7 @@ KOTLIN = Language(
     package="kotlin",
     keys=("heap", "sources"),
     build=lambda submission, _question: [
-        BuildStep((need("kotlinc"), "-include-runtime", "-d", "bot.jar", *submission.spec.sources))
+        Step((need("kotlinc"), "-include-runtime", "-d", "bot.jar", *submission.spec.sources))
     ],
     run=lambda submission, _files: (*jvm(submission), "-jar", "bot.jar"),
     starter=Starter("bot.kt", {"heap": "64 MiB"}),

@@ -23,7 +23,7 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import Submission
 from host.sandbox.limits import MIB
 from host.submissions.file_tree import DOWNLOADING, WHEEL_LIMITS, exceeds
-from host.submissions.languages import BuildStep, need, python, version_of
+from host.submissions.languages import Step, need, python, version_of
 
 PIP_ALONE = Path(__file__).with_name("pip_alone.py")
 FOLDER, WHEELS = "packages", "wheels"
@@ -130,13 +130,13 @@ def stage(wheels: Path, staged: Path) -> None:
     shutil.copytree(_pip(), staged / WHEELS / "pip", ignore=shutil.ignore_patterns("__pycache__", "*.exe"))
 
 
-def unpacking(submission: Submission) -> list[BuildStep]:
+def unpacking(submission: Submission) -> list[Step]:
     """Return the build step that unpacks the wheels inside the sandbox."""
     if not submission.spec.requires:
         return []
     options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
     install = f"{need(python(submission))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
-    return [BuildStep(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]
+    return [Step(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]
 
 
 def environment(submission: Submission) -> dict[str, str]:

@@ -18,7 +18,7 @@ from host.results.journal import in_use, lock_holder, reading, writing
 from host.results.tournament_dir import Folder
 from host.sandbox.detect import require_clock
 from host.sandbox.levels import Level
-from host.submissions.check import CheckReport, report_on
+from host.submissions.check import Report, report_on
 from host.submissions.discovery import expand_patterns, load_submission
 from host.submissions.examine import examine
 from host.submissions.intake import Intake
@@ -34,7 +34,7 @@ class Entered(NamedTuple):
 
     bot: BuiltBot
     path: Path
-    report: CheckReport
+    report: Report
     change: Change | None = None
 
 
@@ -82,7 +82,7 @@ async def replace_version(
     return Entered(bot, target, report, change)
 
 
-async def _examined(tournament: Tournament, submission: Submission, level: Level) -> tuple[BuiltBot, CheckReport]:
+async def _examined(tournament: Tournament, submission: Submission, level: Level) -> tuple[BuiltBot, Report]:
     """Build a bot and ask it the questions of `check`. Raise UserError if it does not build or start."""
     game, limits, rules = game_by_name(tournament.game), tournament.limits, tournament.rules
     require_clock(limits.clock, level)

@@ -75,7 +75,7 @@ class TrialSample(NamedTuple):
     longest: int  # tables of a whole fixture of this pairing
 
 
-class SecondsRange(NamedTuple):
+class Bounds(NamedTuple):
     """The bounds of an estimate in seconds."""
 
     low: float
@@ -85,8 +85,8 @@ class SecondsRange(NamedTuple):
 class Cost(NamedTuple):
     """The measurements of a trial. Intervals are seconds of one worker for a table; None if the trial cannot tell."""
 
-    mean: SecondsRange | None  # the mean table of the pairings on trial
-    any: SecondsRange | None  # a table of any pairing: of a later stage, nobody knows who will meet
+    mean: Bounds | None  # the mean table of the pairings on trial
+    any: Bounds | None  # a table of any pairing: of a later stage, nobody knows who will meet
     tables: int  # in the whole trial
     seconds: float  # duration of the trial
 
@@ -103,7 +103,7 @@ class Forecast(NamedTuple):
     max_faults: int = 0  # of a bot in a stage; 0: no bot is disqualified
 
     @property
-    def seconds(self) -> SecondsRange | None:
+    def seconds(self) -> Bounds | None:
         """The bounds of the duration of the run in seconds; None if the trial cannot tell."""
         if self.cost is None or self.cost.mean is None or self.cost.any is None:
             return None
@@ -113,7 +113,7 @@ class Forecast(NamedTuple):
             (known * one + later * other) / self.workers
             for one, other in zip(self.cost.mean, self.cost.any, strict=True)
         )
-        return SecondsRange(low, high) if high <= MAX_RATIO * low else None
+        return Bounds(low, high) if high <= MAX_RATIO * low else None
 
 
 def remaining(
@@ -270,24 +270,22 @@ def cost_of(samples: Sequence[Sequence[TrialSample]], share: float, seconds: flo
     middles = [(one.low + one.high) / 2 for one in bounds]
     spread = stdev(middles) if len(middles) > 1 else 0.0
     error = 2 * spread * sqrt(max(0.0, 1 - share) / len(middles)) + 2 * fmean(map(_noise, samples)) / sqrt(len(samples))
-    mean = SecondsRange(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
-    other = SecondsRange(
-        min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread))
-    )
+    mean = Bounds(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
+    other = Bounds(min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread)))
     return Cost(mean, other, tables, seconds)
 
 
-def _bounds(samples: Sequence[TrialSample]) -> SecondsRange:
+def _bounds(samples: Sequence[TrialSample]) -> Bounds:
     """Return the bounds of the cost of one pairing's table."""
     tables, longest = samples[-1].tables, samples[-1].longest
     seconds = fmean(sample.seconds for sample in samples if sample.tables == tables)
     before = next((sample for sample in reversed(samples) if sample.tables < tables), None)
     if tables == longest:
-        return SecondsRange(seconds / tables, seconds / tables)
+        return Bounds(seconds / tables, seconds / tables)
     if before is None:
-        return SecondsRange(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
+        return Bounds(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
     without_start = (seconds - before.seconds) / (tables - before.tables)
-    return SecondsRange(min(max(0.0, without_start), seconds / tables), seconds / tables)
+    return Bounds(min(max(0.0, without_start), seconds / tables), seconds / tables)
 
 
 def _noise(samples: Sequence[TrialSample]) -> float:
