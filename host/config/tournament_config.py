@@ -243,51 +243,51 @@ def load(place: Path) -> Tournament:
     if unusable:
         raise UserError(sorted_by_line(unusable), 3)
     try:
-        said = load_model(toml, config_model(registry))
+        config = load_model(toml, config_model(registry))
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
-    game = game_by_name(said.game)
+    game = game_by_name(config.game)
     problems: list[Problem] = []
-    preset, rules = _rules(game, toml, said.rules, problems)
-    stages = _stages(game, rules, toml, said.stage, problems)
+    preset, rules = _rules(game, toml, config.rules, problems)
+    stages = _stages(game, rules, toml, config.stage, problems)
     invited = {stage.name: references_of(stage) for stage in stages}
-    entered = _Entered(said.bots, path.parent, said.game)
+    entered = _Entered(config.bots, path.parent, config.game)
     stages = _settled(stages, toml, entered, problems)
-    problems += _bots(toml, said, path.parent)
-    limits = said.limits.with_defaults(Limits())
+    problems += _bots(toml, config, path.parent)
+    limits = config.limits.with_defaults(Limits())
     problems += _bank_problems(game, limits, toml)
-    if said.run.cluster and said.run.workers:
-        message = f"workers = {said.run.workers} sets the workers of this machine, and a cluster has its own"
+    if config.run.cluster and config.run.workers:
+        message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
     if problems:
         raise UserError(sorted_by_line(problems), 3)
     named = {name for stage in stages for name in references_of(stage)}
     own = set(entered.names()) if named else set()
     return Tournament(
-        game=said.game,
-        name=said.name or game.title,
-        seed=said.seed,
-        bots=said.bots,
+        game=config.game,
+        name=config.name or game.title,
+        seed=config.seed,
+        bots=config.bots,
         preset=preset,
         rules=rules,
         stages=stages,
         limits=limits,
-        max_faults=said.limits.max_faults,
-        level=Level(said.sandbox.level),
-        pondering=said.sandbox.pondering,
-        warm=said.sandbox.warm,
-        workers=said.run.workers,
-        stop_early=said.run.stop_early,
-        parallel_tables=said.run.parallel_tables,
-        placement=said.run.placement,
-        cluster=said.run.cluster,
-        html=said.report.html,
+        max_faults=config.limits.max_faults,
+        level=Level(config.sandbox.level),
+        pondering=config.sandbox.pondering,
+        warm=config.sandbox.warm,
+        workers=config.run.workers,
+        stop_early=config.run.stop_early,
+        parallel_tables=config.run.parallel_tables,
+        placement=config.run.placement,
+        cluster=config.run.cluster,
+        html=config.report.html,
         path=path,
         invited={
             name: tuple(pattern for pattern in patterns if pattern not in own) for name, patterns in invited.items()
         },
         guests=frozenset(named - own),
-        warnings=tuple(_warnings(toml, said, stages)),
+        warnings=tuple(_warnings(toml, config, stages)),
         registry=registry,
     )
 
@@ -309,25 +309,25 @@ def _bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
     return problems
 
 
-def _warnings(toml: Toml, said: ConfigFile, stages: Sequence[StageConfig]) -> list[Problem]:
+def _warnings(toml: Toml, config: ConfigFile, stages: Sequence[StageConfig]) -> list[Problem]:
     warnings = []
-    if said.seed != "random" and not all(stage.practice for stage in stages):
-        message = f"seed = {to_toml(said.seed)}: anybody can compute the deals"
+    if config.seed != "random" and not all(stage.practice for stage in stages):
+        message = f"seed = {to_toml(config.seed)}: anybody can compute the deals"
         hint = 'seed = "random", or practice = true in every stage'
         warnings.append(Problem("C010", toml.where("seed"), message, hint=hint))
-    if said.run.parallel_tables > 1 and said.limits.bank.seconds:
-        message = f"parallel_tables = {said.run.parallel_tables} has no effect: bots with a time bank play one table at a time"
+    if config.run.parallel_tables > 1 and config.limits.bank.seconds:
+        message = f"parallel_tables = {config.run.parallel_tables} has no effect: bots with a time bank play one table at a time"
         hint = "leave it out, or leave out bank in [limits]"
         warnings.append(Problem("C013", toml.where("run", "parallel_tables"), message, hint=hint))
     return warnings
 
 
-def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
+def _bots(toml: Toml, config: ConfigFile, folder: Path) -> list[Problem]:
     """Return a problem, with its line, for each invalid entry of `bots`."""
     problems = []
-    for number, pattern in enumerate(said.bots):
+    for number, pattern in enumerate(config.bots):
         try:
-            expand_patterns([pattern], folder, said.game)
+            expand_patterns([pattern], folder, config.game)
         except UserError as refused:
             problems += [problem._replace(where=toml.where("bots", number)) for problem in refused.problems]
     return problems
@@ -336,9 +336,9 @@ def _bots(toml: Toml, said: ConfigFile, folder: Path) -> list[Problem]:
 # Rules: a preset, and the changes of the organiser.
 
 
-def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
+def _rules(game: Game, toml: Toml, given: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
     """Return the name of the preset, and the rules. Append what is wrong to the problems."""
-    preset = said.get("preset", next(iter(game.presets)))
+    preset = given.get("preset", next(iter(game.presets)))
     if not isinstance(preset, str) or preset not in game.presets:
         hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
         message = f"preset = {to_toml(preset)} is not a preset of {game.name}"
@@ -348,7 +348,7 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
     known = rules_of(rules)
     homes = {"bots": "at the top of the file, above the first [table]"}
     homes |= dict.fromkeys(("seed", "name", "game"), homes["bots"])
-    for key, value in said.items():
+    for key, value in given.items():
         if key == "preset":
             continue
         where = toml.where("rules", key)
@@ -364,9 +364,9 @@ def _rules(game: Game, toml: Toml, said: Mapping[str, Any], problems: list[Probl
 
 def _rules_alone(toml: Toml) -> list[Problem]:
     """Return the problems in the rules of a file that also has other problems."""
-    game, said, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
-    if isinstance(game, str) and knows_game(game) and isinstance(said, dict):
-        _rules(game_by_name(game), toml, said, problems)
+    game, given, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
+    if isinstance(game, str) and knows_game(game) and isinstance(given, dict):
+        _rules(game_by_name(game), toml, given, problems)
     return problems
 
 
@@ -392,15 +392,15 @@ def rules_of(rules: Any) -> list[str]:
 
 
 def _stages(
-    game: Game, rules: Any, toml: Toml, said: Sequence[StageConfig], problems: list[Problem]
+    game: Game, rules: Any, toml: Toml, given: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
     """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
     suiting = [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
-    if not said:
+    if not given:
         default = next((KINDS[kind].defaults.stages for kind in suiting if KINDS[kind].defaults.stages), ())
         return tuple(_seated(stage, game) for stage in default)
     stages: list[StageConfig] = []
-    for number, stage in enumerate(said):
+    for number, stage in enumerate(given):
         where = toml.where("stage", number, "kind")
         if not kind_of(stage).plays.is_met(game, rules):
             message = f'kind = "{stage.kind}" needs {kind_of(stage).plays.words}, and {game.name} is not one'
