@@ -27,7 +27,7 @@ bots = ["bots/*"]
 kind = "stages.mine:LADDER"
 rounds = 1
 tables = 20
-rank_by = ["win_rate", "stages.mine:WORST"]
+rank_by = ["stages.mine:WORST", "win_rate"]
 practice = true
 """
 BOT = """\
@@ -88,9 +88,9 @@ def test_each_is_loaded_with_its_own_code(both: tuple[Path, Path]) -> None:
     assert one.game == other.game == "goofspiel"
     assert game_by_name(one.game).play is not game_by_name(other.game).play
     (stage,), (its,) = one.stages, other.stages
-    assert stage.kind == its.kind == "ladder" and stage.rank_by == its.rank_by == ("win_rate", "worst")
+    assert stage.kind == its.kind == "ladder" and stage.rank_by == its.rank_by == ("worst", "win_rate")
     assert kind_of(stage).schedule is not kind_of(its).schedule
-    assert [ranking_of(each.rank_by[1]).title for each in (stage, its)] == ["worst of high", "worst of low"]
+    assert [ranking_of(each.rank_by[0]).title for each in (stage, its)] == ["worst of high", "worst of low"]
 
 
 def test_each_is_ranked_and_replayed_by_its_own_code(both: tuple[Path, Path]) -> None:
@@ -103,6 +103,13 @@ def test_each_is_ranked_and_replayed_by_its_own_code(both: tuple[Path, Path]) ->
             assert command == "replay" or f"worst of {winner}" in done.out
             assert command == "standings" or f"ladder/{number}/high+low" in done.out
         assert found["high"] != found["low"]
+
+
+def test_each_page_shows_its_own_ranking(both: tuple[Path, Path]) -> None:
+    for folder, winner in zip(both, ("high", "low"), strict=True):
+        done = croupier("-C", folder, "report")
+        assert done.code == 0, done.err
+        assert f"worst of {winner}" in (folder / "report.html").read_text()
 
 
 def test_each_is_verified_by_its_own_code(both: tuple[Path, Path]) -> None:

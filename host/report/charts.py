@@ -34,8 +34,8 @@ def ranking_title(word: str) -> str:
 
 def figure(row: Row) -> str:
     """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more."""
-    word = row.ranking.lead or row.ranking.name
-    ranking, estimate = ranking_of(word), row.estimates.get(word, row.first)
+    lead = row.ranking.lead
+    ranking, estimate = ranking_of(lead) if lead else row.ranking, row.estimates.get(lead, row.first)
     return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
 
 
