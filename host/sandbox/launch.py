@@ -153,7 +153,6 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         own = Keeper(started.control, started.environment, started.last_words)
         stack.callback(own.close)
         await own.kill_all()  # its first reply shows that it runs
-        _prefer_for_oom(own.pid)
         if group is not None:
             # No bot has run yet. All processes that the keeper starts will be in the group.
             with _as_keeper_error():
@@ -164,12 +163,6 @@ async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[S
         finally:
             with contextlib.suppress(KeeperDied, KeeperOutOfMemory):
                 await own.reap()
-
-
-def _prefer_for_oom(keeper_pid: int) -> None:
-    """Let the kernel end the bot, and not a worker of croupier, if the machine runs out of memory. Bots inherit this."""
-    with contextlib.suppress(OSError):  # the sandbox has ended
-        Path(f"/proc/{keeper_pid}/oom_score_adj").write_text("1000")
 
 
 async def why_no_sandbox(level: Level) -> str:
@@ -261,6 +254,23 @@ def _as_keeper_error() -> Iterator[None]:
         raise KeeperDied(f"no control group: {reason}") from reason
 
 
+@contextlib.contextmanager
+def _preferred_for_oom() -> Iterator[None]:
+    """Let the kernel end what the block starts, and not a worker of croupier, if the machine runs out of memory.
+
+    A process inherits the preference when it starts. Later an ordinary user cannot set that of a keeper.
+    """
+    own, before = Path("/proc/self/oom_score_adj"), ""
+    with contextlib.suppress(OSError):  # without /proc there is no preference
+        before = own.read_text()
+        own.write_text("1000")
+    try:
+        yield
+    finally:
+        if before:
+            own.write_text(before)
+
+
 def _spawn(
     command: Sequence[str], inherited: Sequence[int], stderr: int, folder: str, user: tuple[int, int]
 ) -> subprocess.Popen[bytes]:
@@ -270,19 +280,20 @@ def _spawn(
     if root and resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:  # as sudo sets it
         with contextlib.suppress(OSError, ValueError):  # a container's root may not raise it
             resource.setrlimit(resource.RLIMIT_CORE, CORE_LIMIT)
-    return subprocess.Popen(
-        command,
-        env={},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        pass_fds=inherited,
-        start_new_session=True,
-        user=uid if root else None,
-        group=gid if root else None,
-        extra_groups=[] if root else None,
-    )
+    with _preferred_for_oom():
+        return subprocess.Popen(
+            command,
+            env={},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=inherited,
+            start_new_session=True,
+            user=uid if root else None,
+            group=gid if root else None,
+            extra_groups=[] if root else None,
+        )
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:
