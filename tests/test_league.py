@@ -64,7 +64,8 @@ def random_leagues(number: int) -> None:
         mirror = luck.random() < 0.3
         plan = promised(stage_of("league", tables=tables, mirror=mirror), seats, bots)
         assert plan.most - plan.fewest <= 2, plan
-        balanced += plan.balanced
+        # All pairs meet equally often, or differ by one meeting.
+        balanced += plan.most - plan.fewest <= 1
         if tables >= 300 and not mirror:
             assert plan.tables <= 1.1 * tables, plan
     assert balanced >= 0.8 * number

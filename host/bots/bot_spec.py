@@ -400,11 +400,6 @@ class BuiltBot(NamedTuple):
         """Return the bot with other values for some keys of its bot.toml."""
         return self._replace(spec=replace(self.spec, **keys))
 
-    @property
-    def warm_words(self) -> int:
-        """The number of words of the command that start the fork server; 0 if each start of the bot is cold."""
-        return len(self.warm)
-
     def command(self, warm_count: int) -> list[bytes]:
         """Return the bot's command. Its first `warm_count` words are those of the forking interpreter."""
         return [word.encode() for word in (*self.warm[:warm_count], *self.argv[warm_count:])]

@@ -441,7 +441,7 @@ async def open_process(
     If a charged bot is late, that is its fault even if the machine is busy. The process goes on with the usage and the
     standard error of the previous one in the same fixture, which has ended.
     """
-    sandbox.keeper.warm = bot.warm_words if sandbox.warms else 0
+    sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored:
         context = BotContext(
             bot=bot,

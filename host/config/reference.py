@@ -135,14 +135,13 @@ def spelled(annotated: Any, value: Any) -> Any:
         return None
 
 
-def keys_of(model: type, usual: Mapping[str, Any] | None = None, *, inherited: bool = True) -> list[KeyDescription]:
+def keys_of(model: type, usual: Mapping[str, Any] | None = None) -> list[KeyDescription]:
     """Return the keys of a table: the fields of its model. `usual` has default values that the model does not have."""
     hints, docs = get_type_hints(model, include_extras=True), attribute_docs(model)
-    known = {each.name for each in fields(StageConfig)} if not inherited else ()
     found = []
     for each in fields(model):
         annotated = hints[each.name]
-        if is_dataclass(annotated) or get_origin(annotated) is dict or each.name in known or each.name == "stage":
+        if is_dataclass(annotated) or get_origin(annotated) is dict or each.name == "stage":
             continue
         value = (usual or {}).get(each.name, each.default)
         default = None if value is MISSING else spelled(annotated, value)
@@ -326,17 +325,6 @@ A time or a size is a string with a number and a unit: `"250 ms"`, `"64 MiB"`. A
 with a TOML extension then complete keys, explain them and mark mistakes. `croupier config schema {CONFIG}` and `croupier
 config schema {MANIFEST}` print the schemas of your version.
 """
-
-
-def table_of_rankings() -> str:
-    """Return the table of docs/rankings.md: each ranking, what it needs, and the kinds of stage that have it."""
-    lines = ["| word | value | 95 % interval | needs | kinds of stage |", "|---|---|---|---|---|"]
-    for word, ranking in RANKINGS.items():
-        kinds = [f"`{name}`" for name, kind in KINDS.items() if not kind.lacks(ranking)]
-        needs = "; ".join(fact.value for fact in ranking.needs) or "nothing"
-        suitable = "all" if len(kinds) == len(KINDS) else ", ".join(kinds)
-        lines.append(f"| `{word}` | {ranking.value} | {ranking.interval or 'none'} | {needs} | {suitable} |")
-    return "\n".join(lines) + "\n"
 
 
 def page() -> str:

@@ -28,13 +28,6 @@ CREATE INDEX chain_by_kind ON chain(kind, ref);
 """
 """The table of the chain. Lines of terms and stages are stored. The others follow from the row `ref` of their table."""
 
-NOT_SEALED: Mapping[str, str] = {
-    "run.status": "whether a run is finished: it follows from its stages",
-    "stage.known": "the number of fixtures that are known so far",
-    "summed": "sums over the records, which `verify` computes again",
-}
-"""What a seal does not cover in a journal, with the reason (docs/security.md)."""
-
 FREE_TERMS = ("workers", "parallel_tables", "version", "machine")
 """The terms that may be others when a run continues."""
 

@@ -1,7 +1,6 @@
 """Pairs bots: pure functions from what has been played to what is played next."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import comb
 
 Pair = tuple[str, str]
 PairOrBye = tuple[str | None, str | None]
@@ -24,11 +23,6 @@ def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
             if one is not None and other is not None:
                 yield bots[min(one, other)], bots[max(one, other)]
         places.insert(1, places.pop())
-
-
-def pair_count(bots: int) -> int:
-    """Return the number of pairs in a round robin."""
-    return comb(bots, 2)
 
 
 # The knockout of Pazaak: matches of sets, and a full placement bracket.

@@ -1,6 +1,7 @@
 """The kind `round-robin`: every pair of bots plays."""
 
 from dataclasses import dataclass
+from math import comb
 from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
@@ -44,7 +45,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
 
     If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
     """
-    bots, count = sorted(field.bots), pairing.pair_count(len(field.bots))
+    bots, count = sorted(field.bots), comb(len(field.bots), 2)
     size = block_size(stage.tables_per_pair, count)
     plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
     if not field.stop_early:

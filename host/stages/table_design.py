@@ -44,11 +44,6 @@ class Design(NamedTuple):
         """The fewest and the most tables that two bots share."""
         return self.fewest * self.length, self.most * self.length
 
-    @property
-    def balanced(self) -> bool:
-        """Whether all pairs meet equally often, or differ by one meeting."""
-        return self.most - self.fewest <= 1
-
     def places(self, number: int) -> list[int]:
         """Return the places that sit at a table, in the order of their seats; `number` is less than `meetings`."""
         block, turn = divmod(number, self.bots)
