@@ -353,6 +353,21 @@ def integer(minimum: int, maximum: int) -> ValueType:
     return ValueType(check, {"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
+def integer_or_auto(maximum: int, noun: str, example: int, auto: int | str = "auto") -> ValueType:
+    """Return the type of a number of something, from 1, or of the word "auto", which is read as the value `auto`."""
+
+    def check(value: Any) -> Any:
+        if value == "auto":
+            return auto
+        if isinstance(value, str):
+            raise InvalidValue("C008", f"is not a number of {noun}", '"auto", or a number')
+        return integer(1, maximum).check(value)
+
+    title = f'integer, 1 to {maximum}; or "auto"'
+    schema = {"type": ["integer", "string"], "title": title, "default": "auto", "examples": [example]}
+    return ValueType(check, schema)
+
+
 def flag(value: Any) -> bool:
     """Return a bool; raise InvalidValue for any other value."""
     if type(value) is not bool:

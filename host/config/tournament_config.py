@@ -17,6 +17,7 @@ from host.base.config_file import (
     ValueType,
     closest_match,
     integer,
+    integer_or_auto,
     load_model,
     matches,
     one_of,
@@ -47,14 +48,6 @@ ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 # The file.
 
 
-def _workers(value: Any) -> int:
-    if value == "auto":
-        return 0
-    if isinstance(value, str):
-        raise InvalidValue("C008", "is not a number of workers", '"auto", or a number')
-    return int(integer(1, 1024).check(value))
-
-
 def _seed(value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidValue("C006", "is not a string", f'"random", or "{to_toml(value)}" for practice')
@@ -66,9 +59,6 @@ def _title(value: Any) -> str:
     if len(text) > 100:
         raise InvalidValue("C009", "is longer than 100 characters")
     return text
-
-
-WORKERS = {"type": ["integer", "string"], "title": 'integer, 1 to 1024; or "auto"', "default": "auto", "examples": [4]}
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class RunTable:
 
     __pydantic_config__: ClassVar[Any] = FORBID
 
-    workers: Annotated[int, ValueType(_workers, WORKERS)] = 0
+    workers: Annotated[int, integer_or_auto(1024, "workers", 4, auto=0)] = 0
     """The number of worker processes on this machine. `"auto"`: one for each core."""
     stop_early: Flag = False
     """`true`: a pair of bots ends as soon as the order of the two is certain."""

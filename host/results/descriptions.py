@@ -1,7 +1,8 @@
-"""Describes fixtures as the journal stores them, and reads the stored fixtures back."""
+"""Describes fixtures as the journal stores them, and reads and validates the stored fixtures."""
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -11,15 +12,7 @@ from host.play.records import Fixture
 
 def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
     """Return what the journal stores about a fixture; its rules have the keys of croupier.toml."""
-    return {
-        "game": fixture.game,
-        "rules": fixture.rules._asdict(),
-        "plan": fixture.plan,
-        "path": fixture.path,
-        "bots": fixture.bots,
-        "tables": fixture.tables,
-        "first": fixture.first,
-    }
+    return fixture._asdict() | {"rules": fixture.rules._asdict()}
 
 
 def fixture_of(stored: Mapping[str, Any]) -> Fixture:
@@ -35,3 +28,24 @@ def fixture_of(stored: Mapping[str, Any]) -> Fixture:
         tables=msgspec.convert(stored["tables"], int),
         first=msgspec.convert(stored["first"], int),
     )
+
+
+class Kept(TypedDict):
+    """The part of a fixture's description that pages use before they replay it."""
+
+    game: str
+    path: str
+    rules: dict[str, Any]
+    bots: list[str]
+    first: int
+
+
+def json_error(text: Any, shape: Any) -> str:
+    """Return why a text is not JSON of this type; empty if it is. Journals are not trusted."""
+    if not isinstance(text, str):
+        return "no text"
+    try:
+        msgspec.convert(json.loads(text), shape)
+    except (ValueError, RecursionError) as wrong:  # msgspec's errors are ValueErrors, and so are json's
+        return str(wrong)
+    return ""

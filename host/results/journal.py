@@ -22,7 +22,7 @@ from host.bots.values import BankTime, Evidence, Timing
 from host.play.records import Record
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
-from host.results.journal_schema import Kept, json_error
+from host.results.descriptions import Kept, json_error
 from host.results.seals import CHAIN_TABLE, Link, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (

@@ -224,26 +224,14 @@ class RecordedBot(NamedTuple):
 
     def row(self) -> tuple[str, str, str, str]:
         """Return its row in the journal: name, sha256, language, and the rest as JSON."""
-        about = {
-            "author": self.author,
-            "protocol": self.protocol,
-            "parallel_tables": self.parallel_tables,
-            "table_ids": self.table_ids,
-            "lifetime": self.lifetime,
-            "state": self.state,
-            "state_lifetime": self.state_lifetime,
-            "limits": self.limits.by_name(),
-        }
-        return (
-            self.name,
-            self.sha256,
-            self.language,
-            canonical(about | ({"source": self.source} if self.source else {})),
-        )
+        about = {key: getattr(self, key) for key in _About.__struct_fields__} | {"limits": self.limits.by_name()}
+        if not self.source:
+            del about["source"]
+        return self.name, self.sha256, self.language, canonical(about)
 
 
 class _About(msgspec.Struct):
-    """What the last column of a bot's row may say."""
+    """What the last column of a bot's row says. Keys with their default value may be absent."""
 
     author: str = ""
     protocol: str = ""

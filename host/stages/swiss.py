@@ -7,9 +7,9 @@ hands; otherwise it is drawn. A won set and a bye are a point, a drawn set is ha
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from host.base.config_file import InvalidValue, ValueType, integer
+from host.base.config_file import integer_or_auto
 from host.base.format import plural, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
@@ -35,23 +35,12 @@ from host.stages.picture import Rounds
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 
 
-def _rounds(value: Any) -> int | str:
-    if value == "auto":
-        return "auto"
-    if isinstance(value, str):
-        raise InvalidValue("C008", "is not a number of rounds", '"auto", or a number')
-    return int(integer(1, 1000).check(value))
-
-
-ROUNDS = {"type": ["integer", "string"], "title": 'integer, 1 to 1000; or "auto"', "default": "auto", "examples": [7]}
-
-
 @dataclass(frozen=True)
 class Swiss(StageConfig):
     """In every round bots with similar results meet; no two bots meet twice."""
 
     kind: Literal["swiss"] = "swiss"
-    rounds: Annotated[int | str, ValueType(_rounds, ROUNDS)] = "auto"
+    rounds: Annotated[int | str, integer_or_auto(1000, "rounds", 7)] = "auto"
     """The number of rounds. `"auto"`: enough to tell the first from the rest, at most log2 of the bots plus 2."""
     tables_per_pairing: Many = 1_000
     """The number of tables of each pair in a round. Example: `tables_per_pairing = 200`"""
