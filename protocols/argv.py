@@ -1,22 +1,7 @@
 """Implements argv: a new process for each question. The fields are its arguments; its standard output is the answer."""
 
-from protocols.wire import (
-    Answer,
-    Fault,
-    FaultKind,
-    Grammar,
-    Protocol,
-    View,
-    encode_view,
-    encode_views,
-    no_bank,
-    number,
-    over,
-    read_move,
-    spell,
-    split_table_number,
-    without_line_end,
-)
+from protocols import lines
+from protocols.wire import Answer, Fault, FaultKind, Grammar, View, read_move, spell, without_line_end
 
 
 def ask(view: View) -> list[bytes]:
@@ -32,15 +17,4 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
     return read_move(grammar, line)
 
 
-PROTOCOL = Protocol(
-    "argv",
-    persistent=False,
-    ask=ask,
-    line=encode_view,
-    lines=encode_views,
-    receive=receive,
-    number=number,
-    split_table_number=split_table_number,
-    bank=no_bank,
-    over=over,
-)
+PROTOCOL = lines.PROTOCOL._replace(name="argv", persistent=False, ask=ask, receive=receive)

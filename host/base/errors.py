@@ -78,3 +78,8 @@ class HostFailure(Exception):
 
     bot = ""  # the bot that croupier was asking or preparing
     table = 0  # the table number in the fixture
+
+
+def nothing_played(place: Path, hint: str = "croupier run") -> UserError:
+    """Return the error of a folder or journal without any played table."""
+    return UserError([Problem("R006", str(place), "nothing has been played here yet", hint=hint)], 3)

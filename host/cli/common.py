@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.base.errors import Problem, UserError
+from host.base.errors import nothing_played
 from host.base.paths import SAMPLE_PREFIX
 from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name, unknown_with_list
 from host.sandbox.levels import UNPROTECTED, Level
@@ -91,9 +91,7 @@ def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
     """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
     stages = journal.state().configs
     if not stages:
-        raise UserError(
-            [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
-        )
+        raise nothing_played(journal.path)
     wanted = [stage for stage in stages if name in (None, stage.name)]
     if not wanted:
         raise click.UsageError(unknown_with_list("stage", str(name), [stage.name for stage in stages]))

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, nothing_played
 from host.cli import CliContext
 
 
@@ -28,8 +28,7 @@ def journal_of(context: CliContext, chosen: Path | None) -> Path:
     if adhoc and not tournament.exists():
         return adhoc[0]
     if not tournament.exists() and not (context.folder / "croupier.toml").exists():
-        hint = "croupier run, or croupier play BOT BOT"
-        raise UserError([Problem("R006", str(context.folder), "nothing has been played here yet", hint=hint)], 3)
+        raise nothing_played(context.folder, hint="croupier run, or croupier play BOT BOT")
     return tournament
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import click
 
-from host.base.errors import Problem, UserError
+from host.base.errors import nothing_played
 from host.cli import CliContext
 from host.inspect.recorded import load_fixture, seed_of
 from host.inspect.table_replays import TableLocation, named_while_running
@@ -45,9 +45,7 @@ def find_table(journals: Sequence[Path], context: CliContext, name: str) -> Tabl
                     if sitting.path == name or sitting.path.endswith("/" + name):
                         return TableLocation(path, fixture, nth, context.registry)
     if not any_played:
-        raise UserError(
-            [Problem("R006", str(context.folder), "nothing has been played here yet", hint="croupier run")], 3
-        )
+        raise nothing_played(context.folder)
     listed = ", ".join(islice(_examples(journals, context), MAX_EXAMPLES))
     raise click.UsageError(f"there is no table {name!r}; tables here are called, for example, {listed}, or last")
 

@@ -32,7 +32,7 @@ BJ-PY2: the bot's own manifest sets its interpreter and compiler.
 """
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import NamedTuple
 
 from host.games import cardshark2011
@@ -99,26 +99,6 @@ class Player:
         self.stake += chips
 
 
-class Shoe:
-    """One shuffled deck for a round. When it is empty, a new one is opened; bots do not learn of it."""
-
-    def __init__(self, luck: Shuffler) -> None:
-        self._luck = luck
-        self._cards: Iterator[str] = iter(())
-
-    def start_hand(self) -> None:
-        """Continue with the rest of the deck. Its order may change if several tables share a deal (`luck.Deal`)."""
-        self._cards = self._luck.rest(self._cards)
-
-    def draw(self) -> str:
-        """Return the next card."""
-        card = next(self._cards, None)
-        if card is None:
-            self._cards = self._luck.shuffled(DECK)
-            card = next(self._cards)
-        return card
-
-
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
     """Return whether a move is legal. An illegal move is a forced stand."""
     if rules.engine == "engine2011":
@@ -134,7 +114,9 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
             return move.verb in ("H", "S")
 
 
-def play_hand(rules: Rules, players: list[Player], shoe: Shoe, tell: Tell) -> Generator[Request, Answer, None]:
+def play_hand(
+    rules: Rules, players: list[Player], shoe: cardshark2011.Shoe, tell: Tell
+) -> Generator[Request, Answer, None]:
     """Play one hand. `players` are those that can pay the buy-in."""
     dealer, shown = "", ""
     for player in players:
@@ -193,7 +175,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     if rules.engine == "engine2011":
         return (yield from cardshark2011.play(rules.buy_in, rules.hands, stacks, luck, tell))
     players = [Player(seat, chips) for seat, chips in enumerate(stacks)]
-    shoe = Shoe(luck)
+    shoe = cardshark2011.Shoe(luck, DECK)
     for hand in range(1, rules.hands + 1):
         solvent = [player for player in players if player.chips >= rules.buy_in]
         if not solvent:

@@ -70,24 +70,28 @@ def allows(buy_in: int, view: View, move: Move) -> bool:
             return move.verb in ("H", "S")
 
 
-class Shoe2011:
-    """One shuffled deck for a round. When it is empty, a new one is opened."""
+class Shoe:
+    """One shuffled deck for a round. When it is empty, a new one is opened; bots do not learn of it."""
 
-    def __init__(self, luck: Shuffler) -> None:
-        self._luck = luck
+    def __init__(self, luck: Shuffler, deck: str) -> None:
+        self._luck, self._deck = luck, deck
         self._cards: Iterator[str] = iter(())
+
+    def start_hand(self) -> None:
+        """Continue with the rest of the deck. Its order may change if several tables share a deal (`luck.Deal`)."""
+        self._cards = self._luck.rest(self._cards)
 
     def draw(self) -> str:
         """Return the next card."""
         card = next(self._cards, None)
         if card is None:
-            self._cards = self._luck.shuffled(DECK)
+            self._cards = self._luck.shuffled(self._deck)
             card = next(self._cards)
         return card
 
 
 def play_hand(
-    buy_in: int, players: list[Player2011], shoe: Shoe2011, before: str, tell: Tell
+    buy_in: int, players: list[Player2011], shoe: Shoe, before: str, tell: Tell
 ) -> Generator[Request, Answer, str]:
     """Play one hand. Return all cards that the engine has shown so far in the round."""
     for player in players:
@@ -149,7 +153,7 @@ def play_hand(
 def play(buy_in: int, hands: int, stacks: tuple[int, ...], luck: Shuffler, tell: Tell = None) -> Play:
     """Play one round as the engine did. The scores are the chips left, which may be negative."""
     players = [Player2011(seat, chips, chips >= buy_in) for seat, chips in enumerate(stacks)]
-    shoe, shown = Shoe2011(luck), ""
+    shoe, shown = Shoe(luck, DECK), ""
     for hand in range(1, hands + 1):
         if tell:
             tell("hand.start", hand=hand, chips=[player.chips for player in players])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
 from host.play.records import Record
 from host.results.chain import canonical
@@ -665,8 +665,7 @@ def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
     `registry` knows what the names in it stand for.
     """
     if not path.exists() or not path.stat().st_size:
-        problem = Problem("R006", str(path), "nothing has been played here yet", hint="croupier run")
-        raise UserError([problem], 3)
+        raise nothing_played(path)
     with path.open("rb"):  # SQLite does not tell why it cannot open a file; the system does
         pass
     _checked(path, registry)

@@ -52,14 +52,10 @@ class Folder:
             text = self.seed_file.read_text().strip()
         except (OSError, UnicodeDecodeError) as failed:
             why = getattr(failed, "strerror", None) or "it is not text"
-            raise self._refused(f"cannot be read: {why}") from failed
+            raise _refused(self.seed_file, f"cannot be read: {why}") from failed
         if not re.fullmatch("[0-9a-f]{32}", text):
-            raise self._refused("is not a seed, which has 32 hexadecimal digits")
+            raise _refused(self.seed_file, "is not a seed, which has 32 hexadecimal digits")
         return bytes.fromhex(text)
-
-    def _refused(self, why: str) -> UserError:
-        hint = "restore it from a backup, or start again with  croupier run --fresh"
-        return UserError([Problem("R010", str(self.seed_file), why, hint=hint)], 3)
 
     def reveal(self) -> None:
         """Make the seed readable for all users, after the tournament."""
@@ -90,10 +86,7 @@ class Folder:
             said = json.loads(self.commitment_file.read_text())
             return Commitment(str(said["sha256"]), float(said["at"]))
         except (ValueError, KeyError, TypeError) as broken:
-            hint = "restore it from a backup, or start again with  croupier run --fresh"
-            raise UserError(
-                [Problem("R010", str(self.commitment_file), "is not a commitment", hint=hint)], 3
-            ) from broken
+            raise _refused(self.commitment_file, "is not a commitment") from broken
 
     def reset(self) -> None:
         """Delete what has been played, and its seed. Only `--fresh` does this.
@@ -109,6 +102,11 @@ class Folder:
                 path.unlink()
             elif path.exists():
                 paths.remove_tree(path)
+
+
+def _refused(file: Path, why: str) -> UserError:
+    hint = "restore it from a backup, or start again with  croupier run --fresh"
+    return UserError([Problem("R010", str(file), why, hint=hint)], 3)
 
 
 def read_seed(text: str) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, nothing_played
 from host.base.format import counted, thousands
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
@@ -65,9 +65,7 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
     state = journal.state()
     begun = [number for number, stage in enumerate(state.stages) if journal.first_number(stage.name) is not None]
     if not begun:
-        raise UserError(
-            [Problem("R006", str(journal.path), "nothing has been played here yet", hint="croupier run")], 3
-        )
+        raise nothing_played(journal.path)
     number, played = begun[-1], Played(journal.stage_records, journal.sizes)
     position = course(state, journal.bots(), seed, played)[number]
     return Begun(number, position, _blank(journal), state.stages[number + 1 :])
