@@ -24,7 +24,7 @@ def journal_of(context: CliContext, chosen: Path | None) -> Path:
             hint = "a path starts in the folder in which you are, also with -C"
             raise UserError([Problem("C011", str(chosen), "there is no such journal", hint=hint)], 3)
         return chosen
-    tournament, adhoc = _of_tournament(context), _adhoc_games(context)
+    tournament, adhoc = context.folder / "run" / "run.sqlite", _adhoc_games(context)
     if adhoc and not tournament.exists():
         return adhoc[0]
     if not tournament.exists() and not (context.folder / "croupier.toml").exists():
@@ -35,10 +35,6 @@ def journal_of(context: CliContext, chosen: Path | None) -> Path:
 def journal_option(context: CliContext, journal: Path) -> str:
     """Return the option that makes another command read this journal too; "" if it does so without one."""
     return "" if journal == journal_of(context, None) else f" --journal {shlex.quote(str(journal))}"
-
-
-def _of_tournament(context: CliContext) -> Path:
-    return context.folder / "run" / "run.sqlite"
 
 
 def _adhoc_games(context: CliContext) -> list[Path]:
