@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Usage
-from host.cli.common import positions_of
 from host.config.tournament_config import Tournament, load
 from host.games import GAMES
 from host.inspect.verify import wrong_places
@@ -29,7 +28,7 @@ from host.play.records import Record, pack
 from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
-from host.results.course import Played, Position, course
+from host.results.course import Played, Position, course, positions_of
 from host.results.journal import Journal, reading, writing
 from host.results.state import RunStatus, StageStatus
 from host.results.tournament_dir import Folder

@@ -3,9 +3,8 @@
 import gc
 import shutil
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,12 +16,8 @@ from host.sandbox.levels import UNPROTECTED, Level
 if TYPE_CHECKING:
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
-    from host.play.records import Record
     from host.results.course import Position
     from host.results.journal import Journal
-    from host.results.standings import StageStandings
-    from host.results.state import RecordedBot, RunState
-    from host.stages.kind import StageConfig
     from host.submissions.discovery import Entry
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
@@ -87,59 +82,39 @@ def find_entry(name: str, known: "dict[str, Entry]", tournament: "Tournament") -
     return known[name]
 
 
-def find_stage(journal: "Journal", name: str | None) -> "StageConfig":
+def find_stage(journal: "Journal", name: str | None) -> "Position":
     """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
-    stages = journal.state().configs
-    if not stages:
+    from host.results.course import positions_of
+
+    positions = {position.state.name: position for position in positions_of(journal)}
+    if not positions:
         raise nothing_played(journal.path)
-    wanted = [stage for stage in stages if name in (None, stage.name)]
-    if not wanted:
-        raise click.UsageError(unknown_with_list("stage", str(name), [stage.name for stage in stages]))
-    return next((stage for stage in reversed(wanted) if journal.has_played(stage.name)), wanted[0])
+    if name is not None and name not in positions:
+        raise click.UsageError(unknown_with_list("stage", name, positions))
+    wanted = [*positions] if name is None else [name]
+    return positions[next((each for each in reversed(wanted) if journal.has_played(each)), wanted[0])]
 
 
-class StageResults(NamedTuple):
-    """The records of a stage, and what the journal says about its run."""
+def title_of(position: "Position") -> str:
+    """Return the run, the stage, and their state in one line."""
+    from host.base.format import plural
 
-    stage: "StageConfig"
-    run: "RunState"
-    bots: "Mapping[str, RecordedBot]"
-    records: list["Record"]
-    facts_json: dict[str, Any]  # about the run and the stage
-    order: list[str]  # the bots of the stage, as the stage before has ranked them
-    standings: "StageStandings"
-    changes: list[str]  # of the run, in words
-
-    @property
-    def title(self) -> str:
-        """The run, the stage, and their state in one line."""
-        from host.base.format import plural
-
-        fixtures = f"{len(self.records)} {plural(len(self.records), 'fixture')}"
-        return (
-            f"{self.run.name} · {self.stage.name} · {fixtures} · level {self.run.level.label} · "
-            f"seed sha256 {self.run.seed_sha256[:8]}… · {self.run.status}"
-        )
-
-    def print_nothing(self) -> None:
-        """Print that there are no standings yet."""
-        from host.base.safe_text import one_line
-
-        click.echo(f"{one_line(self.title)}\n{NO_STANDINGS}")
+    run, fixtures = position.tournament.run, len(position.counted)
+    return (
+        f"{run.name} · {position.state.name} · {fixtures} {plural(fixtures, 'fixture')} · level {run.level.label} · "
+        f"seed sha256 {run.seed_sha256[:8]}… · {run.status}"
+    )
 
 
-def load_results(journal: "Journal", name: str | None, *, interrupted: bool = False) -> StageResults:
-    """Return the results of a stage, by default of the last stage with results."""
+def facts_json(journal: "Journal", position: "Position", *, interrupted: bool = False) -> dict[str, Any]:
+    """Return what the journal says about a run and a stage as JSON keys."""
     from host.inspect.recorded import known_seed
     from host.play.records import count_replays
     from host.results.tournament_dir import seed_text
 
-    stage = find_stage(journal, name)
-    (position,) = (each for each in positions_of(journal) if each.state.name == stage.name)
-    run, bots = position.tournament.run, position.tournament.bots
+    run, state, records = position.tournament.run, position.state, position.counted
     seed = known_seed(journal)  # None if its hash is not the one in the journal
-    records = position.counted
-    facts_json = {
+    return {
         "run": run.name,
         "game": run.game,
         "sandbox": run.level,
@@ -148,25 +123,20 @@ def load_results(journal: "Journal", name: str | None, *, interrupted: bool = Fa
         "seed": seed_text(seed) if seed is not None and run.finished else None,
         "state": run.status,
         "interrupted": interrupted,
-        "stage": stage.name,
-        "seal": journal.seal(stage.name) if position.state.over else None,
+        "stage": state.name,
+        "seal": journal.seal(state.name) if state.over else None,
         "fixtures": len(records),
         "changes": [change.json() for change in run.changes],
         "skipped": [skipped.stage.name for skipped in run.skipped],
         **count_replays(records)._asdict(),
     }
-    changes = [change.text() for change in run.changes]
-    return StageResults(stage, run, bots, records, facts_json, position.shown_bots, position.standings, changes)
 
 
-def positions_of(journal: "Journal") -> "list[Position]":
-    """Return the stages of a run. The records of each stage are read once, when they are needed."""
-    from host.results.course import Played, course
+def print_nothing(position: "Position") -> None:
+    """Print that there are no standings yet."""
+    from host.base.safe_text import one_line
 
-    def read(name: str) -> dict[str, "Record"]:
-        return {record.path: record for _, record in journal.records(name)}
-
-    return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
+    click.echo(f"{one_line(title_of(position))}\n{NO_STANDINGS}")
 
 
 def print_standings(
@@ -184,32 +154,33 @@ def print_standings(
     from host.report.pictures import picture_json, picture_lines
     from host.results.journal import reading
     from host.results.standings import as_counted_by
-    from host.stages import kind_of
 
     with reading(path, context.registry) as journal:
-        results = load_results(journal, stage_name, interrupted=interrupted)
-    (rows, sure, advice, so_far), kind = results.standings, kind_of(results.stage)
-    records = as_counted_by(results.stage, results.records)
-    picture = kind.picture(results.stage, results.order, records) if kind.picture else None
+        position = find_stage(journal, stage_name)
+        facts = facts_json(journal, position, interrupted=interrupted)
+        rows, sure, advice, so_far = position.standings
+    run, stage, kind = position.tournament.run, position.config, position.kind
+    records = as_counted_by(stage, position.counted)
+    picture = kind.picture(stage, position.shown_bots, records) if kind.picture else None
     if as_csv:
         terminal.write_csv(rows)
     elif context.json:
         show = print_json_line if on_one_line else print_json
         advised = [each._asdict() for each in advice]
         ways = {"so_far": so_far, **picture_json(picture)}
-        show("standings", **results.facts_json, rows=terminal.json_rows(rows), sure=sure, advice=advised, **ways)
-    elif results.records:
-        terminal.print_standings(results.title, rows, [so_far, *sure] if so_far else sure, advice=advice)
+        show("standings", **facts, rows=terminal.json_rows(rows), sure=sure, advice=advised, **ways)
+    elif position.counted:
+        terminal.print_standings(title_of(position), rows, [so_far, *sure] if so_far else sure, advice=advice)
         for line in picture_lines(picture, verbose=context.verbose):
             click.echo(line)
         for line in terminal.details(rows, advice) if context.verbose else ():
             click.echo(line)
-    elif results.stage in [skipped.stage for skipped in results.run.skipped]:
-        click.echo(one_line(results.title))
+    elif stage in [skipped.stage for skipped in run.skipped]:
+        click.echo(one_line(title_of(position)))
     else:
-        results.print_nothing()
+        print_nothing(position)
     if not (as_csv or context.json):
-        for skipped in results.run.skipped:
+        for skipped in run.skipped:
             click.echo(str(skipped))
-        for change in results.changes:
-            click.echo(f"changed  {one_line(change)}")
+        for change in run.changes:
+            click.echo(f"changed  {one_line(change.text())}")

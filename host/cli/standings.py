@@ -12,7 +12,7 @@ from host.cli import CliContext, completers, options, print_json
 from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
-    from host.cli.common import StageResults
+    from host.results.course import Position
     from host.results.journal import Journal
 
 
@@ -36,7 +36,7 @@ def standings(
     journal: Path | None,
 ) -> None:
     """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
-    from host.cli.common import keep_everything, load_results, print_standings
+    from host.cli.common import facts_json, find_stage, keep_everything, print_standings
     from host.results.journal import reading
 
     keep_everything()
@@ -50,7 +50,8 @@ def standings(
         print_standings(context, path, stage, as_csv=as_csv)
         return
     with reading(path, context.registry) as book:
-        listing = LISTINGS[chosen](load_results(book, stage), book)
+        position = find_stage(book, stage)
+        listing = LISTINGS[chosen](position, book, facts_json(book, position))
     listing.print(context, as_csv=as_csv)
 
 
@@ -75,81 +76,82 @@ class Listing(NamedTuple):
             self.print_text()
 
 
-def by_pair(results: "StageResults", _journal: "Journal") -> Listing:
+def by_pair(position: "Position", _journal: "Journal", facts: Mapping[str, Any]) -> Listing:
     """Return the results of each pair of bots at tables of two."""
     from host.report import terminal
     from host.results.standings import PairResult, by_pair
     from host.stages import references_of
 
-    rows, sure, advice, _ = results.standings
-    names = dict.fromkeys([*(row.bot for row in rows), *references_of(results.stage)])
-    pairs = by_pair(results.records)
+    rows, sure, advice, _ = position.standings
+    names = dict.fromkeys([*(row.bot for row in rows), *references_of(position.config)])
+    pairs = by_pair(position.counted)
     cells = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
 
     def text() -> None:
         if pairs:
             terminal.print_pairs(list(names), pairs)
         else:
-            click.echo(f"stage {results.stage.name} has no table with two bots")
+            click.echo(f"stage {position.state.name} has no table with two bots")
 
     certain = {"sure": sure, "advice": [each._asdict() for each in advice]}
-    return Listing(
-        "pairs", results.facts_json | {"rows": cells} | certain, ["bot", "against", *PairResult._fields], cells, text
-    )
+    return Listing("pairs", {**facts, "rows": cells, **certain}, ["bot", "against", *PairResult._fields], cells, text)
 
 
-def grades_of_bots(results: "StageResults", journal: "Journal") -> Listing:
+def grades_of_bots(position: "Position", journal: "Journal", facts: Mapping[str, Any]) -> Listing:
     """Return the points of each bot for beating the references of a stage. Raise UserError if it gives no grades."""
+    from host.cli.common import title_of
     from host.report import terminal
     from host.results.grades import grades_of
 
-    rows = grades_of(results.stage, results.bots, results.order, results.records)
-    if not rows and results.order:
-        message = f'stage "{results.stage.name}" gives no grades'
+    rows = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
+    if not rows and position.shown_bots:
+        message = f'stage "{position.state.name}" gives no grades'
         hint = "a stage of references with [stage.grades] does: docs/grading.md"
         raise UserError([Problem("C017", str(journal.path), message, hint=hint)], 2)
     graded = [row._asdict() | {"marks": [mark._asdict() for mark in row.marks]} for row in rows]
     cells = [row.flat() for row in rows]
     columns = list(cells[0]) if cells else []
-    text = partial(terminal.print_grades, results.title, rows)
-    return Listing("grades", results.facts_json | {"rows": graded}, columns, cells, text)
+    text = partial(terminal.print_grades, title_of(position), rows)
+    return Listing("grades", {**facts, "rows": graded}, columns, cells, text)
 
 
-def overall_standings(results: "StageResults", journal: "Journal") -> Listing:
+def overall_standings(position: "Position", journal: "Journal", facts: Mapping[str, Any]) -> Listing:
     """Return all bots by the last stage that they reached, then by their place in it."""
-    from host.cli.common import positions_of
+    from host.cli.common import print_nothing
     from host.report import terminal
+    from host.results.course import positions_of
     from host.results.overall import OverallRow, overall
 
     rows = overall(positions_of(journal))
     cells = [row._asdict() for row in rows]
-    facts = {key: results.facts_json[key] for key in ("run", "game", "sandbox", "state")}
-    head = f"{results.run.name} · all stages · {results.run.status}"
-    text = partial(terminal.print_overall, head, rows) if rows else results.print_nothing
-    return Listing("overall", facts | {"rows": cells}, OverallRow._fields, cells, text)
+    about = {key: facts[key] for key in ("run", "game", "sandbox", "state")}
+    head = f"{facts['run']} · all stages · {facts['state']}"
+    text = partial(terminal.print_overall, head, rows) if rows else partial(print_nothing, position)
+    return Listing("overall", about | {"rows": cells}, OverallRow._fields, cells, text)
 
 
-def by_seat(results: "StageResults", journal: "Journal") -> Listing:
+def by_seat(position: "Position", journal: "Journal", facts: Mapping[str, Any]) -> Listing:
     """Return the advantage of each seat in a stage."""
+    from host.cli.common import print_nothing, title_of
     from host.inspect.recorded import seed_of
     from host.play.custom_games import game_by_name
     from host.report import terminal
     from host.results.seat_effects import SeatRow, by_seat, seat_results
-    from host.stages import kind_of
 
-    seed = seed_of(journal) if kind_of(results.stage).tourneys else b""  # the seats of a tourney are drawn from it
-    found = by_seat(seat_results(results.stage, journal, seed))
-    unit = "games" if game_by_name(results.run.game).winners else "chips"
+    seed = seed_of(journal) if position.kind.tourneys else b""  # the seats of a tourney are drawn from it
+    found = by_seat(seat_results(position.config, journal, seed))
+    unit = "games" if game_by_name(position.tournament.run.game).winners else "chips"
     cells = [row._asdict() for row in found.rows]
     advice = [
         {"seats" if key == "bots" else key: value for key, value in each._asdict().items()} for each in found.advice
     ]
-    json = results.facts_json | {"unit": unit, "rows": cells, "sure": found.sure, "advice": advice}
-    text = partial(terminal.print_seats, results.title, unit, found) if found.rows else results.print_nothing
+    json = {**facts, "unit": unit, "rows": cells, "sure": found.sure, "advice": advice}
+    nothing = partial(print_nothing, position)
+    text = partial(terminal.print_seats, title_of(position), unit, found) if found.rows else nothing
     return Listing("seats", json, SeatRow._fields, cells, text)
 
 
-LISTINGS: Mapping[str, Callable[["StageResults", "Journal"], Listing]] = {
+LISTINGS: Mapping[str, Callable[["Position", "Journal", Mapping[str, Any]], Listing]] = {
     "pair": by_pair,
     "seat": by_seat,
     "grades": grades_of_bots,

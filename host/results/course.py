@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, last, qualified
+from host.results.journal import Journal
 from host.results.standings import Row, StageStandings, as_counted_by, stage_standings, standings
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import counting
@@ -255,6 +256,15 @@ def course(
     for state in run.stages:
         positions.append(Position(tournament, state, positions[-1] if positions else None))
     return positions
+
+
+def positions_of(journal: Journal) -> list[Position]:
+    """Return the position in each stage of a run without its seed. The records of a stage are read when they are needed."""
+
+    def read(name: str) -> Records:
+        return {record.path: record for _, record in journal.records(name)}
+
+    return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
 
 
 def _entered(run: RunState, bots: Mapping[str, RecordedBot]) -> Sequence[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
-from host.results.course import NOTHING, course
+from host.results.course import positions_of
 from host.results.journal import Journal, lock_holder
 from host.results.state import RunStatus, StageStatus
 from host.results.withdrawal import left_out
@@ -114,8 +114,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
 
 def all_meet_stages(journal: Journal) -> dict[str, AllMeet]:
     """Return the stages in which every two bots meet, with their bots."""
-    positions = course(journal.state(), journal.bots(), None, NOTHING)
-    return {each.state.name: AllMeet(each.config, each.staying) for each in positions if each.kind.all_meet}
+    return {each.state.name: AllMeet(each.config, each.staying) for each in positions_of(journal) if each.kind.all_meet}
 
 
 def _inode(path: Path) -> int:
