@@ -1,7 +1,7 @@
 """The command `faults`: groups the faults of the bots, with evidence."""
 
 import shlex
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -151,10 +151,9 @@ class FaultReport(NamedTuple):
 
 def fault_groups(journal: "Journal") -> list[FaultGroup]:
     """Return the faults of a journal by bot and kind, the largest group first."""
-    counts = Counter[tuple[str, str]]()
-    for _, record in journal.records():
-        for bot, kinds in record.faults.items():
-            counts.update({(bot, kind): count for kind, count in kinds.items()})
+    from host.play.records import count_faults
+
+    counts = count_faults(record for _, record in journal.records())
     recorded = defaultdict[tuple[str, str], list[RecordedFault]](list)
     for fault in recorded_faults(journal):
         recorded[fault.evidence.bot, fault.evidence.kind].append(fault)

@@ -12,6 +12,7 @@ from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
 from host.play import match
 from host.play.custom_games import game_by_name
+from host.play.records import count_faults
 from host.play.results import results_of, seats_of
 from host.results.changes import Change, explains
 from host.results.course import Played, course
@@ -249,9 +250,7 @@ def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) ->
     questions = sum(usage.questions for usage in record.usage.values())
     if questions != answered:
         yield f"{path}: {questions} questions were recorded, but {answered} answers"
-    recorded_faults = Counter(
-        {(bot, kind): count for bot, kinds in record.faults.items() for kind, count in kinds.items()}
-    )
+    recorded_faults = count_faults([record])
     for bot, kind in sorted((recorded_faults - faults) + (faults - recorded_faults)) if faults is not None else ():
         given = (faults or recorded_faults)[bot, kind]
         yield f"{path}: {kind} of {bot} was recorded {recorded_faults[bot, kind]} times, the answers give {given}"

@@ -1,6 +1,7 @@
 """Defines fixtures, the unit of work, and records, their results: plain values that are passed between processes."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -82,6 +83,15 @@ class Replays(NamedTuple):
     # For each restart at which the machine was busy: the fixture, bot and table, and the evidence.
     stalls: tuple[str, ...]
     failures: tuple[str, ...]  # likewise for each restart after a keeper or a worker had died
+
+
+def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
+    """Count the faults in some fixtures, by bot and kind."""
+    counts = Counter[tuple[str, str]]()
+    for record in records:
+        for bot, kinds in record.faults.items():
+            counts.update({(bot, kind): count for kind, count in kinds.items()})
+    return counts
 
 
 def count_replays(records: Iterable[Record]) -> Replays:

@@ -1,11 +1,10 @@
 """Summarize a run from its journal, in plain values for pages and programs."""
 
 import time
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from host import __version__
 from host.base.format import thousands
@@ -15,7 +14,7 @@ from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import shown_status, table_of, visible
 from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
-from host.play.records import Record, Replays, count_replays
+from host.play.records import Record, Replays, count_faults, count_replays
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.pictures import picture_json
 from host.report.timelines import HeadToHead, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
@@ -45,6 +44,7 @@ MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bot
 MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
 MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
 NOT_DISTINGUISHED = "cannot be distinguished"
+Value = TypeVar("Value")
 
 
 class EvidenceSample(NamedTuple):
@@ -490,10 +490,12 @@ def _entrants(
 ) -> list[BotSummary]:
     samples = _samples(evidence, configs, {record.path: name for name, record in everything}, shown)
     compared = max(stages, key=lambda stage: len(stage.pairs), default=None)
-    opponents = _opponents(compared)
-    faults = _faults_by_bot(record for _, record in everything)
-    usage = _usage_by_bot(record for _, record in everything)
-    rows = _rows_by_bot(stages)
+    pairs = compared.pairs if compared else {}
+    opponents = _grouped((one, (other, pair)) for (one, other), pair in pairs.items())
+    counts = count_faults(record for _, record in everything).most_common()
+    faults = _grouped((key[0], Faults(*key, count, samples.get(key, ()))) for key, count in counts)
+    usage = _grouped((bot, used) for _, record in everything for bot, used in record.usage.items())
+    rows = _grouped((row.bot, (stage.name, row)) for stage in stages for row in stage.rows)
     return [
         BotSummary(
             number=number,
@@ -506,10 +508,7 @@ def _entrants(
             ranks=next((stage.ranks for stage in reversed(stages) if stage.ranks), None),
             opponents=tuple(opponents.get(name, ())),
             opponents_in=compared.name if compared else "",
-            faults=tuple(
-                Faults(name, kind, count, samples.get((name, kind), ()))
-                for kind, count in faults.get(name, Counter()).most_common()
-            ),
+            faults=tuple(faults.get(name, ())),
             slowest=samples.get((name, "slowest"), ()),
             spent=_spent(usage.get(name, ()), _limit_of_answers(bot.limits)),
         )
@@ -540,37 +539,12 @@ def _samples(
     return {key: tuple(sample(path, piece) for path, piece in found[:most]) for key, found in pieces.items()}
 
 
-def _opponents(stage: Stage | None) -> dict[str, list[tuple[str, PairResult]]]:
-    """Return, by bot, its opponents in a stage and what each pair has won."""
-    opponents: dict[str, list[tuple[str, PairResult]]] = {}
-    for (one, other), pair in (stage.pairs if stage else {}).items():
-        opponents.setdefault(one, []).append((other, pair))
-    return opponents
-
-
-def _faults_by_bot(records: Iterable[Record]) -> dict[str, Counter[str]]:
-    faults: dict[str, Counter[str]] = {}
-    for record in records:
-        for bot, by_kind in record.faults.items():
-            faults.setdefault(bot, Counter()).update(by_kind)
-    return faults
-
-
-def _usage_by_bot(records: Iterable[Record]) -> dict[str, list[Usage]]:
-    usage: dict[str, list[Usage]] = {}
-    for record in records:
-        for bot, used in record.usage.items():
-            usage.setdefault(bot, []).append(used)
-    return usage
-
-
-def _rows_by_bot(stages: Iterable[Stage]) -> dict[str, list[tuple[str, Row]]]:
-    """Return, by bot, the name of each stage and the bot's row in its standings."""
-    rows: dict[str, list[tuple[str, Row]]] = {}
-    for stage in stages:
-        for row in stage.rows:
-            rows.setdefault(row.bot, []).append((stage.name, row))
-    return rows
+def _grouped(pairs: Iterable[tuple[str, Value]]) -> dict[str, list[Value]]:
+    """Return the second values of the pairs by the first ones."""
+    groups: dict[str, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
