@@ -243,7 +243,7 @@ def test_only_the_best_seeds_have_byes() -> None:
 
 
 def check_byes(size: int) -> None:
-    """Check who has a bye in the first round."""
+    """Check which bot has a bye in the first round."""
     bots = [f"b{number}" for number in range(1, size + 1)]
     for kind in KINDS_OF_BRACKET:
         first = elimination.followed(kind(bots, every_place=False), lambda pair: None).rounds[0]

@@ -91,7 +91,7 @@ class Version(NamedTuple):
     bot: str
     sha256: str
     entered: float  # seconds since 1970
-    entered_by: str  # the user who has entered it
+    entered_by: str  # the user that entered it
     replaces: int | None  # the number of the version whose place it took
 
 
