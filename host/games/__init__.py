@@ -9,3 +9,6 @@ GAMES: Mapping[str, Game] = {
     game.name: game for game in (cardshark.GAME, pazaak.GAME, holdem.GAME, hearts.GAME, briscola.GAME)
 }
 """croupier's own games by name."""
+
+OTHER_NAMES: Mapping[str, str] = {"blackjack": "cardshark", "poker": "holdem", "hold'em": "holdem"}
+"""Names that people know the games by, for the command line."""

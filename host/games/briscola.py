@@ -27,9 +27,9 @@ from collections.abc import Generator, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Chance, Display, Game, Opening, Play, Request, Shuffles, Tell, best_unless_equal
 from host.games.luck import Shuffler
-from protocols.wire import Answer, Grammar, Move
+from protocols.wire import Answer, Grammar, Move, Word
 from protocols.wire import View as AnyView
 
 HAND_CARDS = 3  # in a hand
@@ -54,7 +54,7 @@ class View(NamedTuple):
     """The question to a bot."""
 
     players: int  # 2 or 4
-    trump: str  # the card that was turned up; its suit is trump
+    trump: Word  # the card that was turned up; its suit is trump
     stock: int  # cards to draw, the trump card included
     hand: tuple[str, ...]  # in the order of BR-FAULT
     trick: tuple[str, ...]  # the cards of this trick, the card that was led first
@@ -172,11 +172,6 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     return tuple(deal.points)
 
 
-def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the bot with more than half of the points. With 60 each nobody wins."""
-    return tuple(bot for bot, points in enumerate(scores) if 2 * points > ALL_POINTS)
-
-
 LATE = (  # cards in an order of play; the last two are not played in any example
     "2s 5s Js 7s 4s 6s Qs 3s 5d 6d 7d Jd Qd 5h 6h 7h Qh 2h 4h Jh 2d 4d 4c 6c Jc Kc 2c Qc 3d Ad As Ks Kd Kh 5c 7c Ac 3h"
 )
@@ -203,6 +198,7 @@ GAME = Game(
     title="Briscola",
     seats=(2, 2),
     protocol="lines",
+    decisions=40,
     presets={"two": Rules(), "partners": Rules(partners=True)},
     grammar=Grammar(
         pattern=re.compile(r"(?P<verb>LOW|HIGH|PLAY (?P<text>[2-7JQKA][cdsh]))"),
@@ -210,7 +206,8 @@ GAME = Game(
     ),
     play=play,
     allows=allows,
-    winners=winners,
+    winners=best_unless_equal,
+    chance=Chance(lambda _rules: Shuffles((("deck", DECK),))),
     view=View,
     edges={
         "the first question of a game": example("2d Kh 3c"),
@@ -227,7 +224,7 @@ GAME = Game(
         "the partner has led": example("Kh 3h 3c", "3d Ah", 7, players=4, yours=9, partner="Ad 7c"),
         "the partner has no card left": example("3c", "Ah Ac 3h", 9, players=4, yours=50),
     },
-    opening=Opening("stock", 7, below="HIGH", otherwise="LOW"),
+    opening=Opening("stock", 7, below="HIGH", otherwise="hand"),
     card=(
         "A long-lived process, one question at a time: <players, 2 or 4> <trump card> <cards to draw> <your hand> <cards of "
         "this trick> <cards played before> <your points> <their points> <your partner's hand, when the stock is empty>; "

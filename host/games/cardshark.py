@@ -36,9 +36,9 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from host.games import cardshark2011
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Chance, Display, Game, Opening, Play, Request, Scores, Shuffles, Tell
 from host.games.luck import Shuffler
-from protocols.wire import Answer, Fault, Grammar, Move
+from protocols.wire import Answer, Fault, Grammar, Move, Word
 from protocols.wire import View as AnyView
 
 GOAL, DEALER_STANDS = 21, 17
@@ -67,8 +67,8 @@ class View(NamedTuple):
     """The five arguments of a CardShark bot."""
 
     score: int
-    hand: str
-    visible: str
+    hand: Word
+    visible: Word
     stake: int
     chips: int
 
@@ -205,6 +205,7 @@ GAME = Game(
     title="Blackjack KotH",
     seats=(1, 4),
     protocol="argv",
+    decisions=16,
     presets={"thread": Rules(), "engine2011": Rules(engine="engine2011")},
     grammar=Grammar(
         pattern=re.compile(r"(?P<verb>[HhSsDd]|[Bb] +(?P<n>[+-]?[0-9]{1,12})(?:\.[0-9]*)?)(?: .*)?"),
@@ -213,6 +214,7 @@ GAME = Game(
     play=play,
     allows=allows,
     winners=None,
+    chance=Chance(lambda rules: Shuffles((("deck", cardshark2011.DECK if rules.engine == "engine2011" else DECK),))),
     view=View,
     edges={
         "the entry check of 2011": View(21, "KJA", "KQKJA3592A", 25, 145),

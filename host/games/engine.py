@@ -22,9 +22,20 @@ class Request(NamedTuple):
     view: View
 
 
-Play = Generator[Request | Sequence[Request], Any, Scores]
+Play = Generator[Request | Sequence[Request], Any, "Scores | Ended"]
 """A game being played. It yields a Request and is sent its Answer. Or it yields several requests at once, to different
 seats, and is sent a tuple of their answers in the same order: no seat learns anything before all have answered."""
+
+
+class Ended(NamedTuple):
+    """What `play` may return instead of scores if chance has given nothing, except perhaps an opening: the moves as well.
+
+    Two tables of the same bots in the same seats with equal moves are the same game, played again: it is evidence only
+    once. Without it, tables without chance are equal if their answers are, so that the same move must not have two names.
+    """
+
+    scores: Scores
+    moves: str  # all moves as the rules played them, with the opening
 
 
 class Place(NamedTuple):
@@ -43,13 +54,16 @@ class Opening(NamedTuple):
     field: str
     limit: int
     below: str  # a move as bots write it, or the field whose number is the move
-    otherwise: str
+    otherwise: str  # a move, or the field with a list of cards, whose first card is played:  PLAY 2c
 
     def answer_to(self, view: View) -> str:
         """Return the answer to a question."""
         value = getattr(view, self.field)
         said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else self.otherwise
-        return str(getattr(view, said)) if said in view._fields else said  # type: ignore[attr-defined]
+        if said not in view._fields:  # type: ignore[attr-defined]
+            return said
+        named = getattr(view, said)
+        return f"PLAY {named[0]}" if isinstance(named, tuple) else str(named)
 
 
 class Display(NamedTuple):
@@ -97,6 +111,42 @@ class GameLog(NamedTuple):
     summary: Callable[[str], LogSummary]  # raises ValueError that names the line
 
 
+class Shuffles(NamedTuple):
+    """The decks that a game shuffles, in their order: those of `first` once, then those of `each` again and again.
+
+    A deck is its name and its cards, in the order in which the game hands them to `Shuffler.shuffled`. Cards are None if
+    they depend on the game so far.
+    """
+
+    each: tuple[tuple[str, Sequence[Any] | None], ...]
+    first: tuple[tuple[str, Sequence[Any] | None], ...] = ()
+
+
+def never(_rules: Any) -> bool:
+    """Return False: only `mirror` lets tables share their deals."""
+    return False
+
+
+class Chance(NamedTuple):
+    """What is known of the randomness of a game. The functions get its rules."""
+
+    shuffles: Callable[[Any], Shuffles] | None = None
+    """Return the decks that the game shuffles, so that anyone can compute its deals (docs/checking.md)."""
+    shared: Callable[[Any], bool] = never
+    """Return whether tables share their deals also in a stage without `mirror`."""
+
+
+def best(scores: Scores) -> tuple[int, ...]:
+    """Return the seats with the highest score."""
+    highest = max(scores)
+    return tuple([seat for seat, score in enumerate(scores) if score == highest])
+
+
+def best_unless_equal(scores: Scores) -> tuple[int, ...]:
+    """Return the seats with the highest score; () if all scores are equal."""
+    return () if min(scores) == max(scores) else best(scores)
+
+
 class Game(NamedTuple):
     """A game: everything that the rest of croupier knows about it.
 
@@ -119,6 +169,8 @@ class Game(NamedTuple):
     chips: Literal["none", "table", "tourney"] = "none"
     """Whether the scores are chips. `table`: the rules have `chips`, the number at the start of each table. `tourney`:
     the rules also have `buy_in` and `stacks`, so that bots can carry chips from table to table."""
+    decisions: int = 32
+    """Decisions of all bots at a usual table. They decide how many tables a fixture needs until starts are a small part of it."""
     display: Display = Display()
     log: GameLog | None = None
     illegal_codes: Mapping[str, str] = {}  # error codes for illegal moves, by verb, more specific than "illegal"
@@ -126,6 +178,7 @@ class Game(NamedTuple):
     """Who plays together: returns the seats of each bot under these rules, ((0, 2), (1, 3)) for partners at a table of
     four. Then `seats`, the scores and the winners count bots, and requests name seats. Each seat of a bot is a process
     of its own in a sandbox of its own. Without it each bot has one seat."""
+    chance: Chance = Chance()
 
     @property
     def examples(self) -> tuple[View, ...]:
@@ -172,6 +225,8 @@ class Table:
         "answers",
         "game",
         "illegal",
+        "luck",
+        "moves",
         "name",
         "request",
         "rules",
@@ -188,12 +243,13 @@ class Table:
         tell: Tell = None,
         name: str = "",
     ) -> None:
-        self.game, self.rules, self.name = game, rules, name
+        self.game, self.rules, self.luck, self.name = game, rules, luck, name
         self.answers: list[Answer] = []
         self.illegal: list[int] = []  # the indices of answers that were well-formed but illegal moves
         self.request: Request | None = None
         self.together: tuple[Request, ...] = ()
         self.scores: Scores | None = None
+        self.moves: str | None = None  # if `play` returns them
         self._given: list[Answer] = []  # to the questions of `together`
         play = game.play(rules, luck, tell)
         self._allows = game.allows
@@ -203,7 +259,7 @@ class Table:
             asked = next(play)
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
-            self.scores = over.value
+            self._end(over.value)
         except Exception as failed:  # an organiser's own rules may raise anything
             raise GameFailed(name) from failed
         for answer in answers:
@@ -232,10 +288,14 @@ class Table:
             asked = self._send(answer)
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
-            self.request, self.scores = None, over.value
+            self.request = None
+            self._end(over.value)
         except Exception as failed:  # as above
             raise GameFailed(self.name) from failed
         return fair
+
+    def _end(self, ended: Scores | Ended) -> None:
+        self.scores, self.moves = ended if isinstance(ended, Ended) else (ended, None)
 
     def _opened(self, asked: Request | Sequence[Request]) -> Request:
         """Return the next question of what the game has yielded. Raise StopIteration if the game ends instead."""

@@ -25,9 +25,9 @@ from collections.abc import Generator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Chance, Display, Game, Opening, Play, Request, Shuffles, Tell, best
 from host.games.luck import Shuffler
-from protocols.wire import Answer, Grammar, Move
+from protocols.wire import Answer, Grammar, Move, Word
 from protocols.wire import View as AnyView
 
 SEATS, CARDS, PASSED = 4, 13, 3
@@ -54,8 +54,8 @@ class Rules(NamedTuple):
 class View(NamedTuple):
     """The question to a bot. Lists of four numbers begin with its own, then go clockwise: to its left first."""
 
-    task: str  # PASS or PLAY
-    direction: str  # of this hand's passing: LEFT, RIGHT, ACROSS or NONE
+    task: Word  # PASS or PLAY
+    direction: Word  # of this hand's passing: LEFT, RIGHT, ACROSS or NONE
     trick_number: int  # 0 while cards are passed, then 1 to 13
     hand: tuple[str, ...]
     legal: tuple[str, ...]  # the cards that may be played; all of the hand while cards are passed
@@ -217,11 +217,6 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     return tuple(-player.points for player in players)
 
 
-def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seats with the fewest points."""
-    return tuple(seat for seat, score in enumerate(scores) if score == max(scores))
-
-
 def example(task: str, hand: str, legal: str = "", **fields: Any) -> View:
     """Return a question of an edge case; `legal` is the whole hand if it is not given."""
     usual = View(task, "LEFT", 0, (), (), (), False, (), (), (), (0, 0, 0, 0), (0, 0, 0, 0))
@@ -236,6 +231,7 @@ GAME = Game(
     title="Hearts",
     seats=(SEATS, SEATS),
     protocol="lines",
+    decisions=52,
     presets={"standard": Rules()},
     grammar=Grammar(
         pattern=re.compile(r"(?P<verb>LOW|HIGH|(?:PASS|PLAY) (?P<text>[2-9TJQKA][cdsh](?: [2-9TJQKA][cdsh]){0,2}))"),
@@ -243,7 +239,8 @@ GAME = Game(
     ),
     play=play,
     allows=allows,
-    winners=winners,
+    winners=best,
+    chance=Chance(lambda _rules: Shuffles((("deck", DECK),))),
     view=View,
     edges={
         "the first question of a game": example("PASS", HAND),
@@ -261,7 +258,7 @@ GAME = Game(
         "the moon is near": example("PLAY", "Ah", trick_number=13, hearts_broken=True, taken=(25, 0, 0, 0)),
         "the last card": example("PLAY", "2d", trick_number=13, trick=("Kc", "3h", "Qs"), points=(99, 99, 60, 2)),
     },
-    opening=Opening("trick_number", 7, below="HIGH", otherwise="LOW"),
+    opening=Opening("trick_number", 1, below="HIGH", otherwise="legal"),
     card=(
         "A long-lived process, one question at a time: <PASS or PLAY> <direction of passing> <number of the trick> <your "
         "hand> <cards you may play> <cards of this trick> <1 if hearts are broken> <cards played before> <cards you "

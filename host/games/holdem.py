@@ -25,10 +25,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from host.games import hands
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new_tuple
+from host.games.engine import Chance, Display, Game, Opening, Play, Request, Scores, Shuffles, Tell, best, new_tuple
 from host.games.holdem_playlog import PLAYLOG
 from host.games.luck import Shuffler
-from protocols.wire import Answer, Grammar, Move
+from protocols.wire import Answer, Grammar, Move, Word
 from protocols.wire import View as AnyView
 
 DECK = tuple(hands.CARDS)
@@ -68,10 +68,10 @@ class View(NamedTuple):
     """The question to a bot, with the field names of 2018."""
 
     my_chips: int
-    my_cards: str
+    my_cards: Word
     bet_players: tuple[Other, ...]  # players that have acted since the last raise, the raiser first
     betting_players: tuple[Other, ...]  # players that act after this one; dead players keep their place in the queue
-    community_cards: str
+    community_cards: Word
     min_bet_amt: int
     max_bet_amt: int
     total_bet_amt: int
@@ -247,12 +247,6 @@ def chips(scores: Scores) -> tuple[int, ...]:
     return tuple(max(score, 0) for score in scores)
 
 
-def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seats with the best score. The stage decides which bots advance from a group."""
-    best = max(scores)
-    return tuple(seat for seat, score in enumerate(scores) if score == best)
-
-
 def view_of(line: str) -> View:
     """Parse the line of a question. Return its view."""
 
@@ -270,11 +264,13 @@ GAME = Game(
     title="Banksalad Hold'em",
     seats=(3, 5),
     protocol="lines",
+    decisions=600,
     presets={"banksalad": Rules(), "standard": Rules(ranking="standard")},
     grammar=Grammar(pattern=re.compile(r"(?P<n>-?[0-9]{1,12})"), expected="a number of chips", verb="BET"),
     play=play,
     allows=allows,
-    winners=winners,
+    winners=best,
+    chance=Chance(lambda _rules: Shuffles((("seats of the players that are left", None), ("deck", DECK)))),
     view=View,
     edges={
         "the first question of a game": view_of("199 TcJd - 199:0:0,199:0:0,199:0:0,199:0:0 - 1 199 0"),

@@ -2,15 +2,19 @@
 
 import hashlib
 import hmac
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from random import Random
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
 MAX_BELOW = 1 << 32
-"""The largest argument of `below`. A random number has 53 bits, so up to here all results are equally likely to 2^-21."""
+"""The largest argument of `below`. A random word has 64 bits, so up to here all results are equally likely to 2^-32."""
+
+_four_bytes, _four_words = struct.Struct(">I").pack, struct.Struct(">4Q").unpack
 
 
 class Shuffler(Protocol):
@@ -19,6 +23,11 @@ class Shuffler(Protocol):
     `below` and `pick` have random streams of their own, and each call takes one number of its stream. So a game that
     draws a number more does not change its shuffles, and the n-th call has the same luck whatever was drawn before.
     """
+
+    @property
+    def drawn(self) -> bool:
+        """Whether anything has been drawn."""
+        ...
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
         """Return the cards one by one. Each draw decides the next card."""
@@ -42,14 +51,38 @@ class Shuffler(Protocol):
 
 def derive(root: bytes, path: str) -> bytes:
     """Return the 32 bytes of a path (HMAC-SHA256). They cannot be computed without the root."""
-    return hmac.digest(root, path.encode(), hashlib.sha256)
+    keyed = _keyed(root).copy()
+    keyed.update(path.encode())
+    return keyed.digest()
 
 
-def index_of(share: float, weights: Sequence[float]) -> int:
-    """Return the index into which a share (0 to below 1) of the sum of the weights falls. Raise ValueError as `pick`."""
+@lru_cache(maxsize=16)
+def _keyed(root: bytes) -> hmac.HMAC:
+    return hmac.new(root, digestmod=hashlib.sha256)
+
+
+def words(key: bytes, label: str) -> Iterator[int]:
+    """Yield the stream of a label: whole numbers below 2^64, four from the SHA-256 of each key, label and block number."""
+    start = hashlib.sha256(key + label.encode())
+    for number in map(_four_bytes, itertools.count()):
+        block = start.copy()
+        block.update(number)
+        yield from _four_words(block.digest())
+
+
+def whole_number(root: bytes, path: str) -> int:
+    """Return a number below 2^31 for programs that have random numbers of their own: bots, referees."""
+    return next(words(derive(root, path), "seed")) % (1 << 31)
+
+
+def index_of(word: int, weights: Sequence[float]) -> int:
+    """Return the index of `weights` that a random word picks. Raise ValueError as `pick`."""
     if any(not 0 <= weight < math.inf for weight in weights) or not any(weights):
         raise ValueError("weights must be finite, not negative, and not all 0")
-    left, at = share * math.fsum(weights), 0
+    total = 0.0
+    for weight in weights:  # sum() adds floats more exactly from Python 3.12 on
+        total += weight
+    left = (word >> 11) / (1 << 53) * total
     for at, weight in enumerate(weights):
         if left < weight:
             return at
@@ -57,65 +90,76 @@ def index_of(share: float, weights: Sequence[float]) -> int:
     return max(at for at, weight in enumerate(weights) if weight)  # the sum was rounded up
 
 
-class _Draws:
-    """The two streams of `below` and `pick`. Each is derived when it is first used: most games draw no numbers."""
+def _drawn(deck: list[T], key: bytes, label: str) -> Iterator[T]:
+    """Yield the cards of a deck in random order, each by the next of `words(key, label)`, here without a second generator.
 
-    _root: bytes
-    _path: str
-    _below: Callable[[], float] | None = None
-    _pick: Callable[[], float] | None = None
-
-    def _stream(self, name: str) -> Callable[[], float]:
-        return Random(int.from_bytes(derive(self._root, f"{self._path}/{name}"))).random
-
-    def below(self, n: int) -> int:
-        """Return a whole number from 0 to n - 1 (see `Shuffler`)."""
-        if not 0 < n <= MAX_BELOW:
-            raise ValueError(f"below({n}): the number must be 1 to {MAX_BELOW}")
-        if self._below is None:
-            self._below = self._stream("below")
-        return int(self._below() * n)
-
-    def pick(self, weights: Sequence[float]) -> int:
-        """Return an index of `weights` (see `Shuffler`)."""
-        if self._pick is None:
-            self._pick = self._stream("pick")
-        return index_of(self._pick(), weights)
+    Cards that are not drawn take no time.
+    """
+    left, start = len(deck), hashlib.sha256(key + label.encode())
+    for number in map(_four_bytes, range((left + 3) // 4)):
+        block = start.copy()
+        block.update(number)
+        for word in _four_words(block.digest()):
+            at = word % left
+            yield deck[at]
+            left -= 1
+            if not left:
+                return
+            deck[at] = deck[left]
 
 
-class Luck(_Draws):
-    """The randomness of one table: the same root and path give the same cards on every machine and Python version.
+class Luck:
+    """The randomness of one table: the same root and path give the same cards in every language (docs/checking.md).
 
-    It uses only `Random.random()`, whose sequence Python promises not to change.
+    Each shuffle has a stream of its own, named after its number; `below` and `pick` have one each.
     """
 
     def __init__(self, root: bytes, path: str) -> None:
-        self._root, self._path = root, path
-        self._random = Random(int.from_bytes(derive(root, path))).random
+        self._key, self._shuffles = derive(root, path), 0
+        self._below, self._pick = words(self._key, "below"), words(self._key, "pick")
+        self._numbers = False  # whether one has been drawn
+
+    @property
+    def drawn(self) -> bool:
+        """Whether anything has been drawn."""
+        return self._numbers or self._shuffles > 0
 
     def shuffled(self, cards: Iterable[T]) -> Iterator[T]:
-        """Yield the cards in random order. Cards that are not drawn take no time."""
-        deck, random = list(cards), self._random
-        for left in range(len(deck), 0, -1):
-            drawn = int(random() * left)
-            yield deck[drawn]
-            deck[drawn] = deck[left - 1]
+        """Return the cards one by one, in the order of the next shuffle."""
+        return _drawn(list(cards), self._key, self._next_shuffle())
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
         """Return the rest in its present order."""
         return cards
 
+    def below(self, n: int) -> int:
+        """Return a whole number from 0 to n - 1 (see `Shuffler`)."""
+        if not 0 < n <= MAX_BELOW:
+            raise ValueError(f"below({n}): the number must be 1 to {MAX_BELOW}")
+        self._numbers = True
+        return next(self._below) % n
 
-class Deal(_Draws):
+    def pick(self, weights: Sequence[float]) -> int:
+        """Return an index of `weights` (see `Shuffler`)."""
+        self._numbers = True
+        return index_of(next(self._pick), weights)
+
+    def _next_shuffle(self) -> str:
+        """Return the label of the next shuffle."""
+        self._shuffles += 1
+        return "shuffle" if self._shuffles == 1 else f"shuffle {self._shuffles}"
+
+
+class Deal(Luck):
     """The randomness that several tables share: each shuffle is the same at all of them, whatever was drawn before.
 
-    Each shuffle has its own random stream, so that a bot that draws one card more does not change the next hand's deck.
-    For the same reason the rest of a deck is shuffled again after a hand. No bot has seen these cards, so they stay
-    random; at all tables, the cards that are not drawn yet come in the same order.
+    So that a bot that draws one card more does not change the next hand's deck, the rest of a deck is shuffled again
+    after a hand. No bot has seen these cards, so they stay random; at all tables, the cards that are not drawn yet come
+    in the same order.
     """
 
     def __init__(self, root: bytes, path: str) -> None:
-        self._root, self._path, self._shuffles = root, path, 0
+        super().__init__(root, path)
         self._deck: list[object] = []
         self._left: set[int] = set()
 
@@ -123,21 +167,17 @@ class Deal(_Draws):
         """Return the cards one by one, in the order of this deal's next shuffle."""
         deck = list(cards)
         self._deck, self._left = list(deck), set(range(len(deck)))
-        return self._drawn(deck, self._left, self._next())
+        return self._undrawn(deck, self._left, self._next_shuffle())
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
         """Return the rest of the deck that was shuffled last, in the order of this deal's next shuffle."""
-        return self._drawn(cast(list[T], self._deck), self._left, self._next())
+        if not self._deck:  # nothing has been shuffled yet
+            return cards
+        return self._undrawn(cast(list[T], self._deck), self._left, self._next_shuffle())
 
-    def _next(self) -> Luck:
-        """Return the randomness of the next shuffle."""
-        self._shuffles += 1
-        return Luck(self._root, f"{self._path}/shuffle {self._shuffles}")
-
-    def _drawn(self, deck: list[T], left: set[int], luck: Luck) -> Iterator[T]:
+    def _undrawn(self, deck: list[T], left: set[int], label: str) -> Iterator[T]:
         """Yield the cards that are left. The order of the whole deck is fixed, whatever cards are left."""
-        order = luck.shuffled(range(len(deck)))
-        for at in order:
+        for at in _drawn(list(range(len(deck))), self._key, label):
             if at in left:
                 left.discard(at)
                 yield deck[at]
@@ -145,6 +185,8 @@ class Deal(_Draws):
 
 class Stacked:
     """Returns given decks instead of random ones, one for each shuffle, and given draws."""
+
+    drawn = True
 
     def __init__(self, decks: Iterable[Iterable[object]], draws: Iterable[int] = ()) -> None:
         self._decks, self._draws = iter(decks), iter(draws)

@@ -30,7 +30,18 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell, new_tuple
+from host.games.engine import (
+    Chance,
+    Display,
+    Game,
+    Opening,
+    Play,
+    Request,
+    Shuffles,
+    Tell,
+    best_unless_equal,
+    new_tuple,
+)
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Fault, Grammar, Move
 from protocols.wire import View as AnyView
@@ -204,12 +215,10 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     return one.wins, two.wins
 
 
-def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seat that won the game; () if the game ended at `most_hands` with equal hand wins."""
-    one, two = scores
-    if one == two:
-        return ()
-    return (0,) if one > two else (1,)
+def shuffles(rules: Rules) -> Shuffles:
+    """Return the decks: a side deck for each player, then a house deck for each hand."""
+    side, house = SIDE * rules.side_copies, HOUSE * rules.house_copies
+    return Shuffles(first=(("side deck of seat 0", side), ("side deck of seat 1", side)), each=(("house deck", house),))
 
 
 GAME = Game(
@@ -229,7 +238,8 @@ GAME = Game(
     ),
     play=play,
     allows=allows,
-    winners=winners,
+    winners=best_unless_equal,
+    chance=Chance(shuffles),
     view=View,
     edges={
         "the first question of a game": View(0, 0, True, (8,), (), (1, 2, 4, 5), 4, None, False),
