@@ -12,7 +12,7 @@ from host.inspect.table_replays import ReplayedTable, retitled
 from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record
 from host.results.changes import Change
-from host.results.journal import Journal
+from host.results.journal import Journal, Packed
 from host.results.seat_effects import Effects
 from host.results.state import RecordedBot, RunState, StageState, Withdrawn
 
@@ -106,7 +106,7 @@ class Anonymizer:
         about = json.loads(self._cleared(json.dumps(change.about)))
         return change._replace(what=what, reason=self._cleared(change.reason), about=about)
 
-    def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], bytes]:
+    def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], Packed]:
         """Return a fixture's description and its scores. `path` and the bots have the names of the report."""
         about, scores = journal.scores_of(self.real_paths.get(path, path))
         return about | {"path": path, "bots": self.all_of(about["bots"])}, scores

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from host.stages.elimination import BEATEN, UNBEATEN
 from host.stages.picture import BracketRound, Tie
 
-WIDTH, HEIGHT = 200, 52  # of the box of a tie
-COLUMN, ROW, HEADING = 262, 74, 30  # from one box to the next, and the height of a heading
+WIDTH, MIN_WIDTH = 200, 150  # of the box of a tie
+GAP, MIN_GAP = 62, 28  # between two columns
+MAX_WIDTH = 1114  # of a drawing that fits on a screen of 1280 without scrolling: one of many rounds is narrower
+LETTER = 7.9  # the width of a letter of a name
+HEIGHT, ROW, HEADING = 52, 74, 30  # of a box, from one box to the next, and of a heading
 PLAIN_ROUND = re.compile(r"round [0-9]+( for places [0-9]+ to [0-9]+)?")
 ROUND_TITLES = {2: "Final", 4: "Semi-finals", 8: "Quarter-finals"}
 
@@ -25,17 +29,44 @@ class Drawing(NamedTuple):
     """The ties that are played for the same places: a tree of rounds."""
 
     title: str
+    note: str  # how bots come into it and leave it; empty if it is plain
+    box: int  # the width of a box
     width: int
     height: int
     headings: list[tuple[float, float, str]]
     boxes: list[Box]
     lines: list[str]  # SVG paths
 
+    @property
+    def name_length(self) -> int:
+        """How many letters of a name have room in a box, beside the sets won."""
+        return int((self.box - 42) / LETTER)
+
+
+SIDES = {
+    "": ("First place", ""),
+    UNBEATEN: (
+        "The unbeaten",
+        "A bot that loses here goes on among the beaten. The last unbeaten bot plays the final.",
+    ),
+    BEATEN: ("The beaten", "A bot that loses here is out. A bot without a line to it comes from the unbeaten."),
+}
+"""The title and the note of the drawings for the first place, in their order; those of a double elimination by side."""
+
 
 def drawings(bracket: Sequence[BracketRound]) -> list[Drawing]:
-    """Return one drawing for the first place, and one for each group of places that others play for."""
-    by_place = sorted(bracket, key=lambda part: (part.first, part.round))
-    return [_drawing(list(parts)) for _, parts in groupby(by_place, key=lambda part: part.first)]
+    """Return one drawing for the first place, and one for each group of places that others play for.
+
+    Of a double elimination, the final, the bracket of the unbeaten and that of the beaten are drawings of their own.
+    """
+    sides = list(SIDES)
+
+    def drawn(part: BracketRound) -> tuple[int, int]:
+        return part.first, sides.index(part.side)
+
+    by_place = sorted(bracket, key=lambda part: (*drawn(part), part.round))
+    double = any(part.side for part in bracket)
+    return [_drawing(list(parts), double) for _, parts in groupby(by_place, key=drawn)]
 
 
 def round_name(part: BracketRound) -> str:
@@ -48,26 +79,39 @@ def round_name(part: BracketRound) -> str:
     return ROUND_TITLES.get(size, f"Round of {size}")
 
 
-def _drawing(parts: Sequence[BracketRound]) -> Drawing:
-    """Return the drawing of the parts that begin with the same place; rounds are columns from left to right."""
+def _drawing(parts: Sequence[BracketRound], double: bool) -> Drawing:
+    """Return the drawing of the parts of one side that begin with the same place; rounds are columns from left to right."""
     columns = [list(column) for _, column in groupby(parts, key=lambda part: part.round)]
+    width, gap = _widths(len(columns))
     headings, boxes, lines = list[tuple[float, float, str]](), list[Box](), list[str]()
     came = dict[str, Box]()  # the last box that each bot has won
     for number, column in enumerate(columns):
-        x, free = number * COLUMN, 0.0
+        x, free = number * (width + gap), 0.0
         for part in column:
             ties = _in_order(part.ties, columns[number + 1 :], came)
             placed = _placed(ties, x, free + HEADING, came)
             headings.append((x, placed[0].y - 9 if placed else free + HEADING, round_name(part)))
-            lines += [_line(came[bot], box, of) for box in placed for of, bot in enumerate(box.tie.bots) if bot in came]
+            lines += [
+                _line(came[bot], box, of, width) for box in placed for of, bot in enumerate(box.tie.bots) if bot in came
+            ]
             boxes += placed
             free = placed[-1].y + ROW if placed else free
         for box in boxes:
             if box.x == x and box.tie.winner is not None:
                 came[box.tie.winner] = box
     height = max((box.y for box in boxes), default=0.0) + HEIGHT + 4
-    title = round_name(parts[0]) if parts[0].first > 1 else "First place"
-    return Drawing(title, (len(columns) - 1) * COLUMN + WIDTH + 2, int(height), headings, boxes, lines)
+    title, note = SIDES[parts[0].side]
+    if parts[0].first > 1 or (double and not parts[0].side):
+        title = round_name(parts[0])
+    across = len(columns) * (width + gap) - gap + 2
+    return Drawing(title, note, width, across, int(height), headings, boxes, lines)
+
+
+def _widths(columns: int) -> tuple[int, int]:
+    """Return the width of a box and of a gap, smaller for many columns."""
+    if columns * (WIDTH + GAP) - GAP <= MAX_WIDTH:
+        return WIDTH, GAP
+    return max(MIN_WIDTH, min(WIDTH, (MAX_WIDTH + MIN_GAP) // columns - MIN_GAP)), MIN_GAP
 
 
 def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came: dict[str, Box]) -> list[Tie]:
@@ -103,7 +147,8 @@ def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> 
     return placed
 
 
-def _line(start: Box, end: Box, of: int) -> str:
+def _line(start: Box, end: Box, of: int, width: int) -> str:
     """Return an SVG path from the box of a tie to the row of its winner in the box of the next tie."""
-    middle = end.x - (COLUMN - WIDTH) / 2
-    return f"M{start.x + WIDTH:g} {start.y + HEIGHT / 2:g}H{middle:g}V{end.y + HEIGHT / 4 * (1 + 2 * of):g}H{end.x:g}"
+    right = start.x + width
+    middle = right + (end.x - right) / 2
+    return f"M{right:g} {start.y + HEIGHT / 2:g}H{middle:g}V{end.y + HEIGHT / 4 * (1 + 2 * of):g}H{end.x:g}"

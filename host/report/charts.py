@@ -4,15 +4,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from host.base.format import duration, plural, thousands
+from host.base.format import counted, duration, thousands
 from host.base.safe_text import one_line
 from host.rating.ranking import ranking_of
+from host.rating.statistics import is_certain
 from host.report.bracket_chart import drawings
-from host.report.summary import NOT_DISTINGUISHED, BotSummary, ResourceUse, Stage
+from host.report.summary import BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import PairResult, Row
+from host.stages.picture import Tie
 
 
 def value(row: Row) -> str:
@@ -32,8 +34,15 @@ def ranking_title(word: str) -> str:
     return ranking_of(word).title
 
 
-def figure(row: Row) -> str:
-    """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more."""
+def figure(row: Row, stage: Stage) -> str:
+    """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more.
+
+    Sets decide a bracket: there it is the result of the bot's last tie, for example "2 : 1 sets in the final".
+    """
+    if played := stage.ties_of(row.bot):
+        part, tie = played[-1]
+        where = "" if part.title.startswith("for ") else "in " if part.title.startswith("round ") else "in the "
+        return f"{_sets(row.bot, [tie])} sets {where}{part.title}"
     lead = row.ranking.lead
     ranking, estimate = ranking_of(lead) if lead else row.ranking, row.estimates.get(lead, row.first)
     return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
@@ -44,7 +53,28 @@ def half(row: Row) -> str:
     return row.ranking.half_width(row.first)
 
 
-def margin(row: Row) -> str:
+def margin(row: Row, stage: Stage) -> str:
+    """Return a row's interval as text; or the value that ranks it, if `figure` shows another one.
+
+    In a bracket, it is the opponent of the last tie and the sets of all ties.
+    """
+    if played := stage.ties_of(row.bot):
+        (other,) = (one_line(bot or "") for bot in played[-1][1].bots if bot != row.bot)
+        return f"against {other}; {all_sets(row, stage)} sets in all"
+    return interval_text(row)
+
+
+def all_sets(row: Row, stage: Stage) -> str:
+    """Return the sets that a bot has won and lost in all its ties of a bracket: "9 : 4"."""
+    return _sets(row.bot, [tie for _, tie in stage.ties_of(row.bot)])
+
+
+def _sets(bot: str, ties: Sequence[Tie]) -> str:
+    won, lost = (sum(tie.sets[(tie.bots[0] == bot) == other] for tie in ties) for other in (False, True))
+    return f"{won} : {lost}"
+
+
+def interval_text(row: Row) -> str:
     """Return a row's interval as text; or the value that ranks it, if `figure` shows another one."""
     if row.ranking.lead:
         return row.ranking.phrase_of(row.first, row.tables)
@@ -75,10 +105,8 @@ def verdict(found: Effects) -> list[str]:
 
 def _seat_words(found: Effects) -> list[str]:
     """Return whether the game favours a seat, and whether the bots had the seats equally often."""
-    known = [words for words in found.seats.sure if NOT_DISTINGUISHED not in words]
-    even = (
-        "equally often" if not found.apart else f"equally often, to within {found.apart} {plural(found.apart, 'table')}"
-    )
+    known = [words for words in found.seats.sure if is_certain(words)]
+    even = "equally often" if not found.apart else f"equally often, to within {counted(found.apart, 'table')}"
     shared = f"Every bot sat in every seat {even}"
     if not known:
         return ["No seat was better than another one, as far as these tables show.", f"{shared}."]
@@ -154,7 +182,7 @@ def whisker(row: Row, axis: Scale) -> Whisker:
         return Whisker(None, None, None, "nothing played yet")
     if row.first.low is None or row.first.high is None:
         return Whisker(None, axis.x(at), None, value(row))
-    return Whisker(axis.x(row.first.low), axis.x(at), axis.x(row.first.high), f"{value(row)}, {margin(row)}")
+    return Whisker(axis.x(row.first.low), axis.x(at), axis.x(row.first.high), f"{value(row)}, {interval_text(row)}")
 
 
 def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, PairResult]]:
@@ -307,9 +335,7 @@ def rank_lines(ranks: Ranks) -> Lines:
     more = f", and {count - len(last)} more" if count > len(last) else ""
     height = max(int(max(names)), 14 + _height(count)) + 44
     label = f"Rank over time; at the end {order}{more}."
-    return Lines(
-        height, lines, _ranks(count), along(ranks.after, RIGHT), label, f"{ranks.unit} that have ended", "rank"
-    )
+    return Lines(height, lines, _ranks(count), along(ranks.after, RIGHT), label, _counted(ranks), "rank")
 
 
 def lead(stage: Stage) -> str:
@@ -323,8 +349,10 @@ def lead(stage: Stage) -> str:
     behind = [nth for nth, place in enumerate(places) if place != 1]
     if not behind:
         return f"{one_line(bot)} was first from the beginning."
-    since = after[behind[-1] + 1]
-    return f"{one_line(bot)} has been first since {thousands(since)} of {thousands(after[-1])} {stage.ranks.unit} had ended."
+    since, last = thousands(after[behind[-1] + 1]), thousands(after[-1])
+    if stage.ranks.unit == "rounds":
+        return f"{one_line(bot)} has been first since round {since} of {last}."
+    return f"{one_line(bot)} has been first since {since} of {last} {stage.ranks.unit} had ended."
 
 
 def rank_line(ranks: Ranks, bot: str) -> Lines | None:
@@ -335,15 +363,12 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
         return None
     line = Curve(path(line_points(places, ALONE, count)), "", 0, 0.0)
     label = f"At first {seen[0]}, at best {min(seen)}, at worst {max(seen)}, now {seen[-1]} of {count}."
-    return Lines(
-        _height(count) + 52,
-        [line],
-        _ranks(count),
-        along(ranks.after, ALONE),
-        label,
-        f"{ranks.unit} that have ended",
-        "rank",
-    )
+    return Lines(_height(count) + 52, [line], _ranks(count), along(ranks.after, ALONE), label, _counted(ranks), "rank")
+
+
+def _counted(ranks: Ranks) -> str:
+    """Return what the marks below a chart of ranks count."""
+    return "round" if ranks.unit == "rounds" else f"{ranks.unit} that have ended"
 
 
 def _apart(count: int) -> float:
@@ -420,6 +445,7 @@ CHART_FILTERS = (
     figure,
     half,
     margin,
+    all_sets,
     ranked,
     ranking_title,
     scale,

@@ -1,9 +1,10 @@
 """Export results for other programs: one row per seat, one event per line, or the play.log of 2018 (docs/export.md)."""
 
 import csv
-import json
 from collections.abc import Iterator
 from typing import Any, TextIO
+
+import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import clock
@@ -11,13 +12,17 @@ from host.base.safe_text import csv_cell, one_line
 from host.games import GAMES
 from host.games.engine import LogSummary
 from host.inspect.recorded import seed_of
-from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, json_value, load, shown_fixture
+from host.inspect.replay import by_seat, spelled
+from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
 from host.inspect.visibility import still_running, visible
 from host.play.custom_games import game_by_name
+from host.report.public import after, public_lines
 from host.results.journal import Journal
 from host.results.withdrawal import left_out
+from protocols.wire import spell
 
-COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won")
+COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
+DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
 
@@ -74,10 +79,43 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
             scores = recorded.record.scores[nth]
             won = winners(scores) if winners else ()
             for seat, bot in enumerate(seats[nth].bots):
-                row = (stage, shown.path, shown.name(nth), seat, bot, scores[seat], int(seat in won) if winners else "")
+                drawn = len(won) != 1 and (not won or seat in won)
+                ended = (int(seat in won), int(drawn)) if winners else ("", "")
+                row = (stage, shown.path, shown.name(nth), seat, bot, scores[seat], *ended)
                 writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
                 rows += 1
     return rows
+
+
+def write_decisions(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
+    """Write one row per decision, with a column for each field of its question. Return the number of rows.
+
+    Raise UserError (exit code 1) if the journal does not fit the rules.
+    """
+    seed, rows = seed_of(journal), 0
+    fields = game_by_name(journal.state().game).view._fields
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*DECISION_COLUMNS, *(f"q_{name}" for name in fields)])
+    for stage, path, tables in list(chosen(journal, selection, spoilers)):
+        shown = shown_fixture(journal, seed, path, spoilers)
+        recorded = shown.recorded
+        with recorded.refusing_misfits():
+            for nth in range(len(recorded.sittings)) if tables is None else tables:
+                table = shown.table(nth)
+                name, seated, scores = shown.name(nth), table.seated, by_seat(table, table.scores)
+                for decision in table.decisions():
+                    seat, answer = decision.seat, spelled(decision.answer, table.game.name)
+                    about = (decision.number, seat, csv_cell(seated[seat]), csv_cell(answer), int(not decision.allowed))
+                    question = [int(value) if isinstance(value, int) else _field_cell(value) for value in decision.view]
+                    writer.writerow([csv_cell(stage), csv_cell(name), *about, scores[seat], *question])
+                    rows += 1
+    return rows
+
+
+def _field_cell(value: object) -> str:
+    """Return a field of a question as a cell; an empty field is an empty cell."""
+    text = spell(value)
+    return "" if text == "-" else csv_cell(text)
 
 
 def write_changes(journal: Journal, file: TextIO) -> int:
@@ -91,23 +129,12 @@ def write_changes(journal: Journal, file: TextIO) -> int:
     return len(changes)
 
 
-def write_chain(journal: Journal, spoilers: bool, file: TextIO) -> int:
-    """Write the lines of the chain, from which anyone can compute the seals. Return the number of lines.
-
-    Raise UserError if a stage is running, because its lines say more than spectators may see, or if a line is not what
-    was sealed.
-    """
-    shown, lines = visible(journal, spoilers).stages, 0
-    for stage in journal.state().stages:
-        if stage.name not in shown and journal.has_played(stage.name):
-            raise still_running(stage.name)
-    for entry in journal.entries():
-        if not entry.sound:
-            message = f"is damaged: {entry.name} was changed after it was sealed"
-            raise UserError([Problem("R005", str(journal.path), message, hint="croupier verify")], 3)
-        file.write(f"{entry.line}\n")
-        lines += 1
-    return lines
+def write_chain(journal: Journal, since: str, spoilers: bool, file: TextIO) -> int:
+    """Write the lines of the chain that may be shown, after the one with the seal `since`. Return their number."""
+    with journal.snapshot():
+        lines = after(public_lines(journal, spoilers=spoilers), since)
+    file.writelines(lines)
+    return len(lines)
 
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
@@ -122,19 +149,28 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
 
 def as_lines(table: ReplayedTable) -> str:
     """Return a table's events as JSON, one per line."""
-    events = (json.dumps({"v": 1} | event, separators=(",", ":"), ensure_ascii=False) for event in lines(table))
-    return "".join(f"{event}\n" for event in events)
+    return b"\n".join([*[_encode({"v": 1} | event) for event in lines(table)], b""]).decode()
+
+
+def _plain(value: object) -> str:
+    """Return a name of an organiser's own game as a text. Raise TypeError for anything else that JSON does not have."""
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
     """Yield a table's events as JSON values. An answer includes its times and evidence if they were recorded."""
     kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
-    about = {"game": table.game, "rules": json_value(table.sitting.rules._asdict())}
+    about = {"game": table.game, "rules": table.sitting.rules._asdict()}
     for event in table.events:
         if event.twice:
             continue
         ev, facts = event
-        row = {"ev": ev} | {key: json_value(value) for key, value in facts.items()}
+        row = {"ev": ev} | facts
         if ev == "table.start":
             row |= about
         if ev == "answer" and facts["n"] in table.times:

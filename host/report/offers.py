@@ -170,14 +170,16 @@ class Offers:
         best = self._highlight(seed, pick, fixture) if replay else Highlight(closest(fixture, pick.nth)[0], ())
         sitting, scores = fixture.recorded.sittings[best.nth], fixture.recorded.record.scores[best.nth]
         name = shown_name(self._journal, self._shown, self._stages[stage], pick.path, best.nth)
-        reasons = dict.fromkeys((*best.reasons, *self._faults_at(fixture, best.nth), *filter(None, [pick.reason])))
+        special = dict.fromkeys((*best.reasons, *self._faults_at(fixture, best.nth), *filter(None, [pick.reason])))
+        reasons = special or [self._meeting(stage, [self._names.bot(bot) for bot in sitting.bots])]
         return TableRef(
             name=self._names.path(name),
             fixture=pick.path,
             nth=best.nth,
             why=" · ".join(reasons),
+            special=bool(special),
             title=self._title(stage, pick.path, best.nth),
-            result=result_of(self._summary.game, self._names.all_of(sitting.bots), scores),
+            result=result_of(self._summary.run.game, self._names.all_of(sitting.bots), scores),
         )
 
     def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
@@ -200,10 +202,20 @@ class Offers:
             if piece.table == nth + 1 and piece.kind != "slowest":
                 yield f"fault of {one_line(self._names.bot(piece.bot))}: {piece.kind}"
 
+    def _meeting(self, name: str, bots: Sequence[str]) -> str:
+        """Return why a table is offered at which nothing special happens: the ranks of its bots."""
+        ranks = {row.bot: row.rank for row in self._stage_named(name).rows}
+        found = sorted(ranks[bot] for bot in {*bots} if bot in ranks)
+        if len({*bots}) == len(found) == 2:
+            return f"rank {found[0]} against rank {found[1]} in {one_line(name)}"
+        return f"with rank {found[0]} in {one_line(name)}" if found else f"a table of {one_line(name)}"
+
+    def _stage_named(self, name: str) -> Stage:
+        return next(stage for stage in self._summary.stages if stage.name == name)
+
     def _title(self, name: str, path: str, nth: int) -> str:
         """Return the place of a table in the tournament: "Final, set 4", "pairs", "groups, round 2", "tourneys, 7, table 2"."""
-        stage = next(stage for stage in self._summary.stages if stage.name == name)
-        place = FixtureId.parse(path)
+        stage, place = self._stage_named(name), FixtureId.parse(path)
         words = [self._part_of(stage, path) or place.stage]
         if place.round is not None and stage.groups and stage.groups[-1].round > 1:
             words.append(f"round {place.round}")

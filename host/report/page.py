@@ -19,12 +19,13 @@ from host.base.safe_text import one_line
 from host.inspect.table_replays import TableRef, gzip_base64
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
+from host.play.records import after_faults
+from host.rating.statistics import is_certain
 from host.report.charts import CHART_FILTERS
 from host.report.sections import SECTIONS
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
-from host.sandbox.levels import UNPROTECTED, Level
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs
@@ -72,7 +73,9 @@ def setting_text(thing: Any) -> str:
 
 # Pages.
 
-FILTERS = {each.__name__: each for each in (name, clock, day, setting_text, advised, *CHART_FILTERS)} | {
+FILTERS = {
+    each.__name__: each for each in (after_faults, name, clock, day, setting_text, advised, is_certain, *CHART_FILTERS)
+} | {
     "num": thousands,
     "dur": known_duration,
 }
@@ -157,21 +160,22 @@ def render(
         "pages": Markup(asset("pages.js")),
         "casino": Markup(asset("casino.js")),
         "replays": replays,
-        "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.why)][:6],
+        "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.special)][:6],
         "stacks": {group_of(each.table): each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
         "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
         "number": summary.number,
         "ranked": by_rank(summary),
-        "score_word": display_of(summary.game).score,
+        "stage_of": {stage.name: stage for stage in summary.stages},
+        "score_word": display_of(summary.run.game).score,
         "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
         "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
         "crossed": CROSSED,
         "together": MAX_FAULTS_TOGETHER,
         "cut": detail is Detail.CUT,
         "kinds": FAULT_MEANINGS,
-        "level": Level(summary.level or UNPROTECTED),
+        "level": summary.run.level,
         "version": __version__,
         "commands": _commands(summary),
         "withheld": _withheld(summary),
@@ -225,9 +229,10 @@ def head_to_head_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str],
 
 def _commands(summary: RunSummary) -> str:
     """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
-    if not summary.config:
-        return f"croupier play BOT BOT … -g {summary.game} --seed {shlex.quote(summary.seed or 'SEED')}\ncroupier replay last"
-    drawn = summary.config.get("seed", "random") == "random"
+    if not summary.run.config:
+        game, seed = shlex.quote(summary.run.game), shlex.quote(summary.seed or "SEED")
+        return f"croupier play BOT BOT … -g {game} --seed {seed}\ncroupier replay last"
+    drawn = summary.run.config.get("seed", "random") == "random"
     again = (
         [*([f"mkdir run && echo {summary.seed} > run/seed"] if drawn else []), "croupier run"] if summary.seed else []
     )

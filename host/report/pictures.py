@@ -1,6 +1,6 @@
 """Renders the picture of a stage's results: as lines of text and as JSON. pages/sections has its templates for pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -88,10 +88,13 @@ def _round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
 def picture_json(picture: Picture | None) -> dict[str, Any]:
     """Return a picture as JSON values, by its key. The keys of a bracket and of groups are always there."""
     found: dict[str, Any] = {PICTURES[Bracket].key: [], PICTURES[Groups].key: []}
-    return found if picture is None else found | {PICTURES[type(picture)].key: [_plain(part) for part in picture[0]]}
+    return found if picture is None else found | {PICTURES[type(picture)].key: [plain(part) for part in picture[0]]}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value as JSON values; a NamedTuple is an object of its fields."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(each) for key, each in value._asdict().items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, (list, tuple)) else value

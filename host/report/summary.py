@@ -1,32 +1,51 @@
 """Summarize a run from its journal, in plain values for pages and programs."""
 
-import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from host import __version__
-from host.base.format import thousands
+from host.base.format import counted, thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import shown_status, table_of, visible
 from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
-from host.play.records import Record, Replays, count_faults, count_replays
+from host.play.records import (
+    Record,
+    Replays,
+    causes_of_benching,
+    count_faults,
+    count_replays,
+    joined_to_causes,
+)
+from host.rating.ranking import ranking_of
+from host.rating.results import Fact
+from host.rating.statistics import is_certain
 from host.report.anonymize import REAL_NAMES, Anonymizer
-from host.report.pictures import picture_json
-from host.report.timelines import HeadToHead, Ranks, early_order, head_to_head, is_two_player, pair_timelines, ranks
-from host.results.changes import Change
+from host.report.timelines import (
+    HeadToHead,
+    RankedSoFar,
+    Ranks,
+    SumsSoFar,
+    UntilAllMet,
+    early_order,
+    head_to_head,
+    is_two_player,
+    pair_timelines,
+    ranks,
+)
 from host.results.course import NOTHING, Position, course
 from host.results.grades import Graded, grades_of
 from host.results.journal import Journal, wal_files
 from host.results.seat_effects import Effects, effects, seat_results
 from host.results.standings import (
-    Advice,
     PairResult,
     Row,
+    StageStandings,
     as_counted_by,
     by_pair,
 )
@@ -34,16 +53,18 @@ from host.results.state import RecordedBot, RunState, StageState
 from host.results.tournament_dir import seed_text
 from host.results.withdrawal import left_out
 from host.sandbox.limits import Limits
-from host.stages import kind_of
+from host.stages import kind_of, references_of
 from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.pairing import set_winner
-from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture
+from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie
+from host.submissions.headline import Output
+from protocols.wire import FaultKind
 
 MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
 MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
 MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
 MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
-NOT_DISTINGUISHED = "cannot be distinguished"
+STDERR_LINES_SHOWN = 8
 Value = TypeVar("Value")
 
 
@@ -70,6 +91,7 @@ class Faults(NamedTuple):
     kind: str
     times: int
     samples: tuple[EvidenceSample, ...]
+    after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
 
 
 class ResourceUse(NamedTuple):
@@ -131,26 +153,46 @@ class Stage(NamedTuple):
     fixtures: int
     open: int | None
     tables: int | None  # None if a fixture is a whole tourney
-    rows: tuple[Row, ...]
-    sure: tuple[str, ...]
-    advice: tuple[Advice, ...]
+    standings: StageStandings
     pairs: Mapping[tuple[str, str], PairResult]
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
     picture: Picture | None
     effects: Effects | None  # None until the stage is finished, and if its seats depend on a seed that is unknown
-    final: LastTie | None = None  # of a bracket, once it has been won
-    seal: str = ""  # of everything played up to the end of the stage; empty until then
-    all_meet: bool = False  # whether every two bots meet
-    compared: bool = True  # whether results compare two bots
-    so_far: str = ""  # how many pairs have met, if pairs are missing
-    grades: tuple[Graded, ...] = ()  # of the bots, by name, if the stage gives grades
+    final: LastTie | None  # of a bracket, once it has been won
+    seal: str  # of everything played up to the end of the stage; empty until then
+    all_meet: bool  # whether every two bots meet
+    compared: bool  # whether results compare two bots
+    grades: Sequence[Graded]  # of the bots, by name, if the stage gives grades
+    references: Sequence[str]  # that the bots play and that are not ranked
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows of its standings, best first."""
+        return self.standings.rows
 
     @property
     def bracket(self) -> tuple[BracketRound, ...]:
         """The rounds of the bracket; none if the picture is another one."""
         return self.picture.rounds if isinstance(self.picture, Bracket) else ()
+
+    def ties_of(self, bot: str) -> list[tuple[BracketRound, Tie]]:
+        """Return the ties of a bot in the bracket, round by round, without byes."""
+        return [(part, tie) for part in self.bracket for tie in part.ties if bot in tie.bots and None not in tie.bots]
+
+    @property
+    def moment(self) -> str:
+        """The stage and how far it has come: "swiss, after round 7", "cup, round 3", "league, 12 of 45 fixtures"."""
+        rounds = self.picture.rounds if isinstance(self.picture, Rounds) else ()
+        numbers = [part.round for part in self.bracket] + [part.round for part in self.groups]
+        numbers += [part.number for part in rounds]
+        if self.state == "finished":
+            return f"{self.name}, after round {numbers[-1]}" if rounds else f"{self.name}, finished"
+        if numbers:
+            return f"{self.name}, in round {numbers[-1]}"
+        of = f" of {thousands(self.fixtures + self.open)}" if self.open is not None else ""
+        return f"{self.name}, {thousands(self.fixtures)}{of} fixtures"
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -162,27 +204,26 @@ class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
-    game: str = ""
-    title: str = ""
-    state: str = ""
-    level: str = ""
+    run: RunState = RunState(version=__version__)  # without stages, and without its seed while that is secret
     seed: str = ""  # as `--seed` reads it; empty while it is secret
-    seed_sha256: str = ""
-    committed: float | None = None  # when the seed's hash was fixed before the run, in seconds since 1970
-    version: str = __version__
-    began: float | None = None  # seconds since 1970
-    ended: float | None = None
-    machine: str = ""
-    workers: str = ""  # how many have played, and on which cores
+    ended: float | None = None  # seconds since 1970
     sentence: str = ""
-    config: Mapping[str, Any] = {}
     rules: Mapping[str, Any] = {}
     stages: tuple[Stage, ...] = ()
     bots: tuple[BotSummary, ...] = ()
     newest: int = 0  # id of the newest fixture
     again: Replays = Replays(0, (), ())
-    changes: tuple[Change, ...] = ()  # by the organiser
     problem: str = ""  # why there is nothing to show
+
+    @property
+    def title(self) -> str:
+        """The title of the game."""
+        return game_by_name(self.run.game).title if knows_game(self.run.game) else self.run.game
+
+    @property
+    def state(self) -> str:
+        """Whether the run is played; empty if there is none."""
+        return self.run.status if self.stages else ""
 
     @property
     def stage(self) -> Stage | None:
@@ -191,8 +232,11 @@ class RunSummary(NamedTuple):
 
     @property
     def faults(self) -> list[Faults]:
-        """All faults, the most frequent first."""
-        return sorted((group for bot in self.bots for group in bot.faults), key=lambda group: -group.times)
+        """All faults, the most frequent first; a benching follows on its causes."""
+        groups = {(group.bot, group.kind): group for bot in self.bots for group in bot.faults}
+        counts = {key: group.times for key, group in groups.items()}
+        causes = {group.bot: group.after for group in groups.values() if group.after}
+        return [groups[key] for key in joined_to_causes(counts, causes)]
 
     @property
     def number(self) -> Mapping[str, int]:
@@ -214,9 +258,9 @@ def summarize(
     """
     state, bots = names.state(journal.state()), names.bots(journal.bots())
     shown = visible(journal).stages if shown is None else shown
-    settings, over = dict(state.config), state.finished
+    over = state.finished
     configs = {config.name: config for config in state.configs}
-    if before and before.changes != tuple(state.changes):
+    if before and before.run.changes != state.changes:
         before = None
     read = _read(journal, state, names)
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
@@ -236,33 +280,20 @@ def summarize(
             )
         )
     entrants = _entrants(_evidence(journal, names), bots, stages, configs, everything, shown)
-    if not over:
-        settings.pop("seed", None)
-    rules = settings.pop("rules", None) or _rules(journal)
+    settings = {key: value for key, value in state.config.items() if key != "rules" and (over or key != "seed")}
     last = next((stage for stage in reversed(stages) if stage.fixtures), None)
-    title = "A friendly game" if state.name == "friendly" and not settings else state.name
+    name = one_line("A friendly game" if state.name == "friendly" and not settings else state.name)
     return RunSummary(
-        name=one_line(title),
-        game=state.game,
-        title=game_by_name(state.game).title if knows_game(state.game) else state.game,
-        state=state.status,
-        level=state.level,
+        name=name,
+        run=replace(state, config=settings, seed=None, stages=()),
         seed=seed_text(seed) if seed is not None and over else "",
-        seed_sha256=state.seed_sha256,
-        committed=state.committed,
-        version=state.version,
-        began=state.began,
         ended=_last_result(journal.path),
-        machine=state.machine,
-        workers=state.workers,
-        sentence=_sentence(one_line(title), over, last),
-        config=settings,
-        rules=rules,
+        sentence=_sentence(name, over, last),
+        rules=state.config.get("rules") or _rules(journal),
         stages=tuple(stages),
         bots=tuple(entrants),
         newest=newest,
         again=count_replays(record for _, record in everything),
-        changes=tuple(state.changes),
     )
 
 
@@ -298,7 +329,6 @@ def _stages(
 def _stage(position: Position, later: Container[str]) -> Stage:
     run, bots = position.tournament.run, position.tournament.bots
     state, config, kind, order = position.state, position.config, position.kind, position.shown_order
-    rows, sure, advice, so_far = position.standings
     records = as_counted_by(config, position.counted)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
@@ -310,20 +340,19 @@ def _stage(position: Position, later: Container[str]) -> Stage:
         fixtures=len(records),
         open=_open(state, order, records),
         tables=None if kind.tourneys else sum(tables),
-        rows=tuple(rows),
-        sure=tuple(sure),
-        so_far=so_far,
-        advice=tuple(advice),
+        standings=position.standings,
         pairs=by_pair(records) if by_two else head_to_head(records),
         pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
         head_to_heads=(),
         ranks=None,
         picture=picture.followed_by(later) if isinstance(picture, Groups) else picture,
-        grades=tuple(grades_of(config, bots, order, records)),
         effects=None,
         final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
         all_meet=kind.all_meet,
         compared=kind.sampling.compare != "none",
+        seal="",
+        grades=grades_of(config, bots, order, records),
+        references=references_of(config),
     )
 
 
@@ -370,20 +399,34 @@ def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
 
 def _finished(before: RunSummary | None, state: RunState, stage: Stage) -> Stage | None:
     """Return a finished stage from an earlier summary; None if that is of another run, or had not finished the stage."""
-    if before is None or stage.state != "finished" or before.began != state.began:
+    if before is None or stage.state != "finished" or before.run.began != state.began:
         return None
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
 
 
 def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Ranks | None:
-    """Return the ranks over time in a stage, by a model that knows the opponents until all pairs have met."""
-    kind, records = kind_of(config), as_counted_by(config, records)
+    """Return the ranks over time in a stage, by its own rankings; until all pairs have met, by a model that knows the
+    opponents. None if they would take too long to compute."""
+    kind, records, references = kind_of(config), as_counted_by(config, records), {*references_of(config)}
     if kind.places:
         return None
-    unit, by_rate = "tourneys" if kind.tourneys else "fixtures", any(row.wins is not None for row in stage.rows)
-    if not kind.all_meet:
-        return ranks(records, unit, by_rate)
-    return ranks(records, unit, by_rate, early_order(config, records, complete=not stage.so_far))
+    if references:
+        ranked = [{bot: each for bot, each in record.results.items() if bot not in references} for record in records]
+        records = [record._replace(results=own) for record, own in zip(records, ranked, strict=True)]
+    if not records or not stage.rows:
+        return None
+    first, *others = (ranking_of(word) for word in stage.rows[0].estimates)
+    now = {row.bot: row.rank for row in stage.rows if row.tables and row.bot not in references}
+    unit = "tourneys" if kind.tourneys else "rounds" if Fact.ROUNDS in kind.provides else "fixtures"
+    order: SumsSoFar | RankedSoFar = SumsSoFar(by_rate=bool(first.counted) or first.name == "wins")
+    if not (first.in_row or first.name == "wins") and not stage.standings.so_far:
+        if not first.has_keys:
+            return None
+        order = RankedSoFar(config, [first, *(each for each in others if each.has_keys)], [*now])
+    if kind.all_meet:
+        early = early_order(config, records, complete=not stage.standings.so_far)
+        return ranks(records, unit, UntilAllMet(early, order), now)
+    return ranks(records, unit, order, now)
 
 
 def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Evidence]]:
@@ -443,11 +486,15 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
         return _of_cup(stage, name if what else "")
     if stage.groups:
         return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
+    if stage.grades:
+        points = [row.grade for row in stage.grades]
+        what = f"{counted(len(points), 'bot')}, {min(points)} to {max(points)} of {stage.grades[0].most} points"
+        return f"{name}: {what}{'' if over else ' so far'}."
     figure = first.ranking.phrase_of(first.first, first.tables)
-    certain = one_line(stage.sure[0]) if stage.sure else ""
+    certain = one_line(stage.standings.sure[0]) if stage.standings.sure else ""
     where = f"in {what}" if what else ""
-    ahead = "ahead so far" if stage.so_far else "ahead"
-    if NOT_DISTINGUISHED in certain:
+    ahead = "ahead so far" if stage.standings.so_far else "ahead"
+    if certain and not is_certain(certain):
         return f"{bot} is {'first' if over else ahead} {where}{figure}, but that may be luck: {certain}."
     verb = f"wins {what}" if over else f"is {ahead} {where}"
     if certain.startswith(f"{bot} ahead of "):
@@ -492,8 +539,12 @@ def _entrants(
     compared = max(stages, key=lambda stage: len(stage.pairs), default=None)
     pairs = compared.pairs if compared else {}
     opponents = _grouped((one, (other, pair)) for (one, other), pair in pairs.items())
-    counts = count_faults(record for _, record in everything).most_common()
-    faults = _grouped((key[0], Faults(*key, count, samples.get(key, ()))) for key, count in counts)
+    records = [record for _, record in everything]
+    counts, causes = count_faults(records), causes_of_benching(records)
+    faults = dict[str, list[Faults]]()
+    for bot, kind in joined_to_causes(counts, causes):
+        after = causes[bot] if kind == FaultKind.BENCHED else {}
+        faults.setdefault(bot, []).append(Faults(bot, kind, counts[bot, kind], samples.get((bot, kind), ()), after))
     usage = _grouped((bot, used) for _, record in everything for bot, used in record.usage.items())
     rows = _grouped((row.bot, (stage.name, row)) for stage in stages for row in stage.rows)
     return [
@@ -559,7 +610,7 @@ def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
         detail=_cut(piece.detail) if shown else "",
         question=text(piece.question),
         raw=text(piece.raw),
-        stderr=text(piece.stderr).strip(),
+        stderr="\n".join(Output(piece.stderr).lines(STDERR_LINES_SHOWN))[:MAX_SHOWN_EVIDENCE_CHARS] if shown else "",
         wall=piece.wall,
         went=time_breakdown(piece),
         ended=_cut(piece.ended) if shown else "",
@@ -594,29 +645,3 @@ def _spent(usages: Sequence[Usage], limit: float | None) -> ResourceUse | None:
         pauses=sum(usage.pauses for usage in usages),
         pondered=sum(usage.pondered for usage in usages),
     )
-
-
-def as_json(summary: RunSummary) -> dict[str, Any]:
-    """Return a summary as plain JSON values."""
-
-    def shown(field: str, value: Any) -> Iterable[tuple[str, Any]]:
-        if field != "picture":
-            return [(field, value)]
-        return (picture_json(None) | {"rounds": []} | picture_json(value)).items()
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Row):
-            return plain(value.flat() | {"kind": value.kind, "mirror": value.mirror, "score": value.points.value})
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return {key: plain(each) for field in value._fields for key, each in shown(field, getattr(value, field))}
-        if isinstance(value, Mapping):
-            return {"\t".join(key) if isinstance(key, tuple) else str(key): plain(each) for key, each in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [plain(each) for each in value]
-        return value
-
-    facts: dict[str, Any] = plain(summary)
-    for stage in facts["stages"]:
-        pairs = stage["pairs"].items()
-        stage["pairs"] = [dict(zip(("bot", "opponent"), key.split("\t"), strict=True)) | pair for key, pair in pairs]
-    return facts | {"made": time.time()}

@@ -1,24 +1,21 @@
-"""Print standings to a terminal or a pipe, and return them for spreadsheets and programs."""
+"""Prints results as text: tables that fit the width of a terminal or a pipe, and sentences."""
 
-import csv
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from host.base.format import THIN_SPACE, duration, thousands
-from host.base.safe_text import csv_cell, one_line
+from host.base.safe_text import one_line
 from host.rating.ranking import ranking_of
-from host.rating.statistics import percent
+from host.rating.statistics import MIN_CERTAINTY, percent, words
 from host.report.console import open_console
 from host.results.overall import OverallRow
 from host.results.standings import Advice, PairResult, Row
-from protocols.wire import FaultKind
 
 if TYPE_CHECKING:  # importing these takes longer than most commands
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    from host.results.grades import Graded
+    from host.inspect.gradebook import GradeRow
     from host.results.seat_effects import Seats
 
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
@@ -38,51 +35,102 @@ class Column(NamedTuple):
     spare: bool = False
 
 
-def print_standings(head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()) -> None:
-    """Print a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots."""
-    console = open_console()
-    _print(console, head)
-    _print_table(console, _columns(rows))
-    for line in _filled([one_line(sentence) for sentence in sure], console.width):
-        _print(console, line)
-    for line in _filled(advised(advice), console.width):
-        _print(console, line)
-    for row in rows:
-        if row.note:
-            _print(console, f"{one_line(row.bot)}: {row.note}")
+class Table(NamedTuple):
+    """A table of a text. Spare columns are left out if it is too wide."""
+
+    columns: Sequence[Column]
 
 
-def print_pairs(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> None:
-    """Print the cross table of a round robin, in as many parts as the width requires. `names` are in rank order."""
+class CrossTable(NamedTuple):
+    """A table that is printed in as many parts as the width requires, each with its first column."""
+
+    first: Column
+    columns: Sequence[Column]
+
+
+class Sentences(NamedTuple):
+    """Sentences that fill lines."""
+
+    sentences: Sequence[str]
+
+
+Part = str | Table | CrossTable | Sentences
+"""A part of a text; a string is one line."""
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """Return a text, as wide as the terminal, and with its colours if it has any; without the end of the last line."""
     console = open_console()
-    first = Column("", [_short(name) for name in names], right=False)
-    columns = [
-        Column(_short(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names]) for name in names
-    ]
-    for part in _parts(columns, console.width - _width(first)):
-        _print_table(console, [first, *part])
+    with console.capture() as printed:
+        for part in parts:
+            match part:
+                case Table(columns):
+                    _print_table(console, columns)
+                case CrossTable(first, columns):
+                    for some in _parts(columns, console.width - _width(first)):
+                        _print_table(console, [first, *some])
+                case Sentences(sentences):
+                    for line in _filled(sentences, console.width):
+                        _print(console, line)
+                case str(line):
+                    _print(console, line)
+    return printed.get().removesuffix("\n")
+
+
+def standings_text(
+    head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()
+) -> Iterator[Part]:
+    """Yield a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots."""
+    yield head
+    yield Table(_columns(rows))
+    yield Sentences([one_line(sentence) for sentence in sure])
+    yield Sentences(advised(advice))
+    yield from (f"{one_line(row.bot)}: {row.note}" for row in rows if row.note)
+
+
+def pairs_text(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult], repeated: str = "") -> Iterator[Part]:
+    """Yield the cross table of a round robin. `names` are in rank order."""
+    yield CrossTable(
+        Column("", [_short(name) for name in names], right=False),
+        [
+            Column(_short(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names])
+            for name in names
+        ],
+    )
     if any(not pair.certain for pair in pairs.values()):
-        _print(console, "* the order of this pair is not certain")
+        yield f"* the order of this pair is less than {percent(MIN_CERTAINTY)} sure"
+    if repeated:
+        yield repeated
 
 
-def print_grades(head: str, rows: "Sequence[Graded]") -> None:
-    """Print the grade of each bot, and what it lacks."""
-    console = open_console()
-    _print(console, head)
-    marks = [
-        Column(_short(mark.reference), [row.marks[nth].words for row in rows], right=False)
-        for nth, mark in enumerate(rows[0].marks)
-    ]
-    names = Column("bot", [_short(row.bot) for row in rows], right=False)
-    _print_table(console, [names, *marks, Column("grade", [f"{row.grade} of {row.most}" for row in rows])])
-    for line in _filled([one_line(sentence) for row in rows for sentence in row.advice], console.width):
-        _print(console, line)
+def grades_text(
+    head: str, rows: "Sequence[GradeRow]", students: Sequence[str] = (), repeated: str = ""
+) -> Iterator[Part]:
+    """Yield the grade of each bot, or of each student, and how far it got with each reference."""
+    yield head
+    references = list(dict.fromkeys(mark.reference for row in rows for mark in row.marks))
+    marks = [{mark.reference: mark.words for mark in row.marks} for row in rows]
+    yield Table(
+        [
+            *([Column("student", [_short(name) for name in students], right=False)] if students else []),
+            Column("bot", [_short(row.bot) for row in rows], right=False),
+            Column("status", [row.status_and_code for row in rows], right=False),
+            Column("points", [f"{row.points} of {row.most}" for row in rows]),
+            Column("faults", [thousands(row.faults) for row in rows]),
+            Column("benched", [thousands(row.benched) for row in rows], spare=True),
+            *(
+                Column(_short(name), [own.get(name, "") for own in marks], right=False, spare=True)
+                for name in references
+            ),
+        ]
+    )
+    if repeated:
+        yield repeated
 
 
-def print_seats(head: str, unit: str, found: "Seats") -> None:
-    """Print the value of each seat of a stage, in games or chips, and how certain it is."""
-    console = open_console()
-    _print(console, head)
+def seats_text(head: str, unit: str, found: "Seats", repeated: str = "") -> Iterator[Part]:
+    """Yield the value of each seat of a stage, in games or chips, and how certain it is."""
+    yield head
     rows, games = found.rows, unit == "games"
     decimals = 1 if max((abs(row.mean) for row in rows), default=0) >= 100 else 2
     means = [
@@ -96,51 +144,24 @@ def print_seats(head: str, unit: str, found: "Seats") -> None:
     ]
     names = [Column("seat", [_short(row.seat) for row in rows], right=False)]
     tables = [Column("tables", [thousands(row.tables) for row in rows])]
-    _print_table(console, [*names, *tables, *(means if games else gains)])
-    for line in _filled([*map(one_line, found.sure), *advised(found.advice)], console.width):
-        _print(console, line)
+    yield Table([*names, *tables, *(means if games else gains)])
+    yield Sentences([*filter(None, [repeated]), *map(one_line, found.sure), *advised(found.advice)])
 
 
-def print_overall(head: str, rows: Sequence[OverallRow]) -> None:
-    """Print all bots by the last stage that they reached, then by their place in it."""
-    console = open_console()
-    _print(console, head)
-    columns = [
-        Column("#", [str(row.rank) for row in rows]),
-        Column("bot", [_short(row.bot) for row in rows], right=False),
-        Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
-        Column("reached", [row.stage for row in rows], right=False),
-        Column("place", [str(row.place) for row in rows]),
-        Column("tables", [thousands(row.tables) for row in rows]),
-        Column("faults", [thousands(row.faults) for row in rows]),
-    ]
-    _print_table(console, columns)
-
-
-def json_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows as JSON values: rates from 0 to 1, times in seconds, null for unknown values.
-
-    `score` is the value that ranks, so it lies between `low` and `high`. `points` is the score that the games count.
-    """
-    return [row.flat() for row in rows]
-
-
-def write_csv(rows: Sequence[Row]) -> None:
-    """Write rows to standard output as CSV, with the keys of `json_rows` as header, and a column for each kind of fault."""
-    lines = []
-    for row in json_rows(rows):
-        counts = row.pop("faults_by_kind")
-        row |= {key: int(row[key]) for key in ("disqualified", "withdrawn")}
-        lines.append(row | {f"faults_{kind}": counts.get(kind, 0) for kind in FaultKind})
-    write_cells(list(lines[0]) if lines else [], lines)
-
-
-def write_cells(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows to standard output as CSV, with these keys as header."""
-    writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: csv_cell(value) if isinstance(value, str) else value for key, value in row.items()})
+def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
+    """Yield all bots by the last stage that they reached, then by their place in it."""
+    yield head
+    yield Table(
+        [
+            Column("#", [str(row.rank) for row in rows]),
+            Column("bot", [_short(row.bot) for row in rows], right=False),
+            Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
+            Column("reached", [row.stage for row in rows], right=False),
+            Column("place", [str(row.place) for row in rows]),
+            Column("tables", [thousands(row.tables) for row in rows]),
+            Column("faults", [thousands(row.faults) for row in rows]),
+        ]
+    )
 
 
 # Sentences and columns.
@@ -155,8 +176,8 @@ def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
     for each in advice:
         what = MORE.get(each.unit, each.unit)
         need = "more than a hundred times" if each.needed is None else f"about {thousands(each.needed)} {what}"
-        bots = " before ".join(map(one_line, each.bots))
-        yield f"{bots}: {percent(each.sure)} sure by {thousands(each.played)} {what}; certain at {need}"
+        ahead, behind = map(one_line, each.bots)
+        yield f"{words(ahead, behind, each.sure)}; now {thousands(each.played)} {what}, certain at {need}"
 
 
 def advised(advice: Sequence[Advice]) -> list[str]:
@@ -264,14 +285,14 @@ def _lines(columns: Sequence[Column]) -> Iterator[str]:
         for column, width, text in zip(columns, widths, row, strict=True):
             room = " " * (width - cell_len(text))
             cells.append(room + text if column.right else text + room)
-        yield (" " * GAP).join(cells)
+        yield (" " * GAP).join(cells).rstrip()
 
 
-def _table(columns: Sequence[Column]) -> "Table":
-    from rich.table import Table
+def _table(columns: Sequence[Column]) -> "RichTable":
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
+    table = RichTable(box=None, header_style="dim", padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(
             Text(column.title), justify="right" if column.right else "left", no_wrap=True, overflow="ellipsis"

@@ -10,11 +10,14 @@ from host.games.engine import Scores
 from host.inspect.table_replays import ReplayedTable
 from host.play.custom_games import display_of, game_by_name
 from host.play.fixture_id import FixtureId, group_of
+from host.play.lines import repeats_in
 from host.play.records import Record, Result
+from host.rating.ranking import Ranking
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
-from host.results.journal import decompress_scores
+from host.results.journal import Packed, decompress_scores
 from host.results.standings import PairResult
+from host.stages import results_of
 from host.stages.kind import StageConfig
 
 MAX_LINE_POINTS = 40  # points of a line, at most
@@ -22,14 +25,14 @@ FEWEST = 3  # fixtures that a line needs
 MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
 
-Scored = Callable[[str], tuple[dict[str, Any], bytes]]
+Scored = Callable[[str], tuple[dict[str, Any], Packed]]
 """Returns the description of the fixture at a path, and its compressed scores (Anonymizer.scored)."""
 
 
 class Ranks(NamedTuple):
-    """The ranks of each bot after some numbers of fixtures; None before its first fixture."""
+    """The ranks of each bot after some numbers of fixtures or rounds; None before its first fixture."""
 
-    unit: str  # what `after` counts
+    unit: str  # what `after` counts: fixtures, tourneys or rounds
     after: tuple[int, ...]
     of: Mapping[str, tuple[int | None, ...]]
 
@@ -54,34 +57,91 @@ class HeadToHead(NamedTuple):
     group: str  # the path of the pair's tables; empty if it has no tables of its own, or if they are still secret
 
 
-def ranks(records: Sequence[Record], unit: str, by_rate: bool, early: EarlyOrder | None = None) -> Ranks | None:
-    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended.
+class SumsSoFar:
+    """The order of the bots by the share of tables won, or by their scores."""
 
-    `early` orders the bots while pairs have not met, because then results alone say too little.
-    """
-    if len(records) < FEWEST:
-        return None
-    after = marks(len(records))
-    sums: dict[str, list[float]] = {}
-    places: dict[str, list[int | None]] = {bot: [] for record in records for bot in record.results}
-    for count, record in enumerate(records, 1):
+    def __init__(self, by_rate: bool) -> None:
+        self._by_rate, self._sums = by_rate, dict[str, list[float]]()
+
+    def add(self, record: Record) -> None:
+        """Add the results of a fixture."""
         for bot, result in record.results.items():
             if result.tables:
-                so_far = sums.setdefault(bot, [0.0, 0.0, 0.0])
-                so_far[0] += result.wins if by_rate else score_rate(result, record)
-                so_far[1] += result.score if by_rate else 0.0  # the score decides between equal rates
-                so_far[2] += result.tables if by_rate else 1
-        if early:
-            early.add(record)
-        if count in after:
-            rates = {bot: (got / of, then / of) for bot, (got, then, of) in sums.items()}
-            merits: Mapping[str, Any] = early.strengths() if early and early.pairs.missing else rates
+                so_far = self._sums.setdefault(bot, [0.0, 0.0, 0.0])
+                so_far[0] += result.wins if self._by_rate else score_rate(result, record)
+                so_far[1] += result.score if self._by_rate else 0.0  # the score decides between equal rates
+                so_far[2] += result.tables if self._by_rate else 1
+
+    def merits(self) -> Mapping[str, Any]:
+        """Return the sort key of each bot; greater is better."""
+        return {bot: (got / of, then / of) for bot, (got, then, of) in self._sums.items()}
+
+
+class RankedSoFar:
+    """The order of the bots by rankings that are computed from all records, for example Elo or the points of a Swiss."""
+
+    def __init__(self, stage: StageConfig, rankings: Sequence[Ranking], bots: Sequence[str]) -> None:
+        self._stage, self._rankings, self._bots, self._records = stage, rankings, bots, list[Record]()
+
+    def add(self, record: Record) -> None:
+        """Store what rankings read of a fixture."""
+        self._records.append(record._replace(answers=b"", evidence=(), times=()))
+
+    def merits(self) -> Mapping[str, Any]:
+        """Return the sort key of each bot; greater is better."""
+        results = results_of(self._stage, self._records, self._bots)
+        found = [ranking.keys(results) for ranking in self._rankings]
+        return {bot: tuple(keys[bot] for keys in found) for bot in results.bots if all(bot in keys for keys in found)}
+
+
+class UntilAllMet(NamedTuple):
+    """The order of the bots by a model that knows the opponents; when all pairs have met, another one."""
+
+    early: EarlyOrder
+    then: "SumsSoFar | RankedSoFar"
+
+    def add(self, record: Record) -> None:
+        """Add a fixture to both."""
+        self.early.add(record)
+        self.then.add(record)
+
+    def merits(self) -> Mapping[str, Any]:
+        """Return the sort key of each bot; greater is better."""
+        return self.early.strengths() if self.early.pairs.missing else self.then.merits()
+
+
+def ranks(
+    records: Sequence[Record],
+    unit: str,
+    order: SumsSoFar | RankedSoFar | UntilAllMet,
+    now: Mapping[str, int],
+) -> Ranks | None:
+    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended.
+
+    With the unit "rounds", the ranks are those at the end of each round. The last ones are those of the standings, `now`.
+    """
+    ends = rounds_end(records) if unit == "rounds" else {count: count for count in marks(len(records))}
+    if len(records) < FEWEST or len(ends) < FEWEST - 1:
+        return None
+    seen = {bot for record in records for bot in record.results}
+    places: dict[str, list[int | None]] = {bot: [] for bot in now if bot in seen}
+    for count, record in enumerate(records, 1):
+        order.add(record)
+        if count == len(records):
+            for bot, line in places.items():
+                line.append(now[bot])
+        elif count in ends:
+            merits = order.merits()
             best_first = sorted(merits.values(), reverse=True)
             for bot, line in places.items():
                 line.append(best_first.index(merits[bot]) + 1 if bot in merits else None)
-    if not any(line[-1] for line in places.values()):
-        return None
-    return Ranks(unit, after, {bot: tuple(line) for bot, line in places.items()})
+    return Ranks(unit, tuple(ends.values()), {bot: tuple(line) for bot, line in places.items()})
+
+
+def rounds_end(records: Sequence[Record]) -> dict[int, int]:
+    """Return each round by the number of records up to its end."""
+    last = {FixtureId.parse(record.path).round or 0: count for count, record in enumerate(records, 1)}
+    return {count: number for number, count in sorted(last.items())}
 
 
 def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool) -> EarlyOrder:
@@ -115,7 +175,7 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
     pairs = {}
     for pair, (count, won, lost) in sorted(met.items()):
         sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
-        pairs[pair] = PairResult(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure)
+        pairs[pair] = PairResult(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure, count)
     return pairs
 
 
@@ -149,7 +209,7 @@ def pair_timelines(
 def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
     """Return the meetings of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
-    return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made]), (), None, "")
+    return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made], len(made)), (), None, "")
 
 
 def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Sequence[Record], shown: bool) -> HeadToHead:
@@ -163,7 +223,8 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
         tallies = [_tallied(scored, record.path, pair[0], -(-MAX_LINE_POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
-    return HeadToHead(pair, result, _points(steps), seats, (mine, its), group)
+    units = result.tables / repeats_in(met).per_unit
+    return HeadToHead(pair, result, _points(steps, units), seats, (mine, its), group)
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
@@ -175,7 +236,7 @@ def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Wo
 
 @lru_cache(maxsize=2048)
 def _tally(
-    winners: Callable[[Scores], tuple[int, ...]], place: int, first: int, pieces: int, kept: bytes
+    winners: Callable[[Scores], tuple[int, ...]], place: int, first: int, pieces: int, kept: Packed
 ) -> tuple[tuple[Won, Won], ...]:
     """Return the wins of one bot of a fixture's pair in each of `pieces` parts, by seat (table_plans.independent)."""
     scores = decompress_scores(kept)
@@ -197,14 +258,18 @@ def _sum(some: Iterable[Won]) -> Won:
     return Won(round(tables), wins)
 
 
-def _points(steps: Sequence[Won]) -> tuple[Point, ...]:
-    """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points."""
+def _points(steps: Sequence[Won], units: float) -> tuple[Point, ...]:
+    """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points.
+
+    All tables count as this many independent ones, and the tables so far as at most this many.
+    """
     after, tables, wins = marks(len(steps)), 0, 0.0
     points = []
     for count, step in enumerate(steps, 1):
         tables, wins = tables + step.tables, wins + step.wins
         if count in after:
-            points.append(Point(tables, wins / tables, *wilson(wins, tables)))
+            weight = max(1.0, tables / units)
+            points.append(Point(tables, wins / tables, *wilson(wins / weight, tables / weight)))
     return tuple(points)
 
 

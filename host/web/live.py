@@ -10,47 +10,37 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import trio
 
 from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, seed_of
 from host.inspect.table_replays import TableRef, find, load, to_json
-from host.inspect.visibility import Visible, visible
+from host.inspect.visibility import visible
 from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import render
-from host.report.summary import RunSummary, as_json, summarize
-from host.report.terminal import json_rows
+from host.report.pictures import plain
+from host.report.summary import RunSummary, summarize
 from host.report.timelines import Chips, chips
 from host.results.journal import VERSION, Journal, decompress_scores, lock_holder, reading
+from host.results.standings import Row
 from host.stages import CROUPIERS, Registry
 
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
 MIN_SNAPSHOT_INTERVAL_S, MAX_SNAPSHOT_INTERVAL_S = 1.0, 300.0  # between two snapshots while a tournament runs
-PUBLISHED_RUN_KEYS = (
-    "name",
-    "game",
-    "title",
-    "state",
-    "level",
-    "seed",
-    "seed_sha256",
-    "version",
-    "began",
-    "sentence",
-    "rules",
-    "config",
-)
 API_NAMES = ("run", "standings", "pairs", "bots", "faults", "replays")
 OFFERED = Quota(40, 200)  # tables on the page
-REPLAYED_WHILE_RUNNING = 4  # fixtures that a snapshot replays to describe them; the next snapshot goes on
+OFFERED_WHILE_RUNNING = OFFERED._replace(replayed=4)  # the next snapshot replays further fixtures to describe them
 MAX_CACHED_REPLAYS = 64
-TABLES_PER_CHUNK = 100  # of an export of events
+TABLES_PER_CHUNK = 20  # of an export of events: a page may have to wait for one chunk
+MAX_EXPORT_SHARE = 1 / 2  # of one core for all exports of events together
+
+T = TypeVar("T")
 
 
 class CachedResponse(NamedTuple):
@@ -82,6 +72,7 @@ class LivePublisher:
         self._replays: OrderedDict[str, bytes] = OrderedDict()
         self._chip_charts: dict[str, Chips | None] = {}
         self._highlights: dict[tuple[str, int | None, bool], Highlight] = {}
+        self._export_turn = trio.Lock()
         self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.snapshot = self._make_snapshot(0)
 
@@ -126,14 +117,23 @@ class LivePublisher:
 
         Raise UserError, before the first chunk, when the selection does not exist or is still withheld.
         """
-        selected = await trio.to_thread.run_sync(self._select, selection, limiter=self._journal_limiter)
+        selected = await self._one_export_at_a_time(partial(self._select, selection))
         for path, tables in selected:
             for start in range(0, len(tables), TABLES_PER_CHUNK):
-                started = time.monotonic()
                 chunk = tables[start : start + TABLES_PER_CHUNK]
-                yield await trio.to_thread.run_sync(self._read_events, path, chunk, limiter=self._journal_limiter)
-                if self.snapshot.state == "running":
-                    await trio.sleep((time.monotonic() - started) / MAX_CPU_SHARE)
+                yield await self._one_export_at_a_time(partial(self._read_events, path, chunk))
+
+    async def _one_export_at_a_time(self, read: Callable[[], T]) -> T:
+        """Return what `read` returns. All exports together use MAX_EXPORT_SHARE of a core, less while a tournament runs.
+
+        In the rest of the time the interpreter is free for the page.
+        """
+        async with self._export_turn:
+            started = time.monotonic()
+            found = await trio.to_thread.run_sync(read, limiter=self._journal_limiter)
+            share = MAX_CPU_SHARE if self.snapshot.state == "running" else MAX_EXPORT_SHARE
+            await trio.sleep((time.monotonic() - started) * (1 / share - 1))
+        return found
 
     def _file_signature(self) -> tuple[tuple[int, int, int], ...]:
         """Return inode, size and modification time of the journal and its write-ahead log."""
@@ -183,11 +183,13 @@ class LivePublisher:
         summary = RunSummary(self.path.parent.parent.resolve().name)
         try:
             with self._journal() as journal:
-                seed, shown = known_seed(journal), self._visible(journal)
+                seed, shown = known_seed(journal), visible(journal, self._spoilers)
                 summary = summarize(journal, seed, shown.stages, self._summary)
                 self._forget_other_run(summary)
                 if seed is not None:
-                    replays = self._choose_tables(Offers(journal, summary, shown), seed, summary.state)
+                    offers = Offers(journal, summary, shown)
+                    offers.known = self._highlights
+                    replays = offers.choose(seed, OFFERED_WHILE_RUNNING if summary.state == "running" else OFFERED)
                     charts = self._make_chip_charts(journal, seed, summary, replays)
         except UserError as refused:
             problem = refused.problems[0]
@@ -205,38 +207,30 @@ class LivePublisher:
     def _forget_other_run(self, summary: RunSummary) -> None:
         """Discard the cache if it belongs to another run, or if the run has been changed since."""
 
-        def key(run: RunSummary) -> tuple[object, ...]:
-            return run.seed_sha256, run.began, run.changes
+        def key(of: RunSummary) -> tuple[object, ...]:
+            return of.run.seed_sha256, of.run.began, of.run.changes
 
         if self._summary and key(self._summary) != key(summary):
             self._forget()
-
-    def _choose_tables(self, offers: Offers, seed: bytes, state: str) -> list[TableRef]:
-        """Return the tables that the page offers. While a tournament runs, replay few to describe them."""
-        offers.known = self._highlights
-        return offers.choose(seed, OFFERED._replace(replayed=REPLAYED_WHILE_RUNNING) if state == "running" else OFFERED)
 
     def _make_chip_charts(
         self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
     ) -> list[Chips]:
         """Return the chips by round of one game per group. Finished tables do not change, so cache them."""
-        if not display_of(summary.game).chips_by_round:
+        if not display_of(summary.run.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
         first_tables = {group_of(table.name): table for table in reversed(replays)}
         keys = []
         for group in groups & first_tables.keys():
             table = first_tables[group]
-            key = f"{summary.seed_sha256}/{table.name}"
+            key = f"{summary.run.seed_sha256}/{table.name}"
             keys.append(key)
             if key not in self._chip_charts:
                 (played,) = load(journal, seed, table.fixture, [table.nth], self._spoilers)
                 self._chip_charts[key] = chips(played)
         charts = (self._chip_charts[key] for key in keys)
         return [chart for chart in charts if chart is not None]
-
-    def _visible(self, journal: Journal) -> Visible:
-        return visible(journal, self._spoilers)
 
     def _read_replay(self, name: str) -> bytes:
         with self._journal() as journal:
@@ -250,7 +244,7 @@ class LivePublisher:
         """Return the selected fixtures and tables; without a selection, everything that may be shown."""
         with self._journal() as journal:
             seed_of(journal)
-            shown = self._visible(journal)
+            shown = visible(journal, self._spoilers)
             selections = [selection] if selection else sorted(filter(journal.paths, shown.stages | shown.tables))
             found = [each for one in selections for each in chosen(journal, one, self._spoilers)]
             return [
@@ -287,30 +281,47 @@ def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) ->
     section: dict[str, Any]
     match name:
         case "run":
-            run = as_json(summary._replace(stages=(), bots=()))
-            section = {key: run[key] for key in PUBLISHED_RUN_KEYS} | {
-                "fixtures": sum(stage.fixtures for stage in summary.stages)
+            run = summary.run
+            section = {
+                "name": summary.name,
+                "game": run.game,
+                "title": summary.title,
+                "state": summary.state,
+                "level": run.level if summary.stages else "",
+                "seed": summary.seed,
+                **{key: getattr(run, key) for key in ("seed_sha256", "version", "began")},
+                "sentence": summary.sentence,
+                "rules": summary.rules,
+                "config": run.config,
+                "fixtures": sum(stage.fixtures for stage in summary.stages),
             }
         case "standings":
             section = {
                 "stages": [
-                    heading | {"fixtures": stage.fixtures, "rows": json_rows(stage.rows), "sure": list(stage.sure)}
+                    heading
+                    | {"fixtures": stage.fixtures, "rows": [row.flat() for row in stage.rows]}
+                    | {"sure": stage.standings.sure}
                     for heading, stage in zip(headings, summary.stages, strict=True)
                 ]
             }
         case "pairs":
             section = {
                 "stages": [
-                    heading | {"by": stage["pairs_by"], "rows": stage["pairs"]}
-                    for heading, stage in zip(headings, as_json(summary._replace(bots=()))["stages"], strict=True)
+                    heading
+                    | {
+                        "by": stage.pairs_by,
+                        "rows": [
+                            {"bot": bot, "opponent": other} | pair._asdict()
+                            for (bot, other), pair in stage.pairs.items()
+                        ],
+                    }
+                    for heading, stage in zip(headings, summary.stages, strict=True)
                 ]
             }
         case "bots":
-            section = {"rows": as_json(summary._replace(stages=()))["bots"]}
+            section = {"rows": [plain(bot._asdict() | {"rows": [*map(_row, bot.rows)]}) for bot in summary.bots]}
         case "faults":
-            faulty = [bot._replace(opponents=(), ranks=None) for bot in summary.bots if bot.faults]
-            bots = as_json(summary._replace(stages=(), bots=tuple(faulty)))["bots"]
-            section = {"rows": [fault for bot in bots for fault in bot["faults"]]}
+            section = {"rows": [plain(group) for bot in summary.bots for group in bot.faults]}
         case "replays":
             section = {
                 "rows": [
@@ -319,3 +330,9 @@ def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) ->
                 ]
             }
     return {"schema": f"croupier/{name}/1"} | section
+
+
+def _row(of_stage: tuple[str, Row]) -> list[Any]:
+    """Return a bot's row of a stage as JSON values."""
+    stage, row = of_stage
+    return [stage, row.flat() | {"kind": row.kind, "mirror": row.mirror, "score": row.points.value}]

@@ -87,8 +87,21 @@ function sortable(table) {
   }
 }
 
+// Marks what is wider than its place, and whether more of it follows on the right.
+const measured = (box) => {
+  box.classList.toggle("wide", box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1);
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+};
+const scrolled = ({ target }) => measured(target);
+const sizes = new ResizeObserver((changed) => { for (const { target } of changed) measured(target); });
+
 function dressed() {
   for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+  for (const box of document.querySelectorAll(".scroll")) {
+    sizes.observe(box);
+    box.addEventListener("scroll", scrolled, { passive: true });
+    measured(box);
+  }
 }
 
 // While a tournament runs, the server announces changes. The page is then fetched again, and its sections are replaced.

@@ -1,0 +1,143 @@
+"""Writes a result as a folder that anyone can check without croupier (docs/checking.md)."""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.safe_text import csv_cell
+from host.config.tournament_config import Tournament
+from host.games.engine import Game, best, best_unless_equal
+from host.inspect.recorded import known_seed
+from host.inspect.visibility import visible
+from host.play.custom_games import game_by_name
+from host.play.fixture_id import FixtureId
+from host.results.course import Position, positions_of
+from host.results.journal import Journal
+from host.results.state import RunState
+from host.submissions.discovery import load_submissions
+
+SCHEMA = "croupier/public/1"
+COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
+NOT_CHECKED = (
+    "places in brackets and groups, and the values and intervals of other rankings than those of standings.csv",
+    "whether the scores follow from the answers: `croupier verify` applies the rules to every answer again",
+)
+
+
+class PublicLines(NamedTuple):
+    """The lines of the chain that may be published, each with its line end, and what is left out."""
+
+    lines: list[str]
+    seal: str  # after the last line
+    hidden: frozenset[str]  # stages with fixtures that are left out
+
+
+def public_lines(journal: Journal, *, spoilers: bool = False) -> PublicLines:
+    """Return the lines of the chain up to the first fixture whose tables spectators may not see yet.
+
+    Raise UserError if a line is not what was sealed.
+    """
+    shown, lines, seal, hidden = visible(journal, spoilers), list[str](), "", set[str]()
+    for entry in journal.entries():
+        if not entry.sound:
+            message = f"is damaged: {entry.name} was changed after it was sealed"
+            raise UserError([Problem("R005", str(journal.path), message, hint="croupier verify")], 3)
+        stage = FixtureId.parse(entry.name).stage if entry.kind == "fixture" else ""
+        if stage and stage not in shown:
+            hidden.add(stage)
+        if not hidden:
+            lines.append(f"{entry.line}\n")
+            seal = entry.seal
+        elif stage:
+            hidden.add(stage)
+    return PublicLines(lines, seal, frozenset(hidden))
+
+
+def after(public: PublicLines, seal: str) -> list[str]:
+    """Return the lines after the one with this seal. Raise UserError if there is no such line."""
+    if not seal:
+        return public.lines
+    start = next((number for number, line in enumerate(public.lines) if line.startswith(f'{{"before":"{seal}",')), None)
+    if start is None and seal != public.seal:
+        hint = "a seal that `run` or an export has printed, for example the last `seal` of rules.json"
+        raise UserError([Problem("U001", "--since", f"no line has the seal {seal}", hint=hint)], 2)
+    return [] if start is None else public.lines[start:]
+
+
+def public_files(journal: Journal) -> Mapping[str, str]:
+    """Return the content of each file of the folder by its name. It is that of one moment, while a run may be writing."""
+    with journal.snapshot():
+        public, run = public_lines(journal), journal.state()
+        shown = [each for each in positions_of(journal) if not each.skipped and each.state.name not in public.hidden]
+        game = game_by_name(run.game)
+        seed = known_seed(journal) if run.finished else None
+        return {
+            "records.ndjson": "".join(public.lines),
+            "standings.csv": _standings(shown, game),
+            "seed.txt": f"sha256 {run.seed_sha256}\n" + (f"seed {seed.hex()}\n" if seed is not None else ""),
+            "rules.json": json.dumps(_rules(run, game, shown, public), indent=2) + "\n",
+            "check.py": files("host.report").joinpath("public_check.py").read_text(),
+        }
+
+
+def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:
+    """Return what check.py needs to know of the game and the stages."""
+    played = {key: value for key, value in run.config.get("rules", {}).items() if key != "preset"}
+    shuffles = (
+        game.chance.shuffles(next(iter(game.presets.values()))._replace(**played)) if game.chance.shuffles else None
+    )
+    without = [] if shuffles else [f"the deals: {game.title} does not list the decks that it shuffles"]
+    waiting = [f"stage {name}: its tables are hidden until it is over" for name in sorted(public.hidden)]
+    return {
+        "schema": SCHEMA,
+        "name": run.name,
+        "game": run.game,
+        "rules": played,
+        "seal": public.seal,
+        "lines": len(public.lines),
+        "shuffles": {key: getattr(shuffles, key) if shuffles else [] for key in ("first", "each")},
+        "stages": [
+            {
+                "name": each.state.name,
+                "kind": each.kind.name,
+                "all_equal_win": game.winners is best,
+                "without_withdrawn": each.kind.changes.leavable,
+            }
+            for each in shown
+        ],
+        "not_checked": [*NOT_CHECKED, *without, *waiting],
+    }
+
+
+def _standings(shown: list[Position], game: Game) -> str:
+    """Return standings.csv: the sums of the tables that count, and the value of the first ranking."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for position in shown:
+        for row in position.standings.rows:
+            results = [record.results[row.bot] for record in position.counted if row.bot in record.results]
+            tables, total = sum(each.tables for each in results), sum(each.score for each in results)
+            cells: dict[str, Any] = {"tables": tables, "total": total, "mean": total / tables if tables else ""}
+            if game.winners in (best, best_unless_equal):
+                won = sum(each.wins for each in results)
+                cells |= {"won": won, "rate": won / tables if tables else ""}
+            about = {"stage": position.state.name, "rank": row.rank, "bot": csv_cell(row.bot), "note": row.note}
+            writer.writerow(about | cells | {"ranked_by": row.ranking.name, "value": row.first.value})
+    return text.getvalue()
+
+
+def write_sources(tournament: Tournament, folder: Path) -> int:
+    """Copy the files of each bot of croupier.toml to a folder of its name. Return the number of bots."""
+    bots = load_submissions(tournament.bots, tournament.path.parent, tournament.game, tournament.limits)
+    for bot in bots:
+        for file in bot.files:
+            (folder / bot.name / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(bot.folder / file, folder / bot.name / file)
+    return len(bots)
