@@ -1,9 +1,10 @@
 """Select the backend of a tournament: this machine, or the machines of a cluster."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from functools import partial
 
-from host.backends.local import local_workers
+from host.backends.local import EarlyStart, started_workers
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
 from host.sandbox.levels import Level
@@ -20,7 +21,8 @@ async def require_local(level: Level) -> Level:
 async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIterator[Backend]:
     """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty."""
     if not address:
-        yield Backend(require_local, prepare_bots, local_workers)
+        with closing(EarlyStart()) as early:
+            yield Backend(require_local, prepare_bots, partial(started_workers, early))
         return
     try:
         from host.backends.dask import cluster

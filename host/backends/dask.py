@@ -8,6 +8,7 @@ worker processes on one machine, because it replays a lost fixture on any machin
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -33,7 +34,7 @@ from host.backends.dask_problems import (
 from host.backends.local import FixtureQueue
 from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
-from host.base.format import plural
+from host.base.format import counted
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import GameOrigin, origin, sources
@@ -162,7 +163,7 @@ class Cluster:
         """
         packed = tuple(
             submission.with_keys(game=game.name)._replace(
-                folder=self._pack(read_files(submission.folder, submission.files))
+                folder=self._pack(read_files(submission.folder, submission.files, submission.limits.submission))
             )
             for submission in submissions
         )
@@ -259,7 +260,7 @@ class Cluster:
         """Play fixtures on every machine, one per thread at a time, also on machines that join later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
-        description = f"{count} {plural(count, 'worker')} of {self._client.address}, {threads} at once"
+        description = f"{counted(count, 'worker')} of {self._client.address}, {threads} at once"
         queue = FixtureQueue(on_lost, description, threads, dask_worker.MAX_AT_ONCE)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._serve_workers, queue, setup)
@@ -302,22 +303,22 @@ class Cluster:
         await self._client.call(worker, dask_worker.begin, self._client.tournament, encode(own_setup), request)
         connected = True
 
-        async def play(jobs: Sequence[bytes]) -> Sequence[bytes]:
+        async def play(thread: int, jobs: Sequence[bytes]) -> Sequence[bytes]:
             nonlocal connected
             with contextlib.suppress(ConnectionLost):
-                replies = await self._client.call(worker, dask_worker.play, self._client.tournament, jobs)
+                replies = await self._client.call(worker, dask_worker.play, self._client.tournament, jobs, thread)
                 if replies:
                     return replies
             connected = False
             return [b""]
 
-        async def feed_thread() -> None:
+        async def feed_thread(thread: int) -> None:
             while connected:
-                await queue.feed_several(str(worker), play)
+                await queue.feed_several(str(worker), partial(play, thread))
 
         async with trio.open_nursery() as nursery:
-            for _ in range(worker.threads):
-                nursery.start_soon(feed_thread)
+            for thread in range(worker.threads):
+                nursery.start_soon(feed_thread, thread)
 
     async def _admit(self, worker: WorkerInfo) -> PrepareResult:
         """Check a machine that joins during the run, and make it prepare the bots."""

@@ -24,11 +24,12 @@ from distributed import get_worker
 import host
 import protocols
 from host import __version__
-from host.backends.local import WORKER_EXIT_TIMEOUT_S, start_module
+from host.backends.local import WORKER, WORKER_EXIT_TIMEOUT_S, start_module
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
 from host.bots.bot_spec import Submission
-from host.play.jobs import encode
-from host.play.placement import PlacementRequest, choose_placement
+from host.play.jobs import encode, worker_input
+from host.play.load import choose_placement
+from host.play.placement import PlacementRequest
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.file_tree import File, copy_files
@@ -146,16 +147,19 @@ class _LocalPool:
         # The cores of workers that have not been started; none if there are more workers than cores.
         self._cores = [*placement.cores] if placement.workers == request.workers else []
         self._cores_of = dict[subprocess.Popen[bytes], tuple[int, ...]]()
-        self._idle: list[subprocess.Popen[bytes]] = []
+        self._idle: list[tuple[int, subprocess.Popen[bytes]]] = []  # with the thread of the run that used each last
         self._all: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.last_heartbeat = time.monotonic()
         threading.Thread(target=self._stop_when_abandoned, daemon=True).start()
 
-    def play(self, job: bytes) -> bytes | None:
-        """Play a job. Return b"" when its worker dies, and None when the pool has been stopped."""
-        worker = self._take_worker()
+    def play(self, job: bytes, thread: int) -> bytes | None:
+        """Play a job. Return b"" when its worker dies, and None when the pool has been stopped.
+
+        A thread of the run gets its last worker again, which keeps the sandboxes of its bots.
+        """
+        worker = self._take_worker(thread)
         if worker is None:
             return None
         assert worker.stdin is not None and worker.stdout is not None
@@ -170,7 +174,7 @@ class _LocalPool:
                 self._cores += [cores] if (cores := self._cores_of.pop(worker)) else []
             return b""
         with self._lock:
-            self._idle.append(worker)
+            self._idle.append((thread, worker))
         return reply
 
     @property
@@ -178,19 +182,20 @@ class _LocalPool:
         """Whether the pool has been stopped."""
         return self._stopped.is_set()
 
-    def _take_worker(self) -> subprocess.Popen[bytes] | None:
+    def _take_worker(self, thread: int) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._stopped.is_set():
                 return None
             if self._idle:
-                return self._idle.pop()
+                own = [nth for nth, (last, _) in enumerate(self._idle) if last == thread]
+                return self._idle.pop(own[0] if own else -1)[1]
             cores = self._cores.pop(0) if self._cores else ()
-            worker = start_module("host.play.worker", *map(str, cores))
+            worker = start_module(WORKER)
             self._cores_of[worker] = cores
             self._all.append(worker)
         assert worker.stdin is not None
         with contextlib.suppress(OSError):
-            worker.stdin.write(self._encoded_setup + b"\n")
+            worker.stdin.write(worker_input(cores, self._encoded_setup))
         return worker
 
     def stop(self) -> None:
@@ -238,14 +243,15 @@ def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> N
         _pools[tournament] = _LocalPool(encoded_setup, request)
 
 
-def play(tournament: str, jobs: Sequence[bytes]) -> list[bytes]:
+def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
     """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of those that were played.
 
     The last record is b"" when the worker of its job has died. There is none when the tournament is not played here.
+    `thread` is the number of the task of this machine that the run has open.
     """
     pool, until, replies = _pools.get(tournament), time.monotonic() + MAX_TASK_S, list[bytes]()
     for job in jobs:
-        reply = pool.play(job) if pool else None
+        reply = pool.play(job, thread) if pool else None
         if reply is None:
             break
         replies.append(reply)

@@ -12,10 +12,12 @@ from pathlib import Path
 import msgspec
 import trio
 
+from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.base.errors import Problem, UserError
 from host.play.custom_games import failed_game, origin
-from host.play.jobs import Job, WorkerSetup, encode
-from host.play.placement import choose_placement, placement_request
+from host.play.jobs import Job, WorkerSetup, encode, worker_input
+from host.play.load import OtherLoad, choose_placement
+from host.play.placement import Placement, PlacementRequest, placement_request
 from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
@@ -24,6 +26,7 @@ MAX_LOST_WORKERS = 10
 MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
 """The same for an organiser's own game or one of a library, whose code can end the process."""
 
+WORKER = "host.play.worker"
 WORKER_EXIT_TIMEOUT_S = 2.0
 
 
@@ -45,22 +48,31 @@ SHORT_FIXTURE_S = 0.2
 class FixtureQueue:
     """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one.
 
-    At most `count` fixtures wait, so that no worker waits for the coordinator and the memory does not grow with the
-    number of fixtures. If a worker is sent up to `at_once` short fixtures, as many times more wait.
+    At most MAX_SHARE fixtures for each of `count` workers wait or are played, so that the memory does not grow with the
+    number of fixtures. A worker whose fixtures are short gets those of the same bots (`Shares`); it may be sent up to `at_once`.
     """
 
     def __init__(self, on_lost: Callable[[str], None], description: str, count: int, at_once: int = 1) -> None:
         self.description, self.count = description, count
         self._on_lost, self._at_once = on_lost, at_once
         self._lost = defaultdict[str, list[str]](list)  # by path of a fixture, why it was started again
-        self._room = trio.Semaphore(count * at_once)
-        self._put, self._jobs = trio.open_memory_channel[Job](math.inf)
+        self._room, self._waiting = trio.Semaphore(count * MAX_SHARE), trio.Semaphore(0)
+        self._started, self._needed = 0, trio.Semaphore(0)
+        self._shares = Shares()
         self._done, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Add one fixture; wait while too many fixtures wait for a worker."""
+        """Add one fixture; wait while there are too many that are not finished."""
         await self._room.acquire()
-        self._put.send_nowait(job)
+        self._shares.add(job)
+        self._waiting.release()
+        if self._started < self.count:
+            self._started += 1
+            self._needed.release()
+
+    async def worker_needed(self) -> None:
+        """Wait until a fixture needs another worker: the first fixture one, the second a second one, up to `count`."""
+        await self._needed.acquire()
 
     @property
     def has_result(self) -> bool:
@@ -86,43 +98,43 @@ class FixtureQueue:
     async def feed_several(self, worker: str, play: PlayJobs) -> None:
         """Do the same, but send several short fixtures at once, and requeue those that were not played."""
         seconds = math.inf  # of the longest of the last fixtures
-        while True:
-            jobs = [await self._jobs.receive()]
-            if seconds < SHORT_FIXTURE_S and jobs[0].fixture.path not in self._lost:
-                jobs += self._more_jobs()
-            for _ in jobs:
-                self._room.release()
-            replies = await play([encode(job) for job in jobs])
-            seconds = 0.0
-            for reply in filter(None, replies):
-                record = _decode_record(reply)
-                lost = self._lost.pop(record.path, [])
-                counted = record._replace(replayed=record.replayed + len(lost), failures=(*lost, *record.failures))
-                self._done.send_nowait(counted if lost else record)
-                del jobs[0]
-                seconds = max(seconds, record.seconds)
-            if not replies[-1]:
-                break
-            for job in jobs:
-                self._requeue(job)
+        with self._shares.hand() as hand:
+            while True:
+                await self._waiting.acquire()
+                jobs = [hand.take_similar() if seconds < SHORT_FIXTURE_S else hand.take_first()]
+                if seconds < SHORT_FIXTURE_S and jobs[0].fixture.path not in self._lost:
+                    jobs += self._more_jobs(hand)
+                replies = await play([encode(job) for job in jobs])
+                seconds = 0.0
+                for reply in filter(None, replies):
+                    record = _decode_record(reply)
+                    lost = self._lost.pop(record.path, [])
+                    counted = record._replace(replayed=record.replayed + len(lost), failures=(*lost, *record.failures))
+                    self._done.send_nowait(counted if lost else record)
+                    self._room.release()
+                    del jobs[0]
+                    seconds = max(seconds, record.seconds)
+                if not replies[-1]:
+                    break
+                for job in jobs:
+                    self._requeue(job)
         for job in jobs[1:]:
             self._requeue(job)
         self._requeue_lost(worker, jobs[0])
 
-    def _more_jobs(self) -> Iterator[Job]:
+    def _more_jobs(self, hand: Hand) -> Iterator[Job]:
         """Yield jobs to play together with another, and leave as many to each other worker. None has lost a worker."""
-        waiting = self._jobs.statistics().current_buffer_used
-        for _ in range(min(self._at_once - 1, waiting // self.count)):
-            job = self._jobs.receive_nowait()
+        for _ in range(min(self._at_once - 1, self._waiting.value // self.count)):
+            job = hand.take_similar()
             if job.fixture.path in self._lost:
-                self._put.send_nowait(job)
+                self._shares.add(job)
                 return
+            self._waiting.acquire_nowait()
             yield job
 
     def _requeue(self, job: Job) -> None:
-        with contextlib.suppress(trio.WouldBlock):  # it may be one more than there is room for
-            self._room.acquire_nowait()
-        self._put.send_nowait(job)
+        self._shares.add(job)
+        self._waiting.release()
 
     def _requeue_lost(self, worker: str, job: Job) -> None:
         """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
@@ -139,6 +151,30 @@ class FixtureQueue:
         self._requeue(job)
 
 
+class EarlyStart:
+    """The first worker process, which imports its modules while bots are prepared, and the load of other programs meanwhile."""
+
+    def __init__(self) -> None:
+        self._load = OtherLoad()
+        self._idle = [start_module(WORKER)]
+
+    async def placement(self, request: PlacementRequest) -> Placement:
+        """Return the placement of the workers on this machine."""
+        return await choose_placement(request, self._load, [process.pid for process in self._idle])
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        """Return the first worker process, and then a new one at each call."""
+        if self._idle and self._idle[0].poll() is None:
+            return self._idle.pop()
+        return start_module(WORKER)
+
+    def close(self) -> None:
+        """End the first worker process if it has not been used."""
+        for process in self._idle:
+            with process:  # closes its pipes and waits for it
+                process.kill()
+
+
 @contextlib.asynccontextmanager
 async def local_workers(
     setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
@@ -149,14 +185,25 @@ async def local_workers(
 
     Raise WorkerFailed when croupier itself fails.
     """
-    placement = await choose_placement(placement_request(setup, workers))
+    with contextlib.closing(EarlyStart()) as early:
+        async with started_workers(early, setup, on_lost, workers) as queue:
+            yield queue
+
+
+@contextlib.asynccontextmanager
+async def started_workers(
+    early: EarlyStart, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
+) -> AsyncIterator[FixtureQueue]:
+    """Do the same with a first worker process that has been started before."""
+    placement = await early.placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode(setup)
 
     async def keep_running(cores: Sequence[int]) -> None:
-        """Run one worker, and start another whenever it is lost."""
+        """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""
+        await queue.worker_needed()
         while True:
-            async with _worker(encoded_setup, cores) as play:
+            async with _connected(early.worker(), worker_input(cores, encoded_setup)) as play:
                 await queue.feed("a worker", play)
 
     async with trio.open_nursery() as nursery:
@@ -178,11 +225,11 @@ def _decode_record(reply: bytes) -> Record:
         raise
 
 
-def start_module(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+def start_module(module: str) -> subprocess.Popen[bytes]:
     """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *arguments],
+        [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -191,18 +238,17 @@ def start_module(module: str, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def _worker(encoded_setup: bytes, cores: Sequence[int]) -> AsyncIterator[PlayJob]:
-    """Start one worker on some cores, or on every core if there are none, and send it the setup."""
-    process = start_module("host.play.worker", *map(str, cores))
+async def _connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[PlayJob]:
+    """Send a worker process its first lines, and end it when the block ends."""
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
     process.stdin.close()
     process.stdout.close()
 
-    async def send_line(line: bytes) -> None:
+    async def send(lines: bytes) -> None:
         with contextlib.suppress(trio.BrokenResourceError):  # the worker has died: its output ends as well
-            await stdin.send_all(line + b"\n")
+            await stdin.send_all(lines)
 
     async def output_lines() -> AsyncGenerator[bytes, None]:
         rest = b""
@@ -215,10 +261,10 @@ async def _worker(encoded_setup: bytes, cores: Sequence[int]) -> AsyncIterator[P
         async with contextlib.aclosing(output_lines()) as replies:
 
             async def play(job: bytes) -> bytes:
-                await send_line(job)
+                await send(job + b"\n")
                 return await anext(replies, b"")
 
-            await send_line(encoded_setup)
+            await send(first_lines)
             yield play
     finally:
         with trio.CancelScope(shield=True):

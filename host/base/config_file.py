@@ -19,6 +19,9 @@ from host.base.system_errors import cure
 
 MAX_FILE_BYTES = 64 * 1024
 
+# croupier has no plugins of pydantic. To look for some, pydantic reads the metadata of every installed package.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+
 # The start of a key with more than 50 parts. The time to read a key grows with the square of the number of its parts.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
 
@@ -407,7 +410,7 @@ def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
     return ValueType(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-OWN_CODE = r"^[\w.]+:\w+$"
+OWN_CODE = r"^[\w.]+:\w+(\(.*\))?$"
 """The pattern of `package.module:NAME`, which names a value in the organiser's code."""
 
 

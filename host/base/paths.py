@@ -5,7 +5,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from host.base.format import plural
+from host.base.format import counted
 
 SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
@@ -19,12 +19,17 @@ def describe_machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     cores = len(os.sched_getaffinity(0))
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    return f"{system}, {cores} {plural(cores, 'core')}, {memory:.0f} GiB, Python {platform.python_version()}"
+    return f"{system}, {counted(cores, 'core')}, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
 def sandbox_user() -> tuple[int, int]:
     """Return the uid and gid for untrusted programs: those of the current user, or SANDBOX_UID if the user is root."""
     return (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+
+def absolute(path: Path | str) -> Path:
+    """Return an absolute path without `..`, which two names of one file have in common. Follow no links."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
 
 
 def remove_tree(folder: Path) -> None:

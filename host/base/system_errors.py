@@ -14,6 +14,13 @@ from host.base.errors import Problem, UserError
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
+WITHOUT_MEMORY = ("failed to map segment from shared object", "returned NULL without setting an exception")
+"""What the errors of Python's imports say if there is not enough memory; the others are MemoryError."""
+
+NO_MEMORY_CURE = "end other programs, raise  ulimit -v , or use fewer --workers"
+
+FULL_OUTPUT_CURE = "free some space where the output goes, or write it to another place"
+
 CURES: Mapping[int, str] = {
     errno.EACCES: "check the owner and the permissions of each part:  namei -l {path}",
     errno.EPERM: "check the owner and the permissions of each part:  namei -l {path}",
@@ -27,6 +34,7 @@ CURES: Mapping[int, str] = {
     errno.ENAMETOOLONG: "choose a shorter path",
     errno.EMFILE: "allow more open files:  ulimit -n 65536",
     errno.ENFILE: "the system has too many open files; end other programs",
+    errno.ENOMEM: NO_MEMORY_CURE,
     errno.EIO: "the disk has failed; look at  dmesg",
     errno.ESTALE: "the file server does not answer for this file; mount it again",
 }
@@ -51,11 +59,16 @@ def system_error(error: BaseException, folders: Iterable[Path]) -> UserError | N
 
     The system does not name a file when a disk is full. Then the first of `folders` whose disk is full is named.
     """
+    if isinstance(error, MemoryError) or any(words in str(error) for words in WITHOUT_MEMORY):
+        return UserError([Problem("R013", "", "there is not enough memory", hint=NO_MEMORY_CURE)], 6)
     if not isinstance(error, OSError) or error.errno not in CURES.keys() - MAY_BE_A_BUG:
         return None
     path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
     if not path and error.errno in DISK_FULL:
         path = next((str(folder) for folder in (*folders, Path(tempfile.gettempdir())) if _is_full(folder)), "")
+        if not path and _output_is_full():
+            path = "standard output"
+            return UserError([Problem("R013", path, f"cannot be written: {error.strerror}", hint=FULL_OUTPUT_CURE)], 6)
     reason = error.strerror or str(error)
     return UserError(
         [Problem("R013", path, f"cannot be used: {reason}" if path else reason, hint=cure(error, path))], 6
@@ -67,3 +80,12 @@ def _is_full(folder: Path) -> bool:
         return os.statvfs(folder).f_bavail == 0
     except OSError:
         return False
+
+
+def _output_is_full() -> bool:
+    """Return whether nothing more can be written to standard output. Only a write shows it."""
+    try:
+        os.write(1, b"\n")
+    except OSError as failed:
+        return failed.errno in DISK_FULL
+    return False

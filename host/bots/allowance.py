@@ -3,24 +3,26 @@
 from collections.abc import Mapping
 from math import inf
 
-from host.bots.values import CLOCK_FAULTS, BankTime
+from host.bots.values import BankTime
 from host.sandbox.limits import A_DAY, Limits
-from protocols.wire import FaultKind
 
-MIN_RESTART_S = 0.25  # minimum for a restart, even if the first start was faster
+RESTART_S = 0.25  # what a later start may take longer than an empty bot of its language
 RESTART_BUDGET = 20  # restarts after faults may take this many startup limits in total; then they get nothing
 
 
 class StartupAllowance:
     """Seconds beyond the limit of a move that the first answer of a process may take.
 
-    The first process of a fixture has the whole startup limit. A later one has twice the time of the last start.
-    Restarts after faults share a budget, so that a bot cannot gain time by being restarted.
+    The first process of a fixture has the whole startup limit. A later one has little more than an empty bot of its language
+    takes, however long its own start took: it could compute then. Restarts after faults also share a budget, so that a
+    bot cannot gain time by being restarted.
     """
 
-    def __init__(self, startup: float, move: float) -> None:
-        self._startup, self._move = startup, move
+    def __init__(self, startup: float, move: float, empty_start: float = 0.0) -> None:
+        """`empty_start` are the seconds that an empty bot of the language takes to start."""
+        self._move = move
         self._allowed = startup
+        self._later = min(startup, empty_start + RESTART_S)
         self._used = 0.0  # by the current process
         self._budget = RESTART_BUDGET * startup  # for all restarts after faults
         self.is_open = False  # whether the process has not answered yet
@@ -37,18 +39,16 @@ class StartupAllowance:
         """Record the first answer of a process, `wall` seconds after the question."""
         self.is_open = False
         self._used = max(wall - self._move, 0.0)
-        self._allowed = min(self._startup, max(2 * wall, MIN_RESTART_S))
+        self._allowed = self._later
 
-    def failed(self, wall: float, kind: FaultKind) -> None:
+    def failed(self, wall: float) -> None:
         """Record a fault that ends the process, `wall` seconds after the question.
 
-        A process that fails before its first answer has used the allowance. If it was too slow, later processes get the
-        minimum, since it is unknown how long it would have taken.
+        A process that fails before its first answer has used the allowance.
         """
         if self.is_open:
-            measured = 0.0 if kind in CLOCK_FAULTS else 2 * wall
             self._used = max(wall - self._move, 0.0)
-            self._allowed = min(self._allowed, max(measured, MIN_RESTART_S))
+            self._allowed = self._later
         self._budget -= self._used
 
 

@@ -95,7 +95,7 @@ class BotProcess(Protocol):
         ...
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of the standard error of the process. If each question has its own, use the last one for the table."""
+        """Return the ends of the standard error of the process. If each question has its own, the last one for the table."""
         ...
 
     async def shut_down(self, patience: float) -> None:

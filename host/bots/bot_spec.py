@@ -112,6 +112,12 @@ SizeOrNone = Annotated[
     int,
     ValueType(_bytes_or_none, {"type": ["string", "integer"], "title": f"{A_SIZE}; or 0", "examples": ["1 MiB", 0]}),
 ]
+MAX_SUBMISSION_BYTES = 256 << 20
+_submission_size = amount_of(size, BYTES, ("MiB", "KiB"), 1024, MAX_SUBMISSION_BYTES)
+SubmissionSize = Annotated[
+    int,
+    ValueType(lambda value: int(_submission_size(value)), {"type": "string", "title": A_SIZE, "examples": ["64 MiB"]}),
+]
 Count = Annotated[int, integer(1, 4096)]
 
 
@@ -298,7 +304,7 @@ class BotSpec:
     warm: Flag = False
     """`true`: over argv, fork the bot from an interpreter that has already started."""
     state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
-    """The name of the one file that the bot may write and keep. Example: `state = "memory.bin"`"""
+    """The name of the one file that the bot may write and keep. At first it is empty. Example: `state = "memory.bin"`"""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
     """How long the file is kept. With `"stage"`, the fixtures of the bot are played one after another.
     Example: `state_lifetime = "stage"`"""
@@ -390,6 +396,8 @@ class BuiltBot(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
     warm: tuple[str, ...] = ()  # the command of the interpreter that forks the bot for each start; () = cold starts
+    started_before: bool = False  # on this machine, and therefore not before the first table of this run
+    empty_start: float = 0.0  # seconds that an empty bot of its language takes to start where it was prepared
 
     @property
     def name(self) -> str:

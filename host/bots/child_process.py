@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import trio
 
 from host.bots.batch_state import BatchState, LineReader, TableIds, Violation
+from host.bots.input_state import input_state
 from host.bots.spin import SPIN, SPIN_S
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
-from host.bots.values import HasQuestion
-from protocols.wire import Answer, Fault, FaultKind, Protocol
+from host.bots.values import HasQuestion, InputState
+from protocols.wire import Answer, Fault, FaultKind, Protocol, View
 
 QUICK_ANSWER_MS = 1
 """Milliseconds to wait for the answer to a single question before it is slow. poll(2) counts in milliseconds."""
@@ -34,6 +35,7 @@ class ChildProcess:
         self.table_ids = TableIds(protocol)
         self.violation: Violation | None = None  # in the batch, or since the last one
         self.unsent = b""  # questions that did not fit into the pipe yet
+        self.input = InputState.UNKNOWN  # when it was late
         self._protocol, self._uses_table_ids = protocol, reader.table_ids
         self.batch = BatchState(reader)
         self._poll = select.poll()
@@ -70,7 +72,7 @@ class ChildProcess:
             numbers = [self.table_ids.number(question.table) for question in questions]
             lines = self.table_ids.lines(numbers, lines)
         self.batch.expect(numbers)
-        self.stderr.log.table = questions[0].table
+        self.stderr.log.question = questions[0]
         self._write(lines)
 
     def _write(self, data: bytes) -> None:
@@ -131,6 +133,11 @@ class ChildProcess:
     def fail(self, kind: FaultKind, raw: bytes | None = None) -> None:
         """Record a violation that the output does not show. By default its raw bytes are the incomplete line."""
         self.violation = Violation(Fault(kind), self.batch.rest if raw is None else raw)
+
+    def fail_late(self, views: Sequence[View], keeper: int) -> None:
+        """Record that the process is late, and what it does with its input; `views` are those of the open questions."""
+        self.input = input_state(self._input, len(self.unsent), len(self._protocol.lines(views)), keeper)
+        self.fail(FaultKind.TIMEOUT)
 
     def close_input(self) -> None:
         """Close the process's input, which tells it to exit."""

@@ -281,6 +281,11 @@ def _shared(pids: Sequence[int]) -> float:
     return memory
 
 
+def held_bytes(sandbox: Sandbox) -> float:
+    """Return the bytes of memory of all processes of a sandbox except its keeper; infinity if to count them takes too long."""
+    return _shared(descendant_numbers(sandbox.pid))
+
+
 def _open(pid: int) -> int:
     """Return how many descriptors a process has; 0 on kernels before 6.2, which do not report it."""
     with suppress(OSError):
@@ -297,7 +302,7 @@ def unwrap_exception_group() -> Iterator[None]:
         inner: BaseException = group
         while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
             inner = inner.exceptions[0]
-        raise inner from None
+        raise inner from inner.__cause__
 
 
 class Monitor:

@@ -9,6 +9,7 @@ from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.deadline import MIN_MEASURED_WAIT_S, STALLED, HostStall
 from host.bots.process_control import ProcessControl
+from host.bots.stderr_log import ends_of
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from protocols import PROTOCOLS
@@ -57,8 +58,6 @@ class OneShot:
         for question in self._questions:
             outcome = await self._ask(question)
             self._stderr[question.table] = outcome.stderr
-            self.stderr_log.table = question.table
-            self.stderr_log.append(outcome.stderr)
             if isinstance(outcome.answer, Fault):
                 return result._replace(failed=outcome)
             result.answers.append(outcome.answer)
@@ -97,6 +96,8 @@ class OneShot:
         looked_at = self._limits.per_move if self._policy.fair else NEARLY * wall  # seconds, if it is slow
         limits = self._limits._replace(cpu=self._allowed, move=looked_at)
         ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
+        self.stderr_log.question = question
+        self.stderr_log.append(ended.marked_stderr)
         if ended.timed_out and ended.wall - wall > STALLED:  # its total processor time shows whose fault that is
             ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
@@ -111,7 +112,7 @@ class OneShot:
             ended.wall,
             ended.cpu,
             ended.words,
-            ended.stderr,
+            ends_of(ended.stderr, ended.complaints),
             waited=self._waited,
             overhead=max(took - ended.wall, 0.0),
             stalls=self._monitored.samples.stalls,
@@ -169,7 +170,7 @@ class OneShot:
         return fault
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of the standard error of the table's question in the last batch."""
+        """Return the standard error of the table's question in the last batch: the ends of it."""
         return self._stderr.get(table, b"")
 
     async def shut_down(self, _patience: float) -> None:

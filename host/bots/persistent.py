@@ -35,7 +35,7 @@ class PersistentProcess:
         self._reader = LineReader(self._protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
         self._per_move = self._limits.per_move
         self._timer = AnswerTimer(context.policy, self._per_move)
-        self._allowance = StartupAllowance(self._limits.startup, self._per_move)
+        self._allowance = StartupAllowance(self._limits.startup, self._per_move, bot.empty_start)
         self._free = 0.0  # seconds of the open question that cost nothing from the bank
         self._budget = TableBudget(self._limits.cpu_table)
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
@@ -116,7 +116,7 @@ class PersistentProcess:
         if self.is_timed:
             self.is_timed = question.table <= TIMED_TABLES  # a bot that is asked alone gets its tables in order
             used = self._monitored.total() if self.is_timed else None
-        self.stderr_log.table = question.table
+        self.stderr_log.question = question
         line = self._line(question.view)
         if self._is_fair:
             self._timer.prepare()
@@ -309,7 +309,8 @@ class PersistentProcess:
             if scope.cancelled_caught:
                 look = self._timer.look(child.has_output, self._monitored.computed)
             if look is AnswerStatus.LATE:
-                return child.fail(FaultKind.TIMEOUT)
+                views = [question.view for question in self._questions[len(self.answered().answers) :]]
+                return child.fail_late(views, self._context.sandbox.pid)
             if look is AnswerStatus.READ and self.read_available(time.perf_counter()):
                 return None
 
@@ -361,15 +362,16 @@ class PersistentProcess:
             ended = LOST  # that its keeper has died as well does not excuse what the bot did
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
-        self._allowance.failed(wall - spent, fault.kind)
+        self._allowance.failed(wall - spent)
         cpu = ended.cpu if unanswered else self._monitored.cost(ended.cpu)
         outcome = Outcome(fault, violation.raw[:RAW_BYTES], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
-            return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=self._monitored.samples.stalls)
+            stalls = self._monitored.samples.stalls
+            return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=stalls, input=child.input)
         return outcome
 
     def stderr_tail(self, _table: int) -> bytes:
-        """Return the end of the standard error of the process so far."""
+        """Return the standard error of the process so far: the ends of it."""
         return self._child.stderr.tail() if self._child is not None else b""
 
     async def shut_down(self, patience: float) -> None:

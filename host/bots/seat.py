@@ -95,7 +95,7 @@ class Seat:
         return self._process.stderr_log.tails
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the end of the standard error of the process. If each question has its own, use the last one for the table."""
+        """Return the ends of the standard error of the process. If each question has its own, the last one for the table."""
         return self._process.stderr_tail(table)
 
     async def ask(self, batch: Batch) -> list[Answer]:
@@ -278,13 +278,14 @@ class Seat:
             detail=detail,
             question=asked,
             raw=outcome.raw[:RAW_BYTES],
-            stderr=stderr[-RAW_BYTES:],
+            stderr=stderr,
             wall=outcome.wall,
             cpu=outcome.cpu,
             ended=outcome.ended,
             waited=outcome.waited,
             overhead=outcome.overhead,
             stalls=outcome.stalls,
+            input=outcome.input,
             bank=None if self._bank is None else self._bank.at(question.table, question.number),
         )
 

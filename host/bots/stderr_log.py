@@ -1,22 +1,40 @@
-"""Logs the standard error of a bot during a fixture: the end of it, with the tables at which it was written."""
+"""Keeps the standard error of a bot: of a fixture the end, by table; of a process what it wrote first and last."""
 
 import os
 import select
 from collections import deque
+from typing import NamedTuple, Protocol
 
 import trio
 
 from host.bots.values import RAW_BYTES
+from host.sandbox.keeper import with_gap
 
 MAX_STDERR_BYTES = 64 << 10  # bytes stored for each bot and fixture
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
+
+
+class Asked(NamedTuple):
+    """The place of a question: its table, and its number at that table."""
+
+    table: int
+    number: int
+
+
+class HasPlace(Protocol):
+    """The part of a question that the log uses. A question has it, and so has an open table."""
+
+    @property
+    def table(self) -> int: ...
+    @property
+    def number(self) -> int: ...
 
 
 class StderrLog:
     """The last bytes of a bot's standard error, in pieces by table. Its size is limited at every write."""
 
     def __init__(self) -> None:
-        self.table = 1  # the table that the bot was asked about last
+        self.question: HasPlace = Asked(1, 1)  # the bot was asked it last
         self._pieces = deque[tuple[int, bytes]]()
         self._size = 0
 
@@ -24,12 +42,13 @@ class StderrLog:
         """Append bytes that were written at the table, or that were unread when the bot was asked about it."""
         if not piece:
             return
-        if self._pieces and self._pieces[-1][0] == self.table:
+        table = self.question.table
+        if self._pieces and self._pieces[-1][0] == table:
             before = self._pieces.pop()[1]
             self._size -= len(before)
             piece = before + piece
         piece = piece[-MAX_STDERR_BYTES:]
-        self._pieces.append((self.table, piece))
+        self._pieces.append((table, piece))
         self._size += len(piece)
         while self._size > MAX_STDERR_BYTES:
             self._size -= len(self._pieces.popleft()[1])
@@ -38,6 +57,39 @@ class StderrLog:
     def tails(self) -> list[tuple[int, bytes]]:
         """Return the stored pieces, the earliest first, each with its table."""
         return list(self._pieces)
+
+
+def ends_of(text: bytes, size: int) -> bytes:
+    """Return the first and the last RAW_BYTES of a text of `size` bytes; the middle of `text` may be missing."""
+    return with_gap(text[:RAW_BYTES], size - 2 * RAW_BYTES, text[RAW_BYTES:][-RAW_BYTES:])
+
+
+class _Ends:
+    """What a process wrote first to its standard error since the last question, and what it wrote last.
+
+    What was unread when the question was asked counts as written since then: to read it first would cost each question.
+    """
+
+    def __init__(self) -> None:
+        self._place: Asked | None = None
+        self._size = 0  # bytes since the question
+        self._first, self._last = bytearray(), bytearray()
+
+    def append(self, piece: bytes, question: HasPlace) -> None:
+        place = Asked(question.table, question.number)
+        if place != self._place:
+            self._place, self._size = place, 0
+            self._first.clear()
+        self._size += len(piece)
+        self._first += piece[: RAW_BYTES - len(self._first)]
+        self._last += piece
+        del self._last[:-RAW_BYTES]
+
+    def __bytes__(self) -> bytes:
+        if self._size <= RAW_BYTES:
+            return bytes(self._last)  # includes what was written before the question
+        later = bytes(self._last[-(self._size - RAW_BYTES) :])
+        return with_gap(bytes(self._first), self._size - 2 * RAW_BYTES, later)
 
 
 class StderrReader:
@@ -75,7 +127,7 @@ class StderrPipe:
 
     def __init__(self, log: StderrLog, descriptor: int) -> None:
         self.log, self._descriptor = log, descriptor
-        self._tail = bytearray()
+        self._ends = _Ends()
         self._reader: StderrReader | None = None
 
     def read_with(self, reader: StderrReader) -> None:
@@ -84,11 +136,11 @@ class StderrPipe:
         reader.add(self._descriptor, self)
 
     def tail(self) -> bytes:
-        """Return the end of what has been written so far. Read at most as much as a pipe can hold."""
+        """Return what has been written so far: the ends of it. Read at most as much as a pipe can hold."""
         for _ in range(LARGEST_PIPE // CHUNK):
             if self._descriptor < 0 or not self._read():
                 break
-        return bytes(self._tail)
+        return bytes(self._ends)
 
     def read_some(self) -> None:
         """Read a piece without waiting. At the end, close the pipe."""
@@ -113,7 +165,6 @@ class StderrPipe:
             piece = os.read(self._descriptor, CHUNK)
         except BlockingIOError:
             return None
-        self._tail += piece
-        del self._tail[:-RAW_BYTES]
+        self._ends.append(piece, self.log.question)
         self.log.append(piece)
         return piece

@@ -1,16 +1,25 @@
 """Defines the values passed from a seat to the recorder: questions, answers, timings."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, View
 
 RAW_BYTES = 2048
-"""Bytes stored of each question, answer and standard error."""
+"""Bytes stored of each question and answer; of a standard error as many from its start and as many from its end."""
 
 TIMED_TABLES = 8
 """Number of tables at the start of a fixture for which the time of each decision is stored."""
+
+
+class InputState(StrEnum):
+    """What a late bot does with its input, as far as the kernel shows it."""
+
+    UNKNOWN = ""
+    UNREAD = "unread"  # the question is still in the pipe
+    WAITING = "waiting"  # it has read everything, and waits in read(2) for more
 
 
 class Question(NamedTuple):
@@ -44,6 +53,7 @@ class Outcome(NamedTuple):
     waited: float = 0.0  # seconds of `wall` spent waiting for a processor, if it was late
     overhead: float = 0.0  # additional seconds that the host took
     stalls: Stalls = Stalls()  # as sampled, if it was late
+    input: InputState = InputState.UNKNOWN  # when it was late
 
 
 class IllegalMove(NamedTuple):
@@ -110,6 +120,7 @@ class Evidence(NamedTuple):
     overhead: float = 0.0  # additional seconds that the host took
     stalls: Stalls = Stalls()  # as sampled, if it was late
     bank: int | None = None  # milliseconds left in its bank when it was asked; None: it has no bank
+    input: InputState = InputState.UNKNOWN  # when it was late
 
 
 class Timing(NamedTuple):

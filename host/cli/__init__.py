@@ -9,6 +9,7 @@ import select
 import shlex
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
@@ -38,10 +39,12 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     "Bots": {
         "init": "create a starter bot",
         "add": "add a submission to the tournament: copy, build and start it",
+        "remove": "remove a bot that has not played yet",
         "check": "check that a bot builds, starts and answers correctly",
     },
     "Results": {
         "standings": "print the standings with error bars",
+        "grades": "print the grades of a course, and why a bot has its points",
         "faults": "list the faults of the bots, with evidence",
         "replay": "print a recorded table",
         "report": "write the tournament as one HTML file, with replays",
@@ -73,6 +76,9 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
 RENAMED_COMMANDS = {"errors": "faults"}
 """Former names of commands. Each is refused with a hint that names the new one."""
+
+STARTED = time.monotonic()
+"""When the command was started. The times that commands print begin here, because the user has waited since then."""
 
 SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 3}
 """The numbers of the JSON schemas that have changed; all others have number 1.
@@ -188,7 +194,7 @@ def print_result(context: CliContext, schema: str, result: CommandResult) -> Non
         print_json(schema, **result.json())
         return
     for line in result.text():
-        click.echo(line)
+        click.echo(line, color=True)  # its text has colours only where they are wanted
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -239,8 +245,12 @@ def print_problems(error: UserError, as_json: bool) -> int:
     """Print all problems of an error; return its exit code. The JSON object has the first problem's keys at its top."""
     if as_json:
         problems = [_problem_json(problem) for problem in error.problems]
-        click.echo(json.dumps(schema_of("error") | problems[0] | {"exit": error.exit_code, "problems": problems}))
-    else:
+        try:
+            click.echo(json.dumps(schema_of("error") | problems[0] | {"exit": error.exit_code, "problems": problems}))
+            return error.exit_code
+        except OSError:  # the problem may be that standard output cannot be written
+            as_json = False
+    if not as_json:
         for problem in error.problems:
             click.echo(fit_width(str(problem)) if sys.stderr.isatty() else str(problem), err=True)
     return error.exit_code
@@ -341,8 +351,11 @@ def main(words: Sequence[str] | None = None) -> None:
     5 interrupted, 6 the machine lacks something, 70 internal error, 130 ^C.
     """
     arguments = global_options_first(sys.argv[1:] if words is None else words)
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments and sys.stdout is not None
+    _open_standard_descriptors()
     try:
+        if sys.stdout is None:
+            raise UserError([Problem("R013", "standard output", "is closed", hint="to discard it:  > /dev/null")], 6)
         code = group.main(args=arguments, prog_name="croupier", standalone_mode=False)
     except click.exceptions.Exit as ended:
         code = ended.exit_code
@@ -361,10 +374,30 @@ def main(words: Sequence[str] | None = None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             code = 5
         else:
-            known = cause if isinstance(cause, UserError) else system_error(cause, used_folders(arguments))
+            known = cause if isinstance(cause, UserError) else _own_code_error(cause)
+            known = known or system_error(cause, used_folders(arguments))
             failed = known or internal_error(cause, {"-v", "--verbose"} & {*arguments})
             code = print_problems(_with_folder(failed, arguments), as_json)
+    if code and sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except OSError:  # the error is printed already; at its own flush Python would end with another code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _own_code_error(cause: BaseException) -> UserError | None:
+    """Return the error of an exception that the organiser's code raised; None for any other exception."""
+    from host.play.custom_games import own_code_error
+
+    return own_code_error(cause)
+
+
+def _open_standard_descriptors() -> None:
+    """Open closed standard descriptors to nowhere. Otherwise the next file, for example the journal, would get their numbers."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
 
 
 def _reader_has_gone() -> bool:

@@ -1,17 +1,26 @@
 """The command `add`: adds submissions to a tournament, or replaces a bot by a new version."""
 
+import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.paths import absolute
+from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, completers, in_folder, print_json
+from host.cli.common import find_entries, level_in_force
+from host.results.changes import checked_reason
+from host.sandbox.levels import Level
+from host.submissions import intake_log
+from host.submissions.intake_log import IntakeRow
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.config.tournament_config import Tournament
-    from host.sandbox.levels import Level
+    from host.tournament.entries import Entered
 
 
 @click.command()
@@ -24,6 +33,13 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     help="this is a new version of BOT: what the old one played no longer counts and is played again",
 )
 @click.option("--reason", metavar="TEXT", help="why the bot is replaced; it is published with the change")
+@click.option("--force", is_flag=True, help="add also a bot that the run that has begun cannot take")
+@click.option(
+    *("--csv", "sheet"),
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="write what has been handed in so far: a row for each submission, added or refused, and why",
+)
 @click.option("--unsafe", is_flag=True, help="build and start the bot without a sandbox")
 @click.pass_obj
 def add(
@@ -32,6 +48,8 @@ def add(
     name: str | None,
     replace: str | None,
     reason: str | None,
+    force: bool,
+    sheet: Path | None,
     unsafe: bool,
 ) -> None:
     """Add submissions (a file, a folder, a .zip or .tar) to the tournament: copy, build and start them.
@@ -39,7 +57,6 @@ def add(
     A submission that does not build or start is not added. Each is asked the questions of `croupier check`; what it does
     wrong is printed, but does not keep it out. After a run has begun, `croupier run` plays what a new bot has missed.
     """
-    from host.cli.common import level_in_force
     from host.config.tournament_config import load
 
     if name and len(submissions) > 1:
@@ -54,25 +71,26 @@ def add(
         raise click.UsageError("--replace BOT takes a single submission, and no --as")
     tournament = load(context.folder)
     level = level_in_force(tournament.level, unsafe)
+    bots = context.folder / "bots"
     if replace:
         _replace(context, tournament, submissions[0], replace, reason or "", level)
+        _write_log(bots, sheet)
         return
-    bots = context.folder / "bots"
     journal = context.folder / "run" / "run.sqlite"
     begun = journal.exists() and journal.stat().st_size > 0
-    new = not bots.exists()
     bots.mkdir(exist_ok=True)
     taken: list[dict[str, Any]] = []
     refused: list[UserError] = []
-    try:
-        for submission in submissions:
-            try:
-                taken.append(_add_one(context, tournament, submission, name, level))
-            except UserError as error:
-                refused.append(error)
-    finally:
-        if new and not taken:
-            bots.rmdir()
+    for submission in submissions:
+        try:
+            taken.append(_add_one(context, tournament, submission, name, level, force=force))
+        except UserError as error:
+            refused.append(_naming_both(error, submission, [row["from"] for row in taken]))
+            if os.path.lexists(submission):
+                intake_log.append(bots, IntakeRow.refused(submission, name, refused[-1].problems[0], time.time()))
+    if not any(bots.iterdir()):
+        bots.rmdir()
+    _write_log(bots, sheet)
     if len(submissions) > 1 and not context.json:
         noted = sum(not row["accepted"] for row in taken)
         notes = f", {noted} of them would fail `croupier check`" if noted else ""
@@ -83,6 +101,27 @@ def add(
         raise UserError([problem for error in refused for problem in error.problems], max(e.exit_code for e in refused))
     if context.json:
         print_json("add", sandbox=level, run_begun=begun, rows=taken)
+
+
+def _write_log(bots: Path, sheet: Path | None) -> None:
+    """Write the log of all intakes as CSV, if the user wants it."""
+    from host.cli.output import write
+    from host.report.listings import as_csv
+
+    if sheet is not None:
+        write(sheet, as_csv(IntakeRow._fields, [row.cells() for row in intake_log.read(bots)]))
+
+
+def _naming_both(error: UserError, submission: Path, before: list[str]) -> UserError:
+    """Return the error of a submission; if this command has added another one of the same name, it names both."""
+    twin = next((path for path in before if Path(path).stem == submission.stem), "")
+    if not twin or error.problems[0].code not in ("C003", "C016"):
+        return error
+    message = f"two submissions are called {submission.stem}: {twin}, which is added, and {submission}, which is not"
+    hint = f"croupier add {submission} --as NAME adds it under another name"
+    return UserError(
+        [Problem("C003", str(submission), escape_control_chars(message), hint=escape_control_chars(hint))], 3
+    )
 
 
 def _print_late(context: CliContext, tournament: "Tournament", names: list[str], path: Path) -> None:
@@ -105,44 +144,73 @@ def _print_late(context: CliContext, tournament: "Tournament", names: list[str],
 
 
 def _add_one(
-    context: CliContext, tournament: "Tournament", submission: Path, name: str | None, level: "Level"
+    context: CliContext, tournament: "Tournament", submission: Path, name: str | None, level: Level, *, force: bool
 ) -> dict[str, Any]:
     """Add one submission, and print what it answered. Return its row. Raise UserError if it does not build or start."""
     import trio
 
+    from host.base.config_file import display_path
     from host.submissions.discovery import expand_patterns
     from host.tournament.entries import add_bot
 
-    bot, target, report, _ = trio.run(add_bot, tournament, context.folder / "bots", submission, name, level)
-    plays = target.absolute() in expand_patterns(tournament.bots, context.folder, tournament.game)
+    bots = context.folder / "bots"
+    entered = trio.run(partial(add_bot, tournament, bots, submission, name, level, force=force))
+    bot, target, report = entered.bot, entered.path, entered.report
+    intake_log.append(bots, _logged(entered, submission))
+    identical = [display_path(path) for path in entered.identical]
+    plays = absolute(target) in expand_patterns(tournament.bots, context.folder, tournament.game)
     if not context.json:
         click.echo(f"added {bot.name} as {target}  sha256 {bot.sha256[:16]}…")
         for line in report.remarks():
             click.echo(f"  {line}")
+        if identical:
+            click.echo(f"  ! identical: the same files as {', '.join(identical)}")
     if not plays:
         click.echo(f"WARNING  {target} does not play: `bots` in {tournament.path} does not include it", err=True)
-    row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time()}
-    return row | {"plays": plays, "accepted": report.accepted, "remarks": report.remarks()}
+    row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "at": time.time(), "from": str(submission)}
+    return row | {
+        "plays": plays,
+        "accepted": report.accepted,
+        "remarks": report.remarks(),
+        "identical": identical,
+    }
+
+
+def _logged(entered: "Entered", submission: Path) -> IntakeRow:
+    """Return the row of a bot that has been added, in the log of the intake."""
+    problem = next(iter(entered.report.problems), Problem("", "", ""))
+    return IntakeRow(
+        submission=str(submission),
+        result=intake_log.ADDED,
+        bot=entered.bot.name,
+        author=entered.bot.spec.author,
+        code=problem.code,
+        why=problem.message,
+        cure=problem.hint,
+        remarks=tuple(entered.report.remarks()),
+        sha256=entered.bot.sha256,
+        path=entered.path.name,
+        at=time.time(),
+    )
 
 
 def _replace(
-    context: CliContext, tournament: "Tournament", submission: Path, name: str, reason: str, level: "Level"
+    context: CliContext, tournament: "Tournament", submission: Path, name: str, reason: str, level: Level
 ) -> None:
     """Replace a bot by a new version, and print what it answered. Raise UserError if the run cannot take it."""
     import trio
 
-    from host.base.safe_text import one_line
-    from host.cli.common import find_entries
-    from host.results.changes import checked_reason
     from host.tournament.entries import replace_version
 
     reason, bots = checked_reason(reason), context.folder / "bots"
     (entry,) = find_entries(tournament, context.folder, (name,))
-    if entry.path.absolute().parent != bots.absolute():
+    if entry.path.parent != absolute(bots):
         message = f"is {entry.path}, and `add` replaces only what is in {bots}"
         raise UserError([Problem("R015", name, message, hint="croupier ls -v lists the files of the bots")], 3)
     old = bots / entry.path.name
-    bot, target, report, change = trio.run(replace_version, tournament, old, submission, name, reason, level)
+    entered = trio.run(replace_version, tournament, old, submission, name, reason, level)
+    bot, target, report, change, _ = entered
+    intake_log.append(bots, _logged(entered, submission))
     if context.json:
         row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "accepted": report.accepted}
         print_json("add", sandbox=level, run_begun=change is not None, rows=[row], change=change and change.json())

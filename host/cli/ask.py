@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.cli import CliContext, options, print_result, unknown_with_list
-from host.cli.journals import journal_of, journals_of
+from host.cli.common import level_in_force
+from host.cli.journals import find_table, journal_of, journals_of, split
 from host.cli.output import write
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 
 if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
     from host.results.journal import Journal
-    from host.sandbox.levels import Level
 
 MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
@@ -103,9 +104,7 @@ class QuestionByHand(NamedTuple):
 
 def _written_down(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> QuestionByHand:
     """Write the bytes of the questions to a file, or return the command lines, without asking the bot."""
-    from host.cli.common import level_in_force
     from host.inspect.by_hand import command_lines, standard_input
-    from host.sandbox.levels import DEFAULT_LEVEL
 
     wanted = _parse_words(words, chosen)
     questions = _questions(context, wanted, chosen)
@@ -129,9 +128,7 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     import trio
 
     from host.cli.ask_report import AskReport, Difference
-    from host.cli.common import level_in_force
     from host.inspect.reask import asked_by_both, reask
-    from host.sandbox.levels import DEFAULT_LEVEL
 
     wanted = _parse_words(words, chosen)
     questions = _questions(context, wanted, chosen)
@@ -218,7 +215,6 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
-    from host.cli.replay_lookup import find_table, split
     from host.inspect.repro import Target
     from host.results.journal import reading
 
@@ -229,8 +225,11 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
         location = find_table(journals, context, table)
         return location.journal, Target(fixture=location.fixture, nth=location.nth, number=number)
     with reading(journals[0], context.registry) as book:
-        for _, path, piece in book.evidence("WHERE fault.id = ?", (int(match[1]),)):
-            return journals[0], Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
+        if found := book.fault(int(match[1])):
+            played, path, piece = found
+            place = Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
+            counts = book.place_of(path)
+            return journals[0], place if counts and counts[1] == played else place._replace(played=played)
     raise click.UsageError(f"there is no {where}; `croupier faults` names them")
 
 
@@ -245,7 +244,7 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: "Level", chosen: AskOptions) -> "BuiltBot":
+def _built(submission: "Submission", repro: "Repro", level: Level, chosen: AskOptions) -> "BuiltBot":
     import trio
 
     from host.inspect.reask import NO_LIMITS

@@ -12,7 +12,10 @@ from host.inspect.reask import Reply, differences
 from host.inspect.replay import spelled
 from host.inspect.repro import Repro
 from host.sandbox.levels import Level
+from host.submissions.diagnosis import cause_of_time_out
+from host.submissions.headline import Output
 from protocols import PROTOCOLS
+from protocols.wire import Fault, FaultKind
 
 MAX_DIFFERENCES = 20  # lines; --json lists all
 MAX_ASK_STDERR_LINES = 5
@@ -102,14 +105,19 @@ class AskReport(NamedTuple):
         parts += [f"{_ms(went.unseen)} not seen"] if went.unseen > 0.0005 else []
         verdict = f" ← {went.verdict}" if went.verdict else ""
         yield f"  time     {_ms(reply.now.wall)} = {' + '.join(parts)}{verdict}"
+        if cause := _cause(reply):
+            yield f"  cause    {cause}"
         yield f"  now      {spelled(reply.now.answer, self.bot.spec.game)}{_wrote(reply.now.raw)}"
         then, piece = spelled(reply.then.answer, self.bot.spec.game), self.repro.evidence
         if piece is not None:
             after = f" after {_ms(piece.wall)}" if piece.wall else ""
             then += f"{_wrote(piece.raw)}{after}; {piece.ended or 'the process kept running'}"
         yield f"  then     {then}{'' if reply.same else '   ≠'}"
-        for line in _text(reply.now.stderr).splitlines()[-MAX_ASK_STDERR_LINES:]:
-            yield f"  stderr   {line[:200]}"
+        said = Output(reply.now.stderr)
+        if said.headline:
+            yield f"  error    {said.headline}"
+        for line in said.lines(MAX_ASK_STDERR_LINES):
+            yield f"  stderr   {line}"
 
 
 class Difference(NamedTuple):
@@ -168,13 +176,22 @@ def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
         "wall_ms": round(reply.now.wall * 1000, 3),
         **{f"{part}_ms": round(seconds * 1000, 3) for part, seconds in went._asdict().items()},
         "verdict": went.verdict,
+        "cause": _cause(reply),
         "raw": _text(reply.now.raw),
         "stderr": _text(reply.now.stderr),
+        "headline": Output(reply.now.stderr).headline,
         "ended": reply.now.ended,
         "moments": [
             {"ms": round(at * 1000, 3), "what": escape_control_chars(words)} for at, words in reply.profile.moments
         ],
     }
+
+
+def _cause(reply: Reply) -> str:
+    """Return what the bot did if its answer is late now; "" if it is not."""
+    answer = reply.now.answer
+    is_late = isinstance(answer, Fault) and answer.kind is FaultKind.TIMEOUT
+    return cause_of_time_out(reply.now) if is_late else ""
 
 
 def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:

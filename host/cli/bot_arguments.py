@@ -11,6 +11,7 @@ from host.bots.bot_spec import Submission
 from host.cli import CliContext, unknown_name, unknown_with_list
 from host.cli.common import find_game
 from host.games.engine import Game
+from host.play.custom_games import knows_game, of_library
 from host.sandbox.limits import Limits
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
@@ -44,9 +45,10 @@ def find_bots(
     Raise UsageError for an unknown bot, or if the game is not clear.
     """
     if game:
-        game = find_game(context.registry.game(game)).name
+        game = find_game(context.registry.game(game)).name  # the one spelling of a library's game, too
     tournament = tournament_here(context)
     submissions = _Finder(context, tournament, game, load).find_all(names)
+    submissions = [each.with_keys(game=_known(context, each.spec.game)) for each in submissions]
     declared = {each.spec.game for each in submissions if each.spec.game}
     chosen = game or (declared.pop() if len(declared) == 1 else None) or (tournament.game if tournament else None)
     if chosen is None:
@@ -54,6 +56,11 @@ def find_bots(
     if others := [f"{each.name} plays {each.spec.game}" for each in submissions if each.spec.game not in ("", chosen)]:
         raise click.UsageError(f"{', '.join(others)}, and this is {chosen}")
     return GameAndBots(find_game(chosen), disambiguate(submissions))
+
+
+def _known(context: CliContext, game: str) -> str:
+    """Return the name of a game that a bot.toml names; that of a library's game in its one spelling, which carries it."""
+    return find_game(context.registry.game(game)).name if of_library(game) and not knows_game(game) else game
 
 
 class _Finder:

@@ -6,7 +6,9 @@ from functools import partial
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import escape_control_chars
 from host.cli import CliContext, completers, print_json
+from host.cli.common import find_entries, level_in_force
 
 
 @click.command()
@@ -18,8 +20,6 @@ def build(context: CliContext, names: tuple[str, ...], force: bool, unsafe: bool
     """Build the bots that are not built yet, in a sandbox."""
     import trio
 
-    from host.base.safe_text import escape_control_chars
-    from host.cli.common import find_entries, level_in_force
     from host.config.tournament_config import load
     from host.submissions.build import build as build_bot
     from host.submissions.build import build_log

@@ -1,21 +1,28 @@
 """The command `check`: checks that bots build, start and answer correctly."""
 
+import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, completers, options, print_result
+from host.cli import STARTED, CliContext, completers, options, print_result
+from host.cli.common import find_game, level_in_force
+from host.cli.output import write
+from host.sandbox.levels import DEFAULT_LEVEL, Level
+from host.sandbox.limits import Limits
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.bots.bot_spec import BuiltBot, Submission
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
-    from host.sandbox.levels import Level
     from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
+    from host.submissions.examine import Findings
 
 
 @click.command()
@@ -37,7 +44,7 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, check_a
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = load(context.folder) if check_all else tournament_here(context)
     candidates = _all_candidates(context, tournament) if check_all else _candidates(context, names, game)
-    result = check_bots(candidates, tournament, unsafe=unsafe, loaded=check_all)
+    result = check_bots(context, candidates, tournament, unsafe=unsafe, loaded=check_all)
     print_result(context, "check", result)
     raise click.exceptions.Exit(0 if result.accepted else 1)
 
@@ -58,7 +65,7 @@ class Candidate(NamedTuple):
 class CheckResult(NamedTuple):
     """The reports about some bots; `under_load` has a line for each accepted bot if they were checked under load."""
 
-    level: "Level"
+    level: Level
     reports: Sequence["Report"]
     under_load: Sequence["Line"]
 
@@ -85,14 +92,14 @@ class CheckResult(NamedTuple):
 
 
 def check_bots(
-    candidates: Iterator[Candidate], tournament: "Tournament | None", *, unsafe: bool, loaded: bool
+    context: CliContext, candidates: Iterator[Candidate], tournament: "Tournament | None", *, unsafe: bool, loaded: bool
 ) -> CheckResult:
-    """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`."""
+    """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`.
+
+    The seconds of a report are those since the report before; of the first, those since the start of the command.
+    """
     import trio
 
-    from host.cli.common import level_in_force
-    from host.sandbox.levels import DEFAULT_LEVEL
-    from host.sandbox.limits import Limits
     from host.submissions.check import Report, check_bot
     from host.submissions.check import load_line as line_under_load
     from host.submissions.conformance import under_load
@@ -101,23 +108,57 @@ def check_bots(
     limits = tournament.limits if tournament else Limits()
     reports: list[Report] = []
     accepted: list[tuple[BuiltBot, Game]] = []
+
+    def waited() -> float:
+        return time.monotonic() - STARTED - sum(report.seconds for report in reports)
+
     for candidate in candidates:
         name, entry, game = candidate.name, candidate.entry, candidate.game
         if entry.problems or entry.submission is None or game is None:
-            reports.append(Report(name, "cannot play", "", False, 0.0, (), entry.problems))
+            reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
-        report, bot = trio.run(check_bot, entry.submission, game, level, limits, rules, candidate.place)
-        reports.append(report._replace(problems=tuple(map(candidate.original, report.problems))))
+        report, found = trio.run(check_bot, entry.submission, game, level, limits, rules, candidate.place)
+        problems = map(candidate.original, _with_bundles(context, report.problems, found, game, level, candidate))
+        reports.append(report._replace(problems=tuple(problems), seconds=waited()))
+        bot = found.bot
         accepted += [(bot, game)] if bot is not None and report.accepted else []
     slowest = trio.run(under_load, accepted, level) if loaded else []
     lines = [line_under_load(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
     return CheckResult(level, reports, lines)
 
 
+def _with_bundles(
+    context: CliContext,
+    problems: Sequence[Problem],
+    found: "Findings",
+    game: "Game",
+    level: "Level",
+    candidate: Candidate,
+) -> Iterator[Problem]:
+    """Write the question of each fault to a bundle; yield the problems, with the command that asks the question again."""
+    from host.inspect.bundle import packed
+    from host.inspect.checked import repro_of_check
+    from host.results.bot_logs import file_name
+
+    answers, bot = found.answers, found.bot
+    if bot is None or answers is None or problems != answers.problems:
+        yield from problems
+        return
+    folder = context.folder / ("run" if (context.folder / "croupier.toml").exists() else ".croupier")
+    for problem, piece in zip(problems, answers.faults, strict=True):
+        bundle = folder / "check" / f"{file_name(bot.name)}-{piece.kind}.bundle"
+        try:
+            bundle.parent.mkdir(parents=True, exist_ok=True)
+            write(bundle, packed(repro_of_check(bot, game, answers, piece, level)))
+        except (OSError, UserError):  # a folder of somebody else: the check itself needs no file
+            yield problem
+            continue
+        command = f"croupier ask {shlex.quote(candidate.name)} {shlex.quote(display_path(bundle))}"
+        yield problem._replace(evidence=f"{problem.evidence}\nagain: {command}")
+
+
 def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Iterator[Candidate]:
-    from host.base.config_file import display_path
-    from host.cli.common import find_game
     from host.config.tournament_config import no_bots
 
     assert tournament is not None
@@ -154,7 +195,5 @@ def _candidates(context: CliContext, names: Sequence[str], game: str | None) -> 
 
 def path_of(submission: "Submission") -> str:
     """Return the path of a bot for people: its folder, or its only file."""
-    from host.base.config_file import display_path
-
     is_folder = submission.manifest or len(submission.files) > 1
     return display_path(submission.folder if is_folder else submission.folder / submission.files[0])

@@ -4,13 +4,13 @@ import gc
 import shutil
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from host.base.errors import nothing_played
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import MAX_COLUMNS, CliContext, print_json, print_json_line, unknown_name, unknown_with_list
+from host.cli import MAX_COLUMNS, CliContext, print_json_line, print_result, unknown_name, unknown_with_list
 from host.sandbox.levels import UNPROTECTED, Level
 
 if TYPE_CHECKING:
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from host.results.journal import Journal
     from host.submissions.discovery import Entry
 
-NO_STANDINGS = "no fixture is finished yet, so there are no standings"
-
 
 def find_game(name: str) -> "Game":
     """Return a game by name. Raise UsageError for an unknown name, with the most similar one.
 
     A game of a library is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
-    from host.games import GAMES
+    from host.games import GAMES, OTHER_NAMES
     from host.play.custom_games import LIBRARIES, game_by_name, knows_game, load_game
 
+    name = OTHER_NAMES.get(name.lower(), name)
     if name.partition(":")[0] in LIBRARIES:
         return load_game(name, Path.cwd())
     if not knows_game(name):
@@ -95,92 +94,20 @@ def find_stage(journal: "Journal", name: str | None) -> "Position":
     return positions[next((each for each in reversed(wanted) if journal.has_played(each)), wanted[0])]
 
 
-def title_of(position: "Position") -> str:
-    """Return the run, the stage, and their state in one line."""
-    from host.base.format import plural
-
-    run, fixtures = position.tournament.run, len(position.counted)
-    return (
-        f"{run.name} · {position.state.name} · {fixtures} {plural(fixtures, 'fixture')} · level {run.level.label} · "
-        f"seed sha256 {run.seed_sha256[:8]}… · {run.status}"
-    )
-
-
-def facts_json(journal: "Journal", position: "Position", *, interrupted: bool = False) -> dict[str, Any]:
-    """Return what the journal says about a run and a stage as JSON keys."""
-    from host.inspect.recorded import known_seed
-    from host.play.records import count_replays
-    from host.results.tournament_dir import seed_text
-
-    run, state, records = position.tournament.run, position.state, position.counted
-    seed = known_seed(journal)  # None if its hash is not the one in the journal
-    return {
-        "run": run.name,
-        "game": run.game,
-        "sandbox": run.level,
-        "seed_sha256": run.seed_sha256,
-        "committed": run.committed,
-        "seed": seed_text(seed) if seed is not None and run.finished else None,
-        "state": run.status,
-        "interrupted": interrupted,
-        "stage": state.name,
-        "seal": journal.seal(state.name) if state.over else None,
-        "fixtures": len(records),
-        "changes": [change.json() for change in run.changes],
-        "skipped": [skipped.stage.name for skipped in run.skipped],
-        **count_replays(records)._asdict(),
-    }
-
-
-def print_nothing(position: "Position") -> None:
-    """Print that there are no standings yet."""
-    from host.base.safe_text import one_line
-
-    click.echo(f"{one_line(title_of(position))}\n{NO_STANDINGS}")
-
-
-def print_standings(
-    context: CliContext,
-    path: Path,
-    stage_name: str | None,
-    *,
-    as_csv: bool = False,
-    interrupted: bool = False,
-    on_one_line: bool = False,
-) -> None:
-    """Print the standings of a stage of a journal, by default of the last stage with results."""
-    from host.base.safe_text import one_line
-    from host.report import terminal
-    from host.report.pictures import picture_json, picture_lines
+def print_standings(context: CliContext, path: Path, *, interrupted: bool = False, on_one_line: bool = False) -> None:
+    """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
+    from host.inspect.gradebook import gives_grades, gradebook
+    from host.report.listings import by_bot, grade_list
     from host.results.journal import reading
-    from host.results.standings import as_counted_by
+    from host.submissions.intake_log import read
 
     with reading(path, context.registry) as journal:
-        position = find_stage(journal, stage_name)
-        facts = facts_json(journal, position, interrupted=interrupted)
-        rows, sure, advice, so_far = position.standings
-    run, stage, kind = position.tournament.run, position.config, position.kind
-    records = as_counted_by(stage, position.counted)
-    picture = kind.picture(stage, position.shown_bots, records) if kind.picture else None
-    if as_csv:
-        terminal.write_csv(rows)
-    elif context.json:
-        show = print_json_line if on_one_line else print_json
-        advised = [each._asdict() for each in advice]
-        ways = {"so_far": so_far, **picture_json(picture)}
-        show("standings", **facts, rows=terminal.json_rows(rows), sure=sure, advice=advised, **ways)
-    elif position.counted:
-        terminal.print_standings(title_of(position), rows, [so_far, *sure] if so_far else sure, advice=advice)
-        for line in picture_lines(picture, verbose=context.verbose):
-            click.echo(line)
-        for line in terminal.details(rows, advice) if context.verbose else ():
-            click.echo(line)
-    elif stage in [skipped.stage for skipped in run.skipped]:
-        click.echo(one_line(title_of(position)))
+        position = find_stage(journal, None)
+        if gives_grades(position) and position.counted and not context.json:
+            listing = grade_list(journal, position, gradebook(journal, position, read(context.folder / "bots")))
+        else:
+            listing = by_bot(journal, position, interrupted=interrupted, verbose=context.verbose)
+    if context.json and on_one_line:
+        print_json_line(listing.schema, **listing.json())
     else:
-        print_nothing(position)
-    if not (as_csv or context.json):
-        for skipped in run.skipped:
-            click.echo(str(skipped))
-        for change in run.changes:
-            click.echo(f"changed  {one_line(change.text())}")
+        print_result(context, listing.schema, listing)

@@ -44,6 +44,13 @@ def games(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
     return _matching(incomplete, GAMES)
 
 
+def stage_kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete kinds of stage."""
+    from host.stages import KINDS
+
+    return _matching(incomplete, KINDS)
+
+
 def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the languages of starter bots."""
     templates = Path(__file__).parents[1] / "submissions" / "templates"

@@ -10,13 +10,17 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
-from host.base.format import plural
+from host.base.format import counted
 from host.base.system_errors import file_problem
 from host.cli import CliContext, print_json
+from host.sandbox.levels import CONTAINER_LEVEL
 
 IMAGE = "croupier:all"
 RUN = ("run", "--rm", "--use-aliases")
 """The command of compose that plays. Unlike `up --exit-code-from`, it goes on if a worker is killed."""
+
+BUILD_IMAGE = f"docker build -f docker/Dockerfile --target all -t {IMAGE} ."
+"""The command that builds the image, in a clone of croupier."""
 
 COMPOSE_FILES = ("compose.yaml", "seccomp.json")
 BUILD = re.compile(r"^  build:\n(    .*\n)+", re.MULTILINE)
@@ -43,7 +47,6 @@ def shipped() -> Path:
 def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     """Write a compose file for a tournament: isolated containers for the scheduler, the workers and the tournament."""
     from host.config.tournament_config import load
-    from host.sandbox.levels import CONTAINER_LEVEL
 
     load(context.folder)
     paths = [context.folder / name for name in COMPOSE_FILES]
@@ -65,7 +68,8 @@ def compose(context: CliContext, workers: int, force: bool, up: bool) -> None:
     if context.json:
         print_json("compose", files=[str(path) for path in paths], workers=workers)
         return
-    click.echo(f"{paths[0]}: {workers} {plural(workers, 'worker')}, level {CONTAINER_LEVEL.label} by {paths[1].name}")
+    click.echo(f"{paths[0]}: {counted(workers, 'worker')}, level {CONTAINER_LEVEL.label} by {paths[1].name}")
+    click.echo(f"  once, in a clone of croupier: {BUILD_IMAGE}")
     click.echo(f"  cd {context.folder.resolve()} && {' '.join(['docker', 'compose', *RUN, 'tournament'])}")
 
 
@@ -79,7 +83,10 @@ def file_for(folder: Path, workers: int) -> str:
     for name, value in values.items():
         text = re.sub(rf"\$\{{{name}:-[^}}]*\}}", value, text)
     _, rest = text.split("x-common:", 1)
-    head = "# Written by croupier compose. From this folder:  docker compose {' '.join(RUN)} tournament\n"
+    head = (
+        f"# Written by croupier compose. Build the image once, in a clone of croupier:  {BUILD_IMAGE}\n"
+        f"# Then, from this folder:  docker compose {' '.join(RUN)} tournament\n"
+    )
     return f"{head}x-common:{rest}"
 
 
@@ -100,5 +107,5 @@ def require_docker() -> None:
     if program() == ["docker-compose"] and shutil.which("docker-compose") is None:
         raise UserError([Problem("S014", "", "compose is not installed", hint=cure)], 6)
     if subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True, check=False).returncode:
-        build = f"in a clone of croupier: docker build -f docker/Dockerfile --target all -t {IMAGE} ."
-        raise UserError([Problem("S015", "", f"there is no image {IMAGE} here", hint=build)], 6)
+        hint = f"in a clone of croupier: {BUILD_IMAGE}"
+        raise UserError([Problem("S015", "", f"there is no image {IMAGE} here", hint=hint)], 6)

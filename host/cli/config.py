@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from host.base.config_file import whole_toml as to_toml
+from host.base.format import counted
 from host.cli import CliContext, in_folder, print_json
 
 SCHEMA_OF = ("croupier.toml", "bot.toml")
@@ -44,7 +46,6 @@ def config(context: CliContext, what: str, file: str) -> None:
 
 def _check(context: CliContext) -> None:
     """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
-    from host.base.format import counted
     from host.config.difference import settings_of
     from host.results.disqualification import rule
     from host.tournament.runner import check_playable
@@ -86,8 +87,6 @@ def _print_reference(context: CliContext) -> None:
 
 def describe_setting(settings: dict[str, Any]) -> list[str]:
     """Return settings as lines of a croupier.toml. The keys outside of tables come first."""
-    from host.base.config_file import whole_toml as to_toml
-
     lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not is_table(value)]
     for key, value in settings.items():
         for table in value if isinstance(value, list) and is_table(value) else [value] if is_table(value) else []:

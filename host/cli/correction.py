@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.safe_text import one_line
 from host.cli import CliContext, in_folder, print_result
+from host.results.changes import Change, checked_reason
 
 if TYPE_CHECKING:
-    from host.results.changes import Change
     from host.results.journal import Journal
     from host.tournament.corrections import Correction
 
@@ -37,8 +38,6 @@ class Corrected(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the correction as lines."""
-        from host.base.safe_text import one_line
-
         yield one_line(self.change.text()) if self.change else "nothing has been changed; this would happen:"
         for effect in self.correction.effects:
             yield in_folder(f"  {effect}", self.folder)
@@ -57,7 +56,6 @@ def correct(
 ) -> None:
     """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
     from host.inspect.recorded import seed_of
-    from host.results.changes import checked_reason
     from host.results.journal import reading, writing
     from host.results.tournament_dir import Folder
     from host.tournament.corrections import make

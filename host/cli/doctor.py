@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from host import __version__
-from host.base.format import duration, plural
+from host.base.format import counted, duration
 from host.cli import CliContext, print_result, unknown_name
+from host.sandbox.levels import DEFAULT_LEVEL, Level
+from host.sandbox.limits import CLOCKS
 
 if TYPE_CHECKING:
     from host.inspect.attack import RogueOutcome
     from host.sandbox.detect import HostCapabilities
-    from host.sandbox.levels import Level
 
 INDENT = " " * 10  # of the lines below a heading
 
@@ -87,7 +88,7 @@ class MachineReport(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the report as lines."""
         system = f"{platform.system()} {platform.release()}"
-        cores = f"{self.cores} {plural(self.cores, 'core')}"
+        cores = f"{counted(self.cores, 'core')}"
         memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
         yield f"croupier {__version__} · Python {platform.python_version()} · {system} · {cores} · {memory}"
         yield from self._isolation()
@@ -146,7 +147,6 @@ def diagnose_machine() -> MachineReport:
     from host.play.placement import usable_cores
     from host.sandbox.clock_benchmark import measure_clocks
     from host.sandbox.detect import clock_problem, detect, randomizes_pids
-    from host.sandbox.limits import CLOCKS
 
     sandbox = detect()
     clocks = None
@@ -183,7 +183,6 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
 
     from host.inspect.attack import attacked, gallery
     from host.sandbox.detect import detect, require_level
-    from host.sandbox.levels import DEFAULT_LEVEL
 
     here = detect().level
     level = here if here.traits.isolates else require_level(DEFAULT_LEVEL)
@@ -200,7 +199,7 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
 class AttackReport(NamedTuple):
     """The outcomes of the rogues that were tried at a level."""
 
-    level: "Level"
+    level: Level
     verdicts: "list[RogueOutcome]"
 
     @property

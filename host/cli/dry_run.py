@@ -88,7 +88,7 @@ def time_text(forecast: Forecast, folder: str) -> str:
     cost = forecast.cost
     if cost is None:
         return in_folder("everything has been played: croupier standings", folder)
-    workers = f"{forecast.workers} {plural(forecast.workers, 'worker')}"
+    workers = f"{counted(forecast.workers, 'worker')}"
     tried = f"on trial, {cost.tables} tables took {cost.seconds:.1f} s with {workers}"
     if forecast.seconds is None:
         return f"cannot tell yet how long it will take; {tried}"

@@ -3,18 +3,28 @@
 from collections.abc import Mapping
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
-    "new": ("new spring --game pazaak", "new try --game cardshark --with-samples"),
+    "new": (
+        "new spring --game pazaak",
+        "new try --game cardshark --with-samples",
+        "new course -g pazaak --kind gauntlet",
+    ),
     "run": ("run --dry-run", "run", "run --stage final"),
     "play": ("play bots/mine sample:davey -g cardshark -n 1000", "play mine other third -n 100 -g holdem"),
     "compare": ("compare bots/new bots/old -g pazaak", "compare mine sample:nestor"),
-    "init": ("init bots/mine -g pazaak --lang python", "init mine -g cardshark --lang c --protocol lines"),
+    "init": (
+        "init bots/mine -g pazaak --lang python",
+        "init mine -g cardshark --lang c --protocol lines",
+        "init mine.js -g blackjack",
+    ),
     "add": (
-        "add inbox/davey.tar.gz inbox/grace.zip",
         "add bot.py --as Seventeen",
+        "add inbox/* --csv intake.csv",
         'add new.py --replace ada --reason "fixed a crash"',
     ),
+    "remove": ("remove grace", "remove grace -C spring"),
     "check": ("check bots/mine", "check bots/mine.py -g cardshark", "check --all"),
     "standings": ("standings", "standings league --by pair", "standings --csv"),
+    "grades": ("grades", "grades --roster students.csv --csv", "grades ada"),
     "faults": ("faults", "faults mine", "faults mine --kind timeout"),
     "replay": ("replay last", "replay league/ada+grace/17", "replay last --as ada -o table.html"),
     "report": ("report", "report --open"),

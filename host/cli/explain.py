@@ -2,7 +2,9 @@
 
 import click
 
+from host.base.errors import explanations, lookup
 from host.cli import CliContext, completers, print_json, unknown_name
+from host.cli.common import wrap_prose
 
 
 @click.command()
@@ -10,9 +12,6 @@ from host.cli import CliContext, completers, print_json, unknown_name
 @click.pass_obj
 def explain(context: CliContext, code: str) -> None:
     """Explain an error code: what it means, why it happens and what to do."""
-    from host.base.errors import explanations, lookup
-    from host.cli.common import wrap_prose
-
     code = code.upper()
     if code not in explanations():
         raise click.UsageError(unknown_name("code", code, explanations()))

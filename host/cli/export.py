@@ -7,30 +7,48 @@ from pathlib import Path
 
 import click
 
+from host.base.errors import UserError
 from host.base.format import counted, plural
+from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_json
 from host.cli.journals import journal_of
-from host.cli.output import whole_file
+from host.cli.output import whole_file, write
 
 
 @click.command()
-@click.argument("form", type=click.Choice(["csv", "jsonl", "playlog", "bundle", "changes", "chain"]))
-@click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last]")
+@click.argument(
+    "form", type=click.Choice(["csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public"])
+)
+@click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
 @click.option("--spoilers", is_flag=True, help="include stages that are still running: their cards and results")
+@click.option("--since", metavar="SEAL", default="", help="chain: only the lines after the one with this seal")
+@click.option("--bots", "with_bots", is_flag=True, help="public: also the sources of all bots")
 @click.pass_obj
 def export(
-    context: CliContext, form: str, selection: str | None, journal: Path | None, output: Path | None, spoilers: bool
+    context: CliContext,
+    form: str,
+    selection: str | None,
+    journal: Path | None,
+    output: Path | None,
+    spoilers: bool,
+    since: str,
+    with_bots: bool,
 ) -> None:
-    """Export results for other programs: csv (one row per seat), jsonl (one event per line) or playlog (format of 2018).
+    """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV), jsonl
+    (one event per line) or playlog (format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
-    lists the organiser's corrections. chain has one line of JSON for all that is sealed, to check it without croupier.
+    lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
+    chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
-    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_events
+    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
     from host.results.journal import reading
 
+    if form == "public":
+        export_public(context, Path(selection or "public"), journal, with_bots)
+        return
     if form == "bundle":
         from host.cli.ask import Export, bundled
 
@@ -51,13 +69,40 @@ def export(
         elif form == "changes":
             count = write_changes(book, file)
         elif form == "chain":
-            count = write_chain(book, spoilers, file)
+            count = write_chain(book, since, spoilers, file)
         else:
-            count = (write_csv if form == "csv" else write_events)(book, selection, spoilers, file)
+            write_rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}[form]
+            count = write_rows(book, selection, spoilers, file)
     if output is None:
         return
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        unit = {"csv": "row", "changes": "row", "chain": "line"}.get(form, "table")
+        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line"}.get(form, "table")
         click.echo(f"{output}: {counted(count, unit)}")
+
+
+def export_public(context: CliContext, folder: Path, journal: Path | None, with_bots: bool) -> None:
+    """Write the folder of `export public`, or write it again: its files are those of this moment."""
+    import json
+
+    from host.config.tournament_config import load
+    from host.report.public import public_files, write_sources
+    from host.results.journal import reading
+
+    with reading(journal_of(context, journal), context.registry) as book:
+        content = public_files(book)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        raise UserError([file_problem("created", folder, failed)], 2) from failed
+    for name, text in content.items():
+        write(folder / name, text)
+    bots = write_sources(load(context.folder), folder / "bots") if with_bots else 0
+    rules = json.loads(content["rules.json"])
+    if context.json:
+        print_json("export", path=str(folder), form="public", count=rules["lines"], seal=rules["seal"], bots=bots)
+    elif not context.quiet:
+        copied = f", sources of {counted(bots, 'bot')}" if with_bots else ""
+        click.echo(f"{folder}: {counted(rules['lines'], 'line')}{copied}, seal {rules['seal']}")
+        click.echo(f"  check it:  python3 {shlex.quote(str(folder / 'check.py'))}")

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import click
 
+from host.base.format import counted
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, completers, options, print_result, unknown_name, unknown_with_list
 from host.cli.journals import journal_of, journal_option
+from protocols.wire import FaultKind
 
 
 @click.command()
@@ -13,23 +16,33 @@ from host.cli.journals import journal_of, journal_option
 @click.option(
     "--kind", shell_complete=completers.kinds, metavar="KIND", help="only faults of this kind: timeout, illegal …"
 )
+@click.option(
+    "--version",
+    type=click.IntRange(1),
+    metavar="N",
+    help="of BOT's version N, from 1, also after `add --replace`; default: what counts",
+)
 @options.JOURNAL
 @click.pass_obj
-def faults(context: CliContext, bot: str | None, kind: str | None, journal: Path | None) -> None:
+def faults(context: CliContext, bot: str | None, kind: str | None, version: int | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
-    from host.base.paths import SAMPLE_PREFIX
     from host.inspect.faults import FaultReport, fault_groups
     from host.results.journal import reading
 
     if kind is not None:
         check_kind(kind)
+    if version and bot is None:
+        raise click.UsageError("--version N needs a bot: croupier faults BOT --version N")
     path = journal_of(context, journal)
+    bot = bot and bot.removeprefix(SAMPLE_PREFIX)
     with reading(path, context.registry) as book:
         bots = book.bots()
-        groups = fault_groups(book)
-    bot = bot and bot.removeprefix(SAMPLE_PREFIX)
-    if bot is not None and bot not in bots:
-        raise click.UsageError(unknown_with_list("bot", bot, bots))
+        if bot is not None and bot not in bots:
+            raise click.UsageError(unknown_with_list("bot", bot, bots))
+        entered = sum(each.bot == bot for each in book.versions())
+        if version and version > entered:
+            raise click.UsageError(f"{bot} has no version {version}: it has {counted(entered, 'version')}")
+        groups = fault_groups(book, bot or "", version or 0)
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
     report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose)
     print_result(context, "faults", report)
@@ -37,8 +50,6 @@ def faults(context: CliContext, bot: str | None, kind: str | None, journal: Path
 
 def check_kind(kind: str) -> None:
     """Raise UsageError if a fault of this kind does not exist."""
-    from protocols.wire import FaultKind
-
     kinds = [str(each) for each in FaultKind]
     if kind not in kinds:
         message = unknown_name("kind of fault", kind, kinds)

@@ -1,5 +1,6 @@
 """The command `games`: lists the games, and prints what participants need to know about one."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -7,11 +8,15 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completers, print_json, print_result
+from host.cli import MAX_COLUMNS, CliContext, completers, print_json, print_result
+from host.cli.common import find_game, wrap_prose
 from host.games.engine import Game
 
 if TYPE_CHECKING:
     from host.play.openspiel import Playable
+
+MAX_EXAMPLE = 300  # characters of an example
+MAX_EXAMPLE_LINES = 9  # of the examples of a game
 
 
 @click.command()
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
 @click.pass_obj
 def games(context: CliContext, name: str | None, handout: str | None, library: bool) -> None:
     """List the games. With a name, describe that game's questions and answers, with examples."""
-    from host.cli.common import find_game
     from host.games import GAMES
     from host.play.custom_games import game_by_name
 
@@ -55,8 +59,6 @@ class GameList(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the games as lines."""
-        from host.cli.common import wrap_prose
-
         for game in self.games:
             low, high = game.seats
             seats = f"{low}-{high} bots" if low != high else f"{low} bots"
@@ -65,9 +67,24 @@ class GameList(NamedTuple):
                 facts = game_json(game)
                 yield f"\n{wrap_prose(game.card)}\n\nfields   {' '.join(facts['fields'])}\nanswers  {facts['answers']}"
                 yield "examples"
-                yield from (f"  {example}" for example in facts["examples"])
-                yield f"json     {facts['json_example']}"
+                yield from _shortened(facts["examples"])
+                yield f"json     {_cut(facts['json_example'])}"
                 yield from _sample_lines(facts["samples"])
+
+
+def _cut(example: str) -> str:
+    return example if len(example) <= MAX_EXAMPLE else f"{example[:MAX_EXAMPLE]}…"
+
+
+def _shortened(examples: list[str]) -> Iterator[str]:
+    """Yield examples as indented lines that take at most MAX_EXAMPLE_LINES of a terminal, but at least one example."""
+    taken = 0
+    for example in examples:
+        line = f"  {_cut(example)}"
+        taken += math.ceil(len(line) / MAX_COLUMNS)
+        if taken > MAX_EXAMPLE_LINES:
+            return
+        yield line
 
 
 def openspiel_games() -> "list[Playable]":

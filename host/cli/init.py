@@ -1,5 +1,6 @@
 """The command `init`: creates a starter bot."""
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,16 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
 from host.cli import CliContext, completers, print_result, unknown_name
+from host.cli.common import find_game
 
 if TYPE_CHECKING:
     from host.games.engine import Game
+    from host.submissions.languages import Language
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("place", type=click.Path(path_type=Path), metavar="DIR|FILE")
 @click.option(
     *("-g", "--game"),
     shell_complete=completers.games,
@@ -25,46 +29,44 @@ if TYPE_CHECKING:
 )
 @click.option(
     *("-l", "--lang"),
-    required=True,
     shell_complete=completers.languages,
     metavar="LANGUAGE",
-    help="for example c or python; an unknown one lists all",
+    help="for example c, python or js; default: that of the file's suffix",
 )
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: the usual protocol of the game")
 @click.pass_obj
-def init(context: CliContext, folder: Path, game: str | None, lang: str, protocol: str | None) -> None:
-    """Create a starter bot: it builds, makes legal moves, and has one function to edit."""
-    from host.submissions.languages import LANGUAGES, missing
+def init(context: CliContext, place: Path, game: str | None, lang: str | None, protocol: str | None) -> None:
+    """Create a starter bot: it builds, makes legal moves, and has one function to edit.
 
-    _check_language(lang)
-    chosen = _choose_game(context, game)
-    _write_starter(folder, chosen, lang, protocol)
+    A name with the suffix of a language, such as mine.py, is a single file; any other name is a folder with a bot.toml.
+    """
     from host.submissions.discovery import load_submission
+    from host.submissions.languages import missing
 
-    starter = StarterBot(
-        folder, chosen, lang, folder / LANGUAGES[lang].starter.file, missing(load_submission(folder, game=chosen.name))
-    )
+    row = _choose_language(lang, place)
+    chosen = _choose_game(context, game)
+    source = _write_starter(place, chosen, row, protocol)
+    starter = StarterBot(place, chosen, row.name, source, missing(load_submission(place, game=chosen.name)))
     print_result(context, "init", starter)
     if starter.missing and not context.json:
-        package = LANGUAGES[lang].package
-        click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {package})", err=True)
-    if not LANGUAGES[lang].is_tested and not context.json:
-        click.echo(f"WARNING  croupier's own tests do not play bots in {lang}", err=True)
+        click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {row.package})", err=True)
+    if not row.is_tested and not context.json:
+        click.echo(f"WARNING  croupier's own tests do not play bots in {row.name}", err=True)
 
 
 class StarterBot(NamedTuple):
     """A starter bot."""
 
-    folder: Path
+    place: Path
     game: "Game"
     language: str
-    source: Path
+    source: Path  # the place itself if the bot is a single file
     missing: list[str]  # programs that the bot needs and this machine lacks
 
     def json(self) -> dict[str, Any]:
         """Return the bot as JSON keys."""
         return {
-            "folder": str(self.folder),
+            "folder": str(self.place),
             "game": self.game.name,
             "language": self.language,
             "edit": str(self.source),
@@ -72,16 +74,19 @@ class StarterBot(NamedTuple):
         }
 
     def text(self) -> Iterator[str]:
-        """Yield what to do next."""
-        folder = shlex.quote(str(self.folder))
-        opponents = " ".join(["sample:NAME"] * max(1, self.game.seats[0] - 1))
-        yield f"{self.folder}: plays {self.game.name} in {self.language}. Edit `decide` in {self.source}, then:"
-        yield f"  croupier check {folder}"
-        yield f"  croupier play {folder} {opponents} -n 1000"
+        """Yield what to do next. A game without sample bots is played against copies of the starter bot."""
+        from host.submissions.sample_bots import samples
+
+        place = shlex.quote(str(self.place))
+        game = f" -g {shlex.quote(self.game.name)}" if self.source == self.place else ""  # a bot.toml would name it
+        opponent = "sample:NAME" if samples(self.game.name) else place
+        opponents = " ".join([opponent] * max(1, self.game.seats[0] - 1))
+        yield f"{self.place}: plays {self.game.name} in {self.language}. Edit `decide` in {self.source}, then:"
+        yield f"  croupier check {place}{game}"
+        yield f"  croupier play {place} {opponents} -n 1000{game}"
 
 
 def _choose_game(context: CliContext, name: str | None) -> "Game":
-    from host.cli.common import find_game
     from host.config.tournament_config import load
 
     if name is None and (context.folder / "croupier.toml").exists():
@@ -91,16 +96,25 @@ def _choose_game(context: CliContext, name: str | None) -> "Game":
     return find_game(context.registry.game(name))
 
 
-def _check_language(language: str) -> None:
-    from host.submissions.languages import LANGUAGES
+def _choose_language(name: str | None, place: Path) -> "Language":
+    """Return the language that is named, or else that of the suffix of the file. Raise UsageError."""
+    from host.submissions.languages import ANY, LANGUAGES, language_called, language_of
 
-    if language not in LANGUAGES:
-        message = unknown_name("language", language, LANGUAGES)
-        raise click.UsageError(f"{message}  (languages: {', '.join(LANGUAGES)})")
+    by_suffix = language_of(place.suffix)
+    if name is None:
+        if by_suffix is ANY:
+            raise click.UsageError("which language? Name it with -l LANGUAGE, or name a file such as mine.py")
+        return by_suffix
+    row = language_called(name)
+    if row is None:
+        raise click.UsageError(f"{unknown_name('language', name, LANGUAGES)}  (languages: {', '.join(LANGUAGES)})")
+    if by_suffix not in (ANY, row):
+        raise click.UsageError(f"{place} would be a file in {by_suffix.name}, not in {row.name}")
+    return row
 
 
-def _write_starter(folder: Path, game: "Game", language: str, protocol: str | None) -> None:
-    from host.base.config_file import InvalidValue
+def _write_starter(place: Path, game: "Game", row: "Language", protocol: str | None) -> Path:
+    """Write a starter bot, as a single file or as a folder. Return the path of its source."""
     from host.bots.bot_spec import MANIFEST
     from host.config.reference import write_with_schema
     from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
@@ -109,19 +123,26 @@ def _write_starter(folder: Path, game: "Game", language: str, protocol: str | No
         raise click.UsageError(
             f"a starter bot speaks {' or '.join(STARTER_PROTOCOLS)}; protocols/README.md shows the others"
         )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        hint = "choose another folder, or an empty one"
-        raise UserError([Problem("C016", str(folder), "already exists, and is not empty", hint=hint)], 2)
-    name = folder.resolve().name
+    is_file = place.suffix in row.suffixes
+    if is_file and protocol not in (None, game.protocol):
+        raise click.UsageError(f"a single file speaks {game.protocol} in {game.name}; a folder can choose a protocol")
+    if os.path.lexists(place) and (is_file or not place.is_dir() or any(place.iterdir())):
+        message = "already exists" if is_file else "already exists, and is not empty"
+        hint = "choose another name" if is_file else "choose another folder, or an empty one"
+        raise UserError([Problem("C016", str(place), message, hint=hint)], 2)
+    name = place.stem if is_file else place.resolve().name
     try:
-        files = starter_files(name, game, language, protocol or game.protocol)
+        files = starter_files(name, game, row.name, protocol or game.protocol)
     except InvalidValue as invalid:
         raise click.UsageError(f"a bot cannot be called {name!r}: the name {invalid.message}") from invalid
+    folder = place.parent if is_file else place
+    text, source = files[row.starter.file], place if is_file else place / row.starter.file
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_with_schema(folder / MANIFEST, files.pop(MANIFEST))
-        for file, text in files.items():
-            (folder / file).write_text(text)
-            (folder / file).chmod(0o755 if text.startswith("#!") else 0o644)
+        if not is_file:
+            write_with_schema(folder / MANIFEST, files[MANIFEST])
+        source.write_text(text)
+        source.chmod(0o755 if text.startswith("#!") else 0o644)
     except OSError as error:
-        raise UserError([file_problem("created", folder, error)], 2) from error
+        raise UserError([file_problem("created", place, error)], 2) from error
+    return source

@@ -1,10 +1,20 @@
-"""Chooses the journal that a command reads."""
+"""Chooses the journal and the table that a command reads."""
 
 import shlex
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from host.base.errors import Problem, UserError, nothing_played
 from host.cli import CliContext
+
+if TYPE_CHECKING:
+    from host.inspect.table_replays import TableLocation
+
+MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
 
 
 def journals_of(context: CliContext, chosen: Path | None) -> list[Path]:
@@ -41,3 +51,21 @@ def _adhoc_games(context: CliContext) -> list[Path]:
     """Return the journals of games outside the tournament, the most recent first."""
     usual = [context.folder / "run" / "play.sqlite", *(context.folder / ".croupier").glob("play-*.sqlite")]
     return sorted((path for path in usual if path.exists()), key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def split(name: str) -> tuple[str, int]:
+    """Split `league/A+B/7:12` into the name of the table and the number of the question; 0 if there is none."""
+    table, colon, number = name.rpartition(":")
+    return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
+
+
+def find_table(journals: Sequence[Path], context: CliContext, name: str) -> "TableLocation":
+    """Find a table by name. Raise UsageError for an unknown table, UserError if nothing has been played."""
+    from host.inspect import table_lookup
+
+    if found := table_lookup.find_table(journals, context.registry, name):
+        return found
+    listed = ", ".join(islice(table_lookup.example_names(journals, context.registry), MAX_EXAMPLES))
+    if not listed:
+        raise nothing_played(context.folder)
+    raise click.UsageError(f"there is no table {name!r}; tables here are called, for example, {listed}, or last")

@@ -2,7 +2,9 @@
 
 import click
 
+from host.base.safe_text import escape_control_chars
 from host.cli import CliContext, completers, in_folder, print_json
+from host.cli.common import find_entries
 
 
 @click.command()
@@ -10,8 +12,6 @@ from host.cli import CliContext, completers, in_folder, print_json
 @click.pass_obj
 def ls(context: CliContext, names: tuple[str, ...]) -> None:
     """List the bots of the tournament: language, protocol, missing programs, problems."""
-    from host.base.safe_text import escape_control_chars
-    from host.cli.common import find_entries
     from host.config.tournament_config import load
     from host.submissions.build import protocol_of
     from host.submissions.discovery import refuse_broken

@@ -7,7 +7,8 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
-from host.cli import CliContext, completers, print_json
+from host.cli import CliContext, completers, print_json, unknown_name
+from host.cli.common import find_game
 
 
 @click.command()
@@ -15,13 +16,20 @@ from host.cli import CliContext, completers, print_json
 @click.option(
     "-g", "--game", shell_complete=completers.games, required=True, metavar="GAME", help="`croupier games` lists them"
 )
+@click.option(
+    "--kind",
+    shell_complete=completers.stage_kinds,
+    default="",
+    metavar="KIND",
+    help="the kind of stage: gauntlet for a course …",
+)
 @click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
 @click.pass_obj
-def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> None:
+def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: bool) -> None:
     """Create a tournament folder."""
-    from host.cli.common import find_game
     from host.config.reference import write_with_schema
-    from host.config.template import template
+    from host.config.template import template, templates_of
+    from host.stages import KINDS
     from host.submissions.sample_bots import samples
 
     found = find_game(game)
@@ -30,10 +38,20 @@ def new(context: CliContext, folder: Path, game: str, with_samples: bool) -> Non
         raise UserError(
             [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
         )
-    names = sorted(samples(game)) if with_samples else []
+    kinds = templates_of(found)
+    if kind and kind not in kinds and kind in KINDS:
+        hint = f"[[stage]] in croupier.toml takes every kind; `croupier new` writes, for {game}: {', '.join(kinds)}"
+        raise UserError([Problem("U001", "", f"--kind {kind}: there is no example of it for {game}", hint=hint)], 2)
+    if kind and kind not in kinds:
+        raise click.UsageError(f"{unknown_name('kind of stage', kind, kinds)}  (for {game}: {', '.join(kinds)})")
+    known = sorted(samples(game))
+    guests = bool(kind) and kinds[kind].references is not None  # sample bots are its references
+    if guests and with_samples:
+        raise click.UsageError(f"--with-samples: the sample bots are the references of a {kind}")
+    names = known if with_samples else []
     try:
         (folder / "bots").mkdir(parents=True, exist_ok=True)
-        write_with_schema(folder / "croupier.toml", template(game, with_samples, names))
+        write_with_schema(folder / "croupier.toml", template(game, bool(names), known, kind))
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     if context.json:

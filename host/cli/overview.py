@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from host import __version__
 from host.base.errors import UserError
+from host.base.safe_text import escape_control_chars
 
 Steps = Mapping[str, str]
 """The three commands that are likely next, and what they do."""
@@ -112,8 +113,6 @@ def _bot(folder: Path) -> Overview:
 
 def _texts_in(path: Path) -> dict[str, str]:
     """Return the top-level strings of a TOML file, escaped for a terminal; {} if it cannot be read."""
-    from host.base.safe_text import escape_control_chars
-
     try:
         content = tomllib.loads(path.read_text())
     except (OSError, ValueError):

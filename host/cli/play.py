@@ -3,13 +3,20 @@
 import shlex
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, completers, options, print_json, unknown_name
+from host.base.format import counted
+from host.base.safe_text import escape_control_chars
+from host.cli import STARTED, CliContext, completers, options, print_result, unknown_name
+from host.cli.common import level_in_force
+from host.cli.journals import journal_option
 from host.play.fixture_id import FixtureId
+from host.sandbox.levels import DEFAULT_LEVEL
+from host.sandbox.limits import Limits
 
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
@@ -47,14 +54,7 @@ class PlayOptions(NamedTuple):
 def play(context: CliContext, /, names: tuple[str, ...], **values: Any) -> None:
     """Let bots play against each other, and print the standings with error bars. Faults do not change the exit code."""
     chosen = PlayOptions(**values)
-    result = play_tables(context, names, chosen)
-    if context.json:
-        print_json("play", **result.json())
-        return
-    if chosen.show:
-        for line in result.first_table():
-            click.echo(line)
-    result.print_text()
+    print_result(context, "play", play_tables(context, names, chosen))
 
 
 class PlayResult(NamedTuple):
@@ -68,10 +68,10 @@ class PlayResult(NamedTuple):
     first_fixture: str
     standings: "StageStandings"
     option: str  # makes another command read this journal too; "" if it does so without one
+    show: bool  # whether its text has the first table
 
     def json(self) -> dict[str, Any]:
         """Return the standings as JSON keys."""
-        from host.report.terminal import json_rows
         from host.results.tournament_dir import seed_text
 
         return {
@@ -81,32 +81,30 @@ class PlayResult(NamedTuple):
             "tables": self.tables,
             "seconds": round(self.seconds, 3),
             "journal": str(self.journal),
-            "rows": json_rows(self.standings.rows),
+            "rows": [row.flat() for row in self.standings.rows],
             "sure": self.standings.sure,
+            "repeated": self.standings.repeated,
             "advice": [each._asdict() for each in self.standings.advice],
         }
 
-    def print_text(self) -> None:
-        """Print the standings, and how to list the faults."""
-        from host.base.format import counted
-        from host.base.safe_text import escape_control_chars
-        from host.report import terminal
+    def text(self) -> Iterator[str]:
+        """Yield the standings, and how to list the faults; with `show` the first table is above them."""
+        from host.report.terminal import standings_text, text_of
         from host.results.tournament_dir import seed_text
 
-        rows, sure, advice, _ = self.standings
+        rows, advice = self.standings.rows, self.standings.advice
         seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
         played = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s"
         head = f"{played} · level {self.rules.level.label} · repeat with --seed {seed}"
-        terminal.print_standings(head, rows, sure, advice=advice)
+        if self.show:
+            yield from self._first_table()
+        yield text_of(standings_text(head, rows, self.standings.sentences, advice))
         for row in rows:
             if row.costs.faults:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))
-                click.echo(
-                    f"{escape_control_chars(row.bot)}: {kinds} → croupier faults {shlex.quote(row.bot)}{self.option}"
-                )
+                yield f"{escape_control_chars(row.bot)}: {kinds} → croupier faults {shlex.quote(row.bot)}{self.option}"
 
-    def first_table(self) -> Iterator[str]:
-        """Yield the lines of the first table."""
+    def _first_table(self) -> Iterator[str]:
         from host.inspect.replay import as_text
         from host.inspect.table_replays import TableLocation, load_table
         from host.stages import registry_of_game
@@ -121,7 +119,6 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
 
     from host.backends.local import local_workers
     from host.cli.bot_arguments import find_bots
-    from host.cli.journals import journal_option
     from host.cli.progress import progress_view
     from host.play.placement import usable_cores
     from host.results.standings import stage_standings
@@ -134,21 +131,20 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     rules = adhoc_settings(context, found, stage, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
     journal = adhoc_journal(context)
     workers = min(chosen.workers or usable_cores(), chosen.tables)
-    started = time.monotonic()
     with progress_view("none" if context.json or chosen.tables <= 2 else "auto", quiet=context.quiet) as view:
         match = trio.run(played, rules, journal, local_workers, workers, view)
-    seconds = time.monotonic() - started
     standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
     first = min(match.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
     return PlayResult(
         rules=rules,
         seed=match.seed,
         tables=chosen.tables,
-        seconds=seconds,
+        seconds=time.monotonic() - STARTED,
         journal=journal,
         first_fixture=first.path,
         standings=standings,
         option=journal_option(context, journal),
+        show=chosen.show,
     )
 
 
@@ -172,9 +168,6 @@ def adhoc_settings(
 ) -> "AdhocSettings":
     """Return the rules, level and limits of a game outside a tournament; those of the tournament here, if there is one."""
     from host.cli.bot_arguments import tournament_here
-    from host.cli.common import level_in_force
-    from host.sandbox.levels import DEFAULT_LEVEL
-    from host.sandbox.limits import Limits
     from host.tournament.adhoc import AdhocSettings
 
     tournament, game = tournament_here(context), found.game
@@ -182,11 +175,12 @@ def adhoc_settings(
         message = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{message}  (presets: {', '.join(game.presets)})")
     own = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
+    rules = game.presets[preset] if preset else own
     return AdhocSettings(
         game=game,
-        rules=game.presets[preset] if preset else own,
+        rules=rules,
         submissions=found.submissions,
-        stage=stage,
+        stage=replace(stage, mirror=stage.mirror or game.chance.shared(rules)),
         seed_text=seed,
         level=level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe),
         limits=tournament.limits if tournament else Limits(),

@@ -4,11 +4,14 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import click
 
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, completers, options, print_result, unknown_with_list
-from host.cli.journals import journals_of
+from host.cli.journals import find_table, journals_of, split
+from host.cli.output import write
 
 if TYPE_CHECKING:
     from host.inspect.table_replays import ReplayedTable, TableLocation
@@ -39,7 +42,6 @@ def replay(
     journal: Path | None,
 ) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
-    from host.cli.replay_lookup import find_table, split
     from host.inspect.table_replays import as_seen_by, load_table
 
     location = find_table(journals_of(context, journal), context, split(table)[0])._replace(spoilers=spoilers)
@@ -89,17 +91,17 @@ class ReplayPage(NamedTuple):
 
 def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | None, path: Path) -> ReplayPage:
     """Write a page that plays a table, as one seat saw it if a seat is given."""
-    from host.cli.output import write
-    from host.cli.replay_lookup import page_of
+    from host.report.html_file import page_of_table
+    from host.results.journal import reading
 
-    text, fragment = page_of(location, seat)
+    with reading(location.journal, location.registry) as journal:
+        text, name = page_of_table(journal, location.fixture, location.nth, location.spoilers)
     write(path, text)
+    fragment = f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")
     return ReplayPage(table=table.sitting.path, path=path, url=f"{path.resolve().as_uri()}#{fragment}")
 
 
 def _seat_of(table: "ReplayedTable", bot: str) -> int:
-    from host.base.paths import SAMPLE_PREFIX
-
     bot = bot.removeprefix(SAMPLE_PREFIX)
     if bot not in table.sitting.bots:
         raise click.UsageError(unknown_with_list("bot", bot, table.sitting.bots))

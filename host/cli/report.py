@@ -9,6 +9,7 @@ import click
 from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.cli import CliContext, options, print_json
+from host.cli.common import keep_everything
 from host.cli.journals import journal_of
 from host.cli.output import write
 
@@ -30,7 +31,6 @@ def report(
     context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
 ) -> None:
     """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
-    from host.cli.common import keep_everything
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota

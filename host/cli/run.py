@@ -11,6 +11,9 @@ import click
 
 from host.base.errors import UserError
 from host.cli import CliContext, completers
+from host.cli.common import print_standings
+from host.results.changes import MAX_REASON_CHARS
+from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # pydantic and trio take longer to import than most commands take
     from host.tournament.runner import RunOutcome
@@ -95,8 +98,6 @@ def _check_cluster(chosen: RunOptions) -> None:
 
 
 def _seconds(stop_after: str | None) -> float | None:
-    from host.sandbox.limits import seconds
-
     try:
         return seconds(stop_after) if stop_after else None
     except ValueError as error:
@@ -125,7 +126,6 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
 
     from host.backends.backend import open_backend
     from host.cli.progress import progress_view
-    from host.results.changes import MAX_REASON_CHARS
     from host.tournament.runner import run_tournament
 
     until, reason = _seconds(chosen.stop_after), " ".join(chosen.reason.split())
@@ -151,13 +151,12 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
 
 def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
-    from host.cli.common import print_standings
     from host.results.tournament_dir import Folder
 
     journal = Folder(path if path.is_dir() else path.parent).journal
     context = context._replace(folder=path, json=context.json or on_one_line)  # its code is named in `path`
     with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
-        print_standings(context, journal, None, interrupted=outcome.interrupted, on_one_line=on_one_line)
+        print_standings(context, journal, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
 def _same_command(context: CliContext, chosen: RunOptions) -> str:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.format import day
 from host.cli import CliContext, print_json
+from host.cli.common import find_stage
 
 if TYPE_CHECKING:
     from host.results.state import RunState
@@ -21,7 +23,6 @@ def seed() -> None:
 @click.pass_obj
 def commit(context: CliContext) -> None:
     """Draw the seed, store it in run/seed, and print its hash. Publish the hash before the first table."""
-    from host.base.format import day
     from host.config.tournament_config import load
     from host.results.tournament_dir import Folder, commitment
 
@@ -49,7 +50,6 @@ def commit(context: CliContext) -> None:
 @click.pass_obj
 def reveal(context: CliContext) -> None:
     """Print the seed of a finished tournament, and whether it matches the published hash."""
-    from host.cli.common import find_stage
     from host.config.tournament_config import load
     from host.results.journal import reading
     from host.results.tournament_dir import Folder, commitment, seed_text
@@ -75,7 +75,5 @@ def reveal(context: CliContext) -> None:
 
 def committed_text(run: "RunState") -> str:
     """Return when the seed of a run was fixed, in words."""
-    from host.base.format import day
-
     at = run.committed
     return "fixed when the run began" if at is None else f"committed to on {day(at)}, before the first table"

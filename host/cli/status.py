@@ -6,8 +6,8 @@ import click
 
 from host.cli import CliContext, print_json
 from host.cli.common import find_stage, keep_everything
-from host.cli.progress import frame
 from host.play.records import count_replays
+from host.report.console import open_console
 from host.results.journal import lock_holder, reading
 from host.results.tournament_dir import Folder
 from host.tournament.follow import run_lines, stage_rows, tally_of
@@ -30,7 +30,7 @@ def status(context: CliContext) -> None:
             about |= {"sandbox": run.level, "workers": run.workers, "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())
             return
-        from host.report.console import open_console
+        from host.cli.live_view import frame
 
         tally = tally_of(journal, {stage.name for stage in journal.state().stages})
         open_console().print(frame(run_lines(journal, tally), tally), crop=False)

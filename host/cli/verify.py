@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.format import day, plural, thousands
+from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
 from host.cli.journals import journal_of
 
@@ -46,15 +48,23 @@ def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> 
     metavar="HASH",
     help="a seal published at the end of a stage: check that nothing before it was removed or changed",
 )
+@click.option(
+    "--seed",
+    metavar="SEED",
+    help="the seed as the organiser has published it, for a copy of the folder without run/seed",
+)
 @options.JOURNAL
 @click.pass_obj
-def verify(context: CliContext, share: float, seal: str, journal: Path | None) -> None:
+def verify(context: CliContext, share: float, seal: str, seed: str | None, journal: Path | None) -> None:
     """Apply the rules to every recorded answer again, and compare all results; exit code 1 if anything differs.
 
     Each fixture is sealed with a hash that covers the previous seal. Therefore a published seal covers everything that
     was played before it.
     """
-    result = verify_journal(journal_of(context, journal), context.registry, share, seal)
+    from host.results.tournament_dir import read_seed
+
+    given = None if seed is None else read_seed(seed)
+    result = verify_journal(journal_of(context, journal), context.registry, share, seal, given)
     print_result(context, "verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 
@@ -88,8 +98,6 @@ class VerifyResult(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the differences as lines."""
-        from host.base.format import day, plural, thousands
-        from host.base.safe_text import one_line
         from host.cli.seed import committed_text
 
         tables, differences, sealed, since, changes = self.audit
@@ -123,13 +131,13 @@ def promised_seed(path: Path) -> str | None:
     return promised.sha256 if promised else None
 
 
-def verify_journal(path: Path, registry: "Registry", share: float, seal: str) -> VerifyResult:
-    """Verify a journal, or a share of its tables."""
+def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
+    """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
     from host.inspect.verify import verify
     from host.results.journal import reading
 
     with reading(path, registry) as journal:
-        run, audit = journal.state(), verify(journal, share, seal)
+        run, audit = journal.state(), verify(journal, share, seal, seed)
         promised = promised_seed(path)
         if promised and promised != run.seed_sha256:
             other = f"the run did not use the committed seed, whose sha256 is {promised}"

@@ -29,5 +29,5 @@ def watch(context: CliContext) -> None:
             for progress in poll_progress(journal, over):
                 view.progress(progress)
         finished = journal.state().finished
-    print_standings(context, Folder(context.folder).journal, None, interrupted=not finished, on_one_line=context.json)
+    print_standings(context, Folder(context.folder).journal, interrupted=not finished, on_one_line=context.json)
     raise click.exceptions.Exit(0 if finished else 5)

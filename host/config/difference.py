@@ -25,8 +25,8 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
             if value or key not in BANK_KEYS
         }
         | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
-        "sandbox": {"pondering": tournament.pondering},
-        "run": {"stop_early": tournament.stop_early},
+        "sandbox": {"pondering": tournament.sandbox.pondering},
+        "run": {"stop_early": tournament.run.stop_early},
     }
 
 
@@ -40,14 +40,18 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
         "bots": list(tournament.bots),
         "rules": rules,
         "stage": [_as_said(tournament, stage) | _invited(tournament, stage) for stage in settings["stage"]],
-        "sandbox": {"level": tournament.level, "pondering": tournament.pondering, "warm": tournament.warm},
+        "sandbox": {
+            "level": tournament.level,
+            "pondering": tournament.sandbox.pondering,
+            "warm": tournament.sandbox.warm,
+        },
         "run": {
-            "workers": tournament.workers or "auto",
-            "stop_early": tournament.stop_early,
-            "placement": tournament.placement,
+            "workers": tournament.run.workers or "auto",
+            "stop_early": tournament.run.stop_early,
+            "placement": tournament.run.placement,
         }
-        | ({"parallel_tables": tournament.parallel_tables} if tournament.parallel_tables else {})
-        | ({"cluster": tournament.cluster} if tournament.cluster else {}),
+        | ({"parallel_tables": tournament.run.parallel_tables} if tournament.run.parallel_tables else {})
+        | ({"cluster": tournament.run.cluster} if tournament.run.cluster else {}),
         "report": {"html": tournament.html},
     }
 

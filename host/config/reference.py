@@ -4,7 +4,7 @@ import ast
 import inspect
 import json
 import re
-import textwrap
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -66,16 +66,25 @@ def attribute_docs(model: type) -> dict[str, str]:
     """Return the docstrings below the attributes of a class and of its bases, each on one line."""
     docs: dict[str, str] = {}
     for each in reversed(model.__mro__[:-1]):
-        try:
-            (body,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-        except (OSError, TypeError, ValueError):
-            continue  # a class without a source
-        assert isinstance(body, ast.ClassDef)
-        for one, after in pairwise(body.body):
+        for one, after in pairwise(_class_body(each)):
             match one, after:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                     docs[name] = " ".join(text.split())
     return docs
+
+
+def _class_body(model: type) -> list[ast.stmt]:
+    """Return the statements of a class at the top level of its module; none if it has no source.
+
+    `inspect.getsource` of a class would parse its whole module, which takes ten times as long.
+    """
+    try:
+        source = inspect.getsource(sys.modules[model.__module__])
+    except (OSError, TypeError, KeyError):
+        return []
+    text = re.search(rf"^class {model.__name__}\b.*?(?=^[^\s)]|\Z)", source, re.MULTILINE | re.DOTALL)
+    (definition,) = ast.parse(text[0]).body if text else [ast.Pass()]
+    return definition.body if isinstance(definition, ast.ClassDef) else []
 
 
 def key_of(name: str, schema: dict[str, Any], default: Any, doc: str) -> KeyDescription:
@@ -213,7 +222,7 @@ def write_with_schema(path: Path, text: str) -> None:
 
 
 CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
-    (name, model, Limits().by_name() if model is AllowedLimits else None)
+    (name, model, Limits().by_name() | {"submission": Limits().submission} if model is AllowedLimits else None)
     for name, model in get_type_hints(ConfigFile).items()
     if is_dataclass(model) and isinstance(model, type)
 )

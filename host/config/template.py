@@ -1,16 +1,25 @@
 """Writes the croupier.toml of a new tournament."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from host.base.config_file import to_toml
+from host.base.paths import SAMPLE_PREFIX
 from host.games.engine import Game
 from host.play.custom_games import game_by_name, origin
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
 from host.stages import KINDS
+from host.stages.kind import Kind
+
+MAX_TEMPLATE_REFERENCES = 3  # in a new croupier.toml, unless a table needs more
+OWN_REFERENCES = "staff/*"
 
 
-def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
-    """Return the text of a new croupier.toml; `names` are the sample bots of the game."""
+def template(game: str, with_samples: bool, names: Sequence[str], kind: str = "") -> str:
+    """Return the text of a new croupier.toml, with the given kind of stage or the usual ones.
+
+    `names` are the sample bots of the game.
+    """
     listed = ["bots/*", *(f"sample:{name}" for name in names if with_samples)]
     lines = [f'    "{name}",' for name in listed]
     bots = f'["{listed[0]}"]' if len(listed) == 1 else "[\n" + "\n".join(lines) + "\n]"
@@ -25,7 +34,7 @@ def template(game: str, with_samples: bool, names: Sequence[str]) -> str:
         bots=bots,
         preset=f"{first:<21} # or {', '.join(others)}" if others else first,
         rules=_rules_shown(known),
-        stages=_stages_shown(known, with_samples, len(names)),
+        stages=_stages_shown(known, with_samples, names, kind),
     )
 
 
@@ -36,18 +45,46 @@ def _rules_shown(game: Game) -> str:
     return "\n".join(f"# {key} = {to_toml(value)}" for key, value in shown.items())
 
 
-def _stages_shown(game: Game, with_samples: bool, samples: int) -> str:
-    """Return the stages of the first suitable kind. Stages that need more bots follow as comments."""
+def templates_of(game: Game) -> dict[str, Kind[Any]]:
+    """Return the kinds of stage that a new croupier.toml of a game can have, by their names."""
     rules = next(iter(game.presets.values()))
-    suiting = [kind for kind in KINDS.values() if kind.defaults.template and kind.plays.is_met(game, rules)]
+    return {name: kind for name, kind in KINDS.items() if kind.defaults.template and kind.plays.is_met(game, rules)}
+
+
+def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: str) -> str:
+    """Return the stage of the chosen kind, or those of the first suitable kind.
+
+    Other kinds that rank all bots follow as comments if they need more bots.
+    """
+    known = templates_of(game)
+    suiting = [known[chosen]] if chosen else [kind for kind in known.values() if not kind.references]
     suiting = [kind for kind in suiting if not kind.plays.is_general] or suiting
     tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
+    references = _references(game, names)
     parts = []
     for kind in suiting:
-        text = kind.defaults.template.format(tourneys=tourneys, tables=tables)
-        enough = with_samples and samples >= kind.config().min_bots
+        text = kind.defaults.template.format(
+            tourneys=tourneys,
+            tables=tables,
+            references=", ".join(f'"{name}"' for name in references),
+            grades="\n".join(
+                f'"{name}" = {{ points = {points}, sure = "95 %" }}' for name, points in references.items()
+            ),
+        )
+        enough = with_samples and len(names) >= kind.config().min_bots
         parts.append(text if kind is suiting[0] or enough else _as_comment(text))
     return "\n".join(parts).rstrip()
+
+
+def _references(game: Game, names: Sequence[str]) -> dict[str, int]:
+    """Return some sample bots as references, as many as a table needs, and their points: 100 in all.
+
+    For a game without sample bots: the organiser's own bots.
+    """
+    seats = next(iter(game.presets.values())).seats
+    chosen = [f"{SAMPLE_PREFIX}{name}" for name in names[: max(MAX_TEMPLATE_REFERENCES, seats - 1)]]
+    chosen = chosen or [OWN_REFERENCES]
+    return {name: 100 * nth // len(chosen) - 100 * (nth - 1) // len(chosen) for nth, name in enumerate(chosen, 1)}
 
 
 def _as_comment(text: str) -> str:

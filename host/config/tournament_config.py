@@ -28,7 +28,7 @@ from host.base.config_file import (
     unknown_key,
 )
 from host.base.errors import Problem, UserError
-from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, floor_problems
+from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
 from host.config.resolver import CONFIG, resolve
 from host.games.engine import Game
 from host.play.custom_games import game_by_name, knows_game, origin
@@ -70,6 +70,9 @@ class AllowedLimits(RequestedLimits):
     the bot waited for a processor. `cpu` and `fair` need exact control groups. Example: `clock = "fair"`"""
     cores: Annotated[int, integer(1, 1024)] = 1
     """The most processor cores that a bot may ask for (the key `cores` of bot.toml). Example: `cores = 2`"""
+    submission: SubmissionSize = -1
+    """Size of each file of a submission, at most 256 MiB; all its files together may have four times as much.
+    Example: `submission = "64 MiB"`"""
     max_faults: Annotated[int, integer(0, 1_000_000_000)] = 0
     """The most faults of a bot in a stage. A bot with more is disqualified when the stage is over: it is ranked last there,
     and does not play the next stage. 0: no bot is. Example: `max_faults = 100`"""
@@ -106,7 +109,8 @@ class RunTable:
     placement: Annotated[str, one_of(lambda: PLACEMENTS, "placement")] = "auto"
     """Which processor cores a worker and its bots use. `"core"`: they share one core, or as many as one of the bots asks
     for, and no other worker uses it; there are never more workers than cores. `"free"`: every core. `"auto"`: as `"core"`,
-    but as `"free"` if bots may ponder, if fewer workers than cores play, or if other programs load the machine."""
+    but as `"free"` if bots may ponder, if a quota allows fewer cores than there are, or if other programs load the
+    machine."""
     cluster: Annotated[str, matches(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
     """The address of a Dask scheduler, whose workers play instead of this machine's. Example: `cluster = "tcp://host:8786"`"""
 
@@ -170,20 +174,19 @@ class Tournament(NamedTuple):
     stages: tuple[StageConfig, ...]
     limits: Limits
     max_faults: int  # of a bot in a stage; a bot with more is disqualified; 0: none is
-    level: Level  # the minimum level of the sandbox
-    pondering: bool  # whether bots may compute while they have no question
-    warm: bool  # whether every argv bot starts from a ready interpreter, if its language supports that
-    workers: int
-    stop_early: bool
-    parallel_tables: int
-    placement: str  # one of PLACEMENTS
-    cluster: str  # the address of a Dask scheduler; empty for this machine
+    sandbox: SandboxTable
+    run: RunTable
     html: str
     path: Path  # of croupier.toml
     invited: Mapping[str, tuple[str, ...]]  # the patterns of the references of stages, by the names of the stages
     guests: frozenset[str]  # the names of bots that play only as references
     warnings: tuple[Problem, ...]
     registry: Registry  # what the names in its journal stand for
+
+    @property
+    def level(self) -> Level:
+        """The minimum level of the sandbox."""
+        return Level(self.sandbox.level)
 
     def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
         """Return what a worker needs to play the tournament."""
@@ -194,10 +197,10 @@ class Tournament(NamedTuple):
             bots=tuple(bots),
             seed=seed,
             level=level,
-            parallel_tables=self.parallel_tables,
-            pondering=self.pondering,
+            parallel_tables=self.run.parallel_tables,
+            pondering=self.sandbox.pondering,
             origin=where,
-            placement=self.placement,
+            placement=self.run.placement,
         )
 
     def entries(self, folder: Path) -> list[Entry]:
@@ -215,7 +218,7 @@ class Tournament(NamedTuple):
 
     def as_played(self, submission: Submission) -> Submission:
         """Return a submission with what the tournament adds to it."""
-        warm = submission.spec.warm or (self.warm and submission.spec.language in languages_with("warm"))
+        warm = submission.spec.warm or (self.sandbox.warm and submission.spec.language in languages_with("warm"))
         return submission.with_keys(warm=warm)
 
 
@@ -242,7 +245,7 @@ def load(place: Path) -> Tournament:
     stages = _stages(game, rules, toml, config.stage, problems)
     invited = {stage.name: references_of(stage) for stage in stages}
     entered = _Entered(config.bots, path.parent, config.game)
-    stages = _settled(stages, toml, entered, problems)
+    stages = _settled(stages, game, rules.seats, toml, entered, problems)
     problems += _bots(toml, config, path.parent)
     limits = config.limits.with_defaults(Limits())
     problems += _bank_problems(game, limits, toml)
@@ -263,14 +266,8 @@ def load(place: Path) -> Tournament:
         stages=stages,
         limits=limits,
         max_faults=config.limits.max_faults,
-        level=Level(config.sandbox.level),
-        pondering=config.sandbox.pondering,
-        warm=config.sandbox.warm,
-        workers=config.run.workers,
-        stop_early=config.run.stop_early,
-        parallel_tables=config.run.parallel_tables,
-        placement=config.run.placement,
-        cluster=config.run.cluster,
+        sandbox=config.sandbox,
+        run=config.run,
         html=config.report.html,
         path=path,
         invited={
@@ -368,7 +365,7 @@ def rule_type(game: Game, rules: Any, key: str) -> ValueType:
     if isinstance(usual, bool):
         return FLAG
     if isinstance(usual, int):
-        return integer(min(1, usual), 1_000_000)
+        return integer(min(1, usual, rules._field_defaults.get(key, 1)), 1_000_000)
     words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
     return one_of(lambda: words, key)
 
@@ -388,7 +385,7 @@ def _stages(
     suiting = [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
     if not given:
         default = next((KINDS[kind].defaults.stages for kind in suiting if KINDS[kind].defaults.stages), ())
-        return tuple(_seated(stage, game) for stage in default)
+        return tuple(_seated(stage, game, rules) for stage in default)
     stages: list[StageConfig] = []
     for number, stage in enumerate(given):
         where = toml.where("stage", number, "kind")
@@ -402,19 +399,20 @@ def _stages(
             message = f'two stages are called "{name}"'
             hint = f'name = "{name}-{number + 1}"'
             problems.append(Problem("C009", toml.where("stage", number, "name"), message, hint=hint))
-        if not stage.rank_by:
+        if not stage.rank_by and kind_of(stage).config().rank_by:
             where = toml.where("stage", number, "rank_by")
             problems.append(Problem("C009", where, "rank_by = [] names no ranking", hint="leave it out"))
         try:
             stage = stage.completed()
         except ImpossibleStageError as wrong:
             problems.append(_impossible(toml, number, wrong))
-        stages.append(_seated(replace(stage, name=name), game))
+        stages.append(_seated(replace(stage, name=name), game, rules))
     return tuple(stages)
 
 
-def _seated(stage: StageConfig, game: Game) -> StageConfig:
-    """Set `min_bots` of a stage to at least the seats of a table, unless its kind demands a number of seats itself."""
+def _seated(stage: StageConfig, game: Game, rules: Any) -> StageConfig:
+    """Set what a stage gets from its game: `mirror`, and `min_bots` if its kind takes any number of seats."""
+    stage = replace(stage, mirror=stage.mirror or game.chance.shared(rules))
     return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 
@@ -457,13 +455,18 @@ class _Entered:
 
 
 def _settled(
-    stages: Sequence[StageConfig], toml: Toml, entered: _Entered, problems: list[Problem]
+    stages: Sequence[StageConfig], game: Game, seats: int, toml: Toml, entered: _Entered, problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
     """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
     found = list(stages)
     for number, stage in enumerate(stages):
         around = Surroundings(
-            entered.folder, [other.name for other in stages[:number]], entered.names, entered.matching
+            folder=entered.folder,
+            game=game,
+            seats=seats,
+            earlier=[other.name for other in stages[:number]],
+            bots=entered.names,
+            matching=entered.matching,
         )
         try:
             found[number] = stage.settled(around)

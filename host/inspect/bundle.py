@@ -17,7 +17,7 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import History, Repro
-from host.play.custom_games import game_by_name, knows_game, rules_type
+from host.play.custom_games import game_by_name, knows_game, of_library, rules_type
 from host.play.records import read_answer, spelled_answer
 from host.results.state import RecordedBot
 from host.sandbox.levels import Level
@@ -131,7 +131,7 @@ def _question(decision: Decision, protocol: Protocol) -> BundledQuestion:
 def _repro(bundle: Bundle, registry: Registry) -> Repro:
     _refuse_unknown("schema", bundle.format, [BUNDLE_SCHEMA])
     name = registry.game(bundle.game)
-    if not knows_game(name):
+    if not knows_game(name) and not of_library(name):
         _refuse_unknown("game", name, GAMES)
     limits = _from_names(Limits, bundle.bot["limits"])
     bot = _from_names(RecordedBot, bundle.bot | {"limits": limits})

@@ -10,7 +10,7 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
 from host.games.engine import GameFailed
 from host.inspect.recorded import AnswersDoNotFit
-from host.play.custom_games import origin
+from host.play.custom_games import origin, place_in_own_code
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
@@ -52,11 +52,12 @@ def is_custom(game: str) -> bool:
     return bool(origin(game).said)
 
 
-def refusal(game: str, what: str) -> UserError:
-    """Return the error for a game whose table cannot be shown."""
-    return UserError(
-        [Problem("C019", "", f"the game {game}: {what}", hint="fix the game: docs/adding-a-game.md, 'The rules'")], 3
-    )
+HINT = "fix the game: docs/adding-a-game.md, 'The rules'"
+
+
+def refusal(game: str, what: str, where: str = "") -> UserError:
+    """Return the error for a game whose table cannot be shown; `where` is the file and line of its code, if known."""
+    return UserError([Problem("C019", where, f"the game {game}: {what}", hint=HINT)], 3)
 
 
 @contextlib.contextmanager
@@ -71,7 +72,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
         if isinstance(why, UserError) or not is_custom(game):
             raise why from None
         said = f"{type(why).__name__}: {one_line(str(why))[:200]}"
-        raise refusal(game, f"when {path} was replayed, its code raised {said}") from why
+        raise refusal(game, f"when {path} was replayed, its code raised {said}", place_in_own_code(why)) from why
 
 
 def guarded(game: str, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:

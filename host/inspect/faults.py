@@ -2,7 +2,7 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +11,14 @@ from host.bots.values import Evidence
 from host.inspect.evidence import time_breakdown, times_json
 from host.inspect.visibility import table_of
 from host.play.fixture_id import FixtureId
-from host.play.records import count_faults
+from host.play.records import after_faults, causes_of_benching, count_faults, joined_to_causes
 from host.results.journal import Journal
+from host.submissions.diagnosis import cause_of_time_out
+from host.submissions.headline import Output
+from protocols.wire import FaultKind
 
 MAX_FAULT_STDERR_LINES = 3  # -v prints all
 MAX_ANSWER_CHARS = 200
-MAX_STDERR_CHARS = 500
 TIME_KEYS = ("milliseconds", "computed_ms", "waited_ms", "overhead_ms", "stalls_ms")
 
 
@@ -35,6 +37,7 @@ class FaultGroup(NamedTuple):
     kind: str
     total: int
     recorded: Sequence[RecordedFault] = ()
+    after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
 
     @property
     def details(self) -> list[str]:
@@ -47,7 +50,7 @@ class FaultGroup(NamedTuple):
 
         A group without evidence has only its bot, kind and count.
         """
-        row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total}
+        row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total, "after": dict(self.after)}
         if not self.recorded:
             return row
         first, last = self.recorded[0], self.recorded[-1]
@@ -57,9 +60,11 @@ class FaultGroup(NamedTuple):
             "fault": first.id,
             "question": _escaped(piece.question),
             "answer": _escaped(piece.raw)[:MAX_ANSWER_CHARS],
-            "stderr": _escaped(piece.stderr)[-MAX_STDERR_CHARS:],
+            "stderr": _escaped(piece.stderr),
+            "headline": Output(piece.stderr).headline,
             **times_json(piece, TIME_KEYS, lambda time: round(time * 1000, 3)),
             "went": time_breakdown(piece),
+            "cause": cause_of_time_out(piece) if piece.kind == FaultKind.TIMEOUT else "",
             "bank_ms": piece.bank,
             "ended": escape_control_chars(piece.ended),
             "details": self.details,
@@ -68,7 +73,8 @@ class FaultGroup(NamedTuple):
 
     def text(self, option: str, *, verbose: bool) -> Iterator[str]:
         """Yield the group as lines, with the evidence of its first recorded fault. `option` names another journal."""
-        details = f"  ({', '.join(self.details)})" if self.details else ""
+        details = f"  ({', '.join([after_faults(self.after)] if self.after else self.details)})"
+        details = "" if details == "  ()" else details
         yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"
         if not self.recorded:
             return
@@ -83,9 +89,14 @@ class FaultGroup(NamedTuple):
         yield f"  wrote    {row['answer']!r}{after}; {ended}"
         if row["went"]:
             yield f"  time     {row['went']}"
+        if row["cause"]:
+            yield f"  cause    {row['cause']}"
         if row["bank_ms"] is not None:
             yield f"  bank     {row['bank_ms'] / 1000:.3f} s left when it was asked"
-        for line in row["stderr"].splitlines()[0 if verbose else -MAX_FAULT_STDERR_LINES :]:
+        if row["headline"]:
+            yield f"  error    {row['headline']}"
+        said = Output(self.recorded[0].evidence.stderr)
+        for line in row["stderr"].splitlines() if verbose else said.lines(MAX_FAULT_STDERR_LINES):
             yield f"  stderr   {line}"
 
 
@@ -109,19 +120,26 @@ class FaultReport(NamedTuple):
             yield from group.text(self.option, verbose=self.verbose)
 
 
-def fault_groups(journal: Journal) -> list[FaultGroup]:
-    """Return the faults of a journal by bot and kind, the largest group first."""
-    counts = count_faults(record for _, record in journal.records())
+def fault_groups(journal: Journal, bot: str = "", version: int = 0) -> list[FaultGroup]:
+    """Return the faults of a journal by bot and kind, the largest group first; a benching follows on its causes.
+
+    With a version of a bot, from 1, return the faults of that version, also in fixtures that no longer count.
+    """
+    records = [record for _, record in (journal.played_by(bot, version) if version else journal.records())]
+    if version:
+        records = [record._replace(faults={bot: record.faults.get(bot, {})}) for record in records]
+    pieces = journal.evidence_by(bot, version) if version else journal.evidence("WHERE fault.kind != 'slowest'")
+    counts, causes = count_faults(records), causes_of_benching(records)
     recorded = defaultdict[tuple[str, str], list[RecordedFault]](list)
     stages = {stage.name: stage for stage in journal.state().configs}
-    for fault_id, path, piece in sorted(journal.evidence("WHERE fault.kind != 'slowest'"), key=_order_of_play):
+    for fault_id, path, piece in sorted(pieces, key=_order_of_play):
         table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
         recorded[piece.bot, piece.kind].append(RecordedFault(fault_id, f"{table}:{piece.number}", piece))
-    groups = [
-        FaultGroup(bot=bot, kind=kind, total=counts[bot, kind] or 1, recorded=recorded[bot, kind])
-        for bot, kind in dict.fromkeys([*counts, *recorded])
+    totals = {key: counts[key] or 1 for key in (*counts, *recorded)}
+    return [
+        FaultGroup(bot, kind, totals[bot, kind], recorded[bot, kind], causes[bot] if kind == FaultKind.BENCHED else {})
+        for bot, kind in joined_to_causes(totals, causes)
     ]
-    return sorted(groups, key=lambda group: -group.total)
 
 
 def _order_of_play(row: tuple[int, str, Evidence]) -> tuple[object, int, int]:

@@ -1,7 +1,6 @@
 """Play recorded tables again: the seed deals the cards, and everything else follows from the recorded answers."""
 
 import contextlib
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.play.custom_games import blame_game, game_by_name
-from host.play.records import Fixture, Record, unpack
+from host.play.records import Fixture, Record, UnpackedLimits, unpack
 from host.play.table_plans import TableSetup, table_setups
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal
-from host.results.tournament_dir import Folder, read_seed
+from host.results.tournament_dir import Folder, commitment, read_seed, seed_text
 from protocols.wire import Answer, Move, View
 
 
@@ -35,7 +34,16 @@ def known_seed(journal: Journal) -> bytes | None:
         seed = read_seed(chosen) if chosen != "random" else bytes.fromhex(drawn.read_text())
     except (OSError, ValueError):
         return None
-    return seed if hashlib.sha256(seed).hexdigest() == state.seed_sha256 else None
+    return seed if commitment(seed) == state.seed_sha256 else None
+
+
+def check_seed(journal: Journal, published: bytes) -> None:
+    """Raise UserError (exit code 3) if a published seed is not that of the run."""
+    hash_, sealed = commitment(published), journal.state().seed_sha256
+    if hash_ != sealed:
+        what = f"the run has another seed: the sha256 of this one is {hash_}, that of the run's seed is {sealed}"
+        hint = "the seed as `croupier seed reveal` prints it, of this tournament and this run"
+        raise UserError([Problem("R010", seed_text(published), what, hint=hint)], 3)
 
 
 def seed_of(journal: Journal) -> bytes:
@@ -43,7 +51,7 @@ def seed_of(journal: Journal) -> bytes:
     seed = known_seed(journal)
     if seed is None:
         what = "its seed cannot be read: run/seed is missing, belongs to another run, or is not readable by this user"
-        hint = "without the seed no cards can be dealt again; it is in run/seed beside the journal"
+        hint = "without the seed no cards can be dealt again; once it is published:  croupier verify --seed SEED"
         raise UserError([Problem("R010", str(journal.path), what, hint=hint)], 3)
     return seed
 
@@ -137,7 +145,7 @@ class RecordedFixture:
     def answers(self) -> tuple[tuple[Answer, ...], ...]:
         """The answers of all tables. Raise UserError (exit code 1) if they are damaged."""
         try:
-            return tuple(map(tuple, unpack(self.record.answers)))
+            return tuple(map(tuple, unpack(self.record.answers, UnpackedLimits.of(self.record).answers)))
         except ValueError as damaged:
             raise does_not_fit(self.journal, damaged) from damaged
 

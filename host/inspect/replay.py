@@ -11,6 +11,7 @@ from host.inspect import event_validation
 from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
 from host.play.custom_games import game_by_name
+from host.submissions.headline import Output
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Move
 
@@ -30,6 +31,7 @@ SENTENCES = {
 PUBLIC_EVENTS = frozenset(SENTENCES) - {"deal", "pass"}
 """The events of the general table that every seat sees."""
 HIDDEN = "(hidden)"
+MAX_REPLAY_STDERR_LINES = 5
 
 
 class Event(NamedTuple):
@@ -88,10 +90,10 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
         event_validation.scored(game, path, table.scores, len(recorded.sitting.bots))
     if table.scores is None:
         raise AnswersDoNotFit(f"{path}: the answers end before the game does")
-    yield Event("table.end", {"scores": _by_seat(recorded, table.scores)})
+    yield Event("table.end", {"scores": by_seat(recorded, table.scores)})
 
 
-def _by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
+def by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
     """Return the score of the bot at each seat. Partners have one score."""
     if recorded.game.sides is None:
         return list(scores)
@@ -172,8 +174,8 @@ def _shown(piece: Evidence) -> Iterator[str]:
         yield f"        time: {times}"
     if piece.raw:
         yield f"        it wrote: {escape_control_chars(piece.raw.decode(errors='replace'))[:200]!r}"
-    for line in escape_control_chars(piece.stderr.decode(errors="replace")).splitlines()[-5:]:
-        yield f"        stderr: {line[:200]}"
+    for line in Output(piece.stderr).lines(MAX_REPLAY_STDERR_LINES):
+        yield f"        stderr: {line}"
 
 
 def _has_sentence(event: Event) -> bool:

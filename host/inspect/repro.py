@@ -23,6 +23,7 @@ class Target(NamedTuple):
     nth: int  # of the table in its fixture, from 0; -1 is the last
     number: int = 0  # of the question at its table, from 1
     bot: str = ""  # empty: any bot
+    played: int | None = None  # the number of the fixture in the journal; None: the one with this path that counts
 
 
 class Repro(NamedTuple):
@@ -39,12 +40,13 @@ class Repro(NamedTuple):
     before: tuple[Decision, ...] = ()
     history: History = "none"
     evidence: Evidence | None = None
+    played: int | None = None  # as in Target
     state: bytes | None = None  # the content of its state file when the fixture began; None if unknown
 
 
 def repro_of(journal: Journal, target: Target) -> Repro:
     """Return the target's questions, alone. Raise UserError if there are none, or if the journal cannot be read."""
-    recorded = load_fixture(journal, seed_of(journal), target.fixture)
+    recorded = load_fixture(journal, seed_of(journal), target.fixture, target.played)
     table = recorded.table(target.nth)
     bots, players = table.seated, table.sitting.players(table.game)
     with recorded.refusing_misfits():
@@ -58,7 +60,7 @@ def repro_of(journal: Journal, target: Target) -> Repro:
     last = asked[-1]
     if table.game.sides is not None:  # the other seats of the bot are other processes
         asked = [decision for decision in asked if decision.seat == last.seat]
-    return _repro(journal, recorded, bots[last.seat], players[last.seat])._replace(
+    return _repro(journal, recorded, bots[last.seat], players[last.seat], target.played)._replace(
         rules=table.sitting.rules,
         table=table.sitting.path,
         asked=tuple(asked),
@@ -75,7 +77,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
     bot, first = repro.bot, repro.asked[0]
     if not bot.remembers:
         return repro
-    recorded = load_fixture(journal, seed_of(journal), repro.fixture)
+    recorded = load_fixture(journal, seed_of(journal), repro.fixture, repro.played)
     history: History = "fixture" if bot.one_at_a_time else "table"
     whole_fixture = bot.one_at_a_time and (bot.lifetime != "table" or bool(bot.state))
     before: list[Decision] = []
@@ -112,7 +114,7 @@ def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
     return repros
 
 
-def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str) -> Repro:
+def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, played: int | None = None) -> Repro:
     """Return a repro without questions: the values that all questions of one process of a bot in a fixture share."""
     fixture = recorded.fixture
     return Repro(
@@ -120,11 +122,12 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str) -
         rules=fixture.rules,
         fixture=fixture.path,
         table=fixture.path,
-        bot=journal.bots()[bot],
+        bot=journal.bots(played)[bot],
         croupier_seed=bot_seed(recorded.seed, player, fixture.path),
         level=journal.state().level,
         asked=(),
-        state=journal.initial_states(fixture.path).get(bot),
+        state=journal.initial_states(fixture.path).get(bot) if played is None else None,
+        played=played,
     )
 
 

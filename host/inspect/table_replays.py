@@ -4,7 +4,9 @@ import base64
 import gzip
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +38,7 @@ class TableRef(NamedTuple):
     why: str = ""
     title: str = ""  # its place in the tournament: "Final, set 4"
     result: str = ""  # the players and the result
+    special: bool = True  # whether something happens there that does not happen at most tables
 
 
 class ReplayedTable(NamedTuple):
@@ -161,6 +164,11 @@ def load(
     shown = shown_fixture(journal, seed, fixture, spoilers)
     times = () if shown.limited else journal.times(fixture)
     evidence = () if shown.limited else shown.recorded.record.evidence
+    pieces, measured = defaultdict[int, list[Evidence]](list), defaultdict[int, dict[int, tuple[int, int]]](dict)
+    for piece in evidence:
+        pieces[piece.table].append(piece)
+    for time in times:
+        measured[time.table][time.number] = (time.wall, time.cpu)
     try:
         for nth in range(len(shown.recorded.sittings)) if wanted is None else wanted:
             table = shown.table(nth)
@@ -168,8 +176,8 @@ def load(
                 game=table.game.name,
                 sitting=table.sitting._replace(bots=table.seated),
                 events=list(events(table)),
-                evidence=[piece for piece in evidence if piece.table == table.number],
-                times={time.number: (time.wall, time.cpu) for time in times if time.table == table.number},
+                evidence=pieces[table.number],
+                times=measured[table.number],
             )
             yield retitled(played, shown.name(nth), table.sitting.bots) if shown.limited else played
     except (ValueError, IndexError, KeyError) as differs:
@@ -217,7 +225,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
             questions.append(facts["q"].split(" "))
             continue
         omitted = ("n",) if ev == "answer" else display.omitted_facts.get(ev, ())
-        kept = {key: json_value(value) for key, value in facts.items() if key not in omitted}
+        kept = {key: value for key, value in facts.items() if key not in omitted}
         shape = [{"answer": "turn", "turn": TOLD_TURN}.get(ev, ev), *kept]
         if shape not in shapes:
             shapes.append(shape)
@@ -229,10 +237,11 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
         "table": one_line(table.sitting.path),
         "game": table.game,
         "bots": table.bots,
-        "rules": json_value(table.sitting.rules._asdict()),
+        "rules": table.sitting.rules._asdict(),
         "shapes": shapes,
         "rows": rows,
-        "questions": ["\n".join(column) for column in zip(*questions, strict=True)],
+        # A game may have views of several forms; the shorter ones end with empty fields.
+        "questions": ["\n".join(column) for column in zip_longest(*questions, fillvalue="")],
         "kept": pieces,
         "took": [[rounded(us) for us in column] for column in zip(*took, strict=True)],
     }
@@ -241,15 +250,6 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
 def rounded(us: int) -> int:
     """Return a time rounded to two digits. More digits would be noise, and would double the size of a page."""
     return round(us, min(0, 2 - len(str(us))))
-
-
-def json_value(value: Any) -> Any:
-    """Return a fact as a JSON value."""
-    if isinstance(value, tuple):
-        return [json_value(each) for each in value]
-    if isinstance(value, Mapping):
-        return {key: json_value(each) for key, each in value.items()}
-    return value
 
 
 def evidence(piece: Evidence) -> dict[str, Any]:

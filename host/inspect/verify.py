@@ -9,9 +9,10 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, seed_of
+from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, check_seed, load_fixture, seed_of
 from host.play import match
 from host.play.custom_games import game_by_name
+from host.play.lines import NO_LINE, line_of, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
 from host.results.changes import Change, explains
@@ -40,18 +41,22 @@ class Audit(NamedTuple):
     changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
 
 
-def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
+def verify(journal: Journal, share: float = 1.0, published: str = "", seed: bytes | None = None) -> Audit:
     """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
     With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
-    an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. Raise UserError if the
-    journal or its seed cannot be read.
+    an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. `seed` is the one that
+    the organiser has published; None: the one in the folder. Raise UserError if the journal or its seed cannot be read,
+    or if the run has another seed.
     """
     tables, differences = 0, list[str]()
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
-    seed = seed_of(journal) if entries else b""
+    if seed is None:
+        seed = seed_of(journal) if entries else b""
+    else:
+        check_seed(journal, seed)
     if published and published not in [entry.seal for entry in entries]:
         none = f"none of the {len(entries)} entries has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")
@@ -76,7 +81,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "") -> Audit:
         differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
     differences += journal.unsealed()
     if not differences:
-        differences += wrong_places(journal)
+        differences += wrong_places(journal, seed)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
     at = next((nth for nth, entry in enumerate(entries, 1) if published and entry.seal == published), 0)
     return Audit(
@@ -94,12 +99,12 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
     return change is not None and number <= change.after and explains(change, fixture.path, fixture.bots)
 
 
-def wrong_places(journal: Journal) -> Iterator[str]:
+def wrong_places(journal: Journal, seed: bytes) -> Iterator[str]:
     """Yield each difference between the recorded places of a stage and those that follow from its records."""
     run = journal.state()
     unplaced = replace(run, stages=[replace(stage, places=()) for stage in run.stages])
     played = Played(journal.stage_records, journal.sizes)
-    for stage, position in zip(run.stages, course(unplaced, journal.bots(), seed_of(journal), played), strict=True):
+    for stage, position in zip(run.stages, course(unplaced, journal.bots(), seed, played), strict=True):
         if stage.status is StageStatus.SKIPPED:
             if not position.skipped:
                 yield f"{stage.name}: was skipped, but {len(position.bots)} bots reach it"
@@ -126,6 +131,9 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
         return 0, [f"{record.path}: answers of {len(recorded.answers)} tables, but scores of {len(record.scores)}"]
     if record.seats != seats_of(fixture, recorded.sittings):
         return 0, [f"{record.path}: its recorded seats are not those of its tables"]
+    lines = lines_of(record)
+    if lines and len(lines) != len(record.scores):
+        return 0, [f"{record.path}: lines of {len(lines)} tables, but scores of {len(record.scores)}"]
     differences: list[str] = []
     faults: Counter[tuple[str, str]] = Counter()
     kept: dict[int, list[Evidence]] = defaultdict(list)
@@ -141,6 +149,8 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
         except ValueError as over:
             differences.append(f"{sitting.path}: {over}")
             continue
+        if (lines[nth] if lines else NO_LINE) != line_of(sitting, again):
+            differences.append(f"{sitting.path}: what the journal compares with other tables is not what was played")
         if again.scores != scores:
             differences.append(f"{sitting.path}: the recorded scores are {scores}, the answers give {again.scores}")
         elif again.illegal or nth in kept or banks.concerns(table) or any(type(answer) is Fault for answer in given):

@@ -2,43 +2,44 @@
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from functools import partial
 
-from host.base.errors import HostFailure, UserError
+from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import HostFailures, Recovery
-from host.bots.monitor import Monitor
+from host.bots.monitor import Monitor, held_bytes
 from host.bots.seat import Seat, open_seat
+from host.bots.startup import StartFailure, forget_start, startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
-from host.games.luck import derive
+from host.games.luck import whole_number
 from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, play
 from host.play.placement import starting_on
-from host.play.records import Fixture, Record
+from host.play.records import BOTS_AT_ONCE, Fixture, Record
 from host.play.results import recorded
 from host.play.table_plans import PLANS, bot_of, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
 
-MAX_WAITING_SANDBOXES = 16
-"""Sandboxes that a worker keeps between fixtures. Each has two processes and a few MB of memory."""
+MAX_WAITING_BYTES = 256 << 20
+"""Memory of the interpreters in the sandboxes that a worker keeps between fixtures."""
 
 
 def bot_seed(seed: bytes, bot: str, path: str) -> int:
-    """Return a bot's CROUPIER_SEED for a fixture: 63 bits, derived from the tournament's seed with a prefix of its own.
+    """Return a bot's CROUPIER_SEED for a fixture, below 2^31: the whole number of a path with a prefix of its own.
 
     In a game for partners `bot` is the name of one of its processes (`player_name`), so each has a seed of its own.
     """
-    return int.from_bytes(derive(seed, f"bot seed: {bot} {path}")[:8]) >> 1
+    return whole_number(seed, f"bot seed: {bot} {path}")
 
 
 class BotPool:
     """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
 
-    Between fixtures at most MAX_WAITING_SANDBOXES are kept, or as many as the last fixture used if those were more. The
-    least recently used ones are removed.
+    Between fixtures those of the last fixture are kept, and others while they are at most BOTS_AT_ONCE in all, and
+    their processes take at most MAX_WAITING_BYTES in all. The least recently used ones are removed.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class BotPool:
         self._bots = {bot.name: bot for bot in setup.bots}
         self._monitor = monitor
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
+        self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
+        self._started = set[str]()  # bots that this worker has started before their first fixture
         stack.push_async_callback(self._close)
 
     async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
@@ -62,9 +65,21 @@ class BotPool:
             own = contextlib.AsyncExitStack()
             with starting_on(self._cores[: bot.spec.cores]):
                 made = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
+            await self._start_once(bot, *made)
         self._made[name] = made
         made[0].write_state(state)
         return made[0].sandbox
+
+    async def _start_once(self, bot: BuiltBot, home: BotSandbox, own: contextlib.AsyncExitStack) -> None:
+        """Start a bot that was not started before the first table, if this worker has not. Raise StartFailure if it fails."""
+        if not bot.started_before or bot.name in self._started:
+            return
+        async with contextlib.AsyncExitStack() as failed:
+            failed.push_async_exit(own)
+            if fault := await startup_fault(bot, self.game, home, self._monitor):
+                raise StartFailure(f"it has started on this machine before, and does not start now ({fault.kind})")
+            failed.pop_all()
+        self._started.add(bot.name)
 
     def read_state(self, name: str, before: bytes) -> bytes:
         """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
@@ -74,7 +89,7 @@ class BotPool:
     async def replace(self, name: str) -> None:
         """Remove a bot's sandboxes, for example because a keeper has died. The next fixture gets new ones."""
         for player in [player for player in self._made if bot_of(player) == name]:
-            await self._made.pop(player)[1].aclose()
+            await self._remove(player)
 
     async def _close(self) -> None:
         """Remove all sandboxes, also if removing one of them fails or is cancelled."""
@@ -82,10 +97,21 @@ class BotPool:
             for _made, own in self._made.values():
                 every.push_async_exit(own)
 
-    async def _shrink_to(self, most: int) -> None:
-        """Remove the least recently used sandboxes until at most `most` are left."""
-        while len(self._made) > most:
-            await self._made.pop(next(iter(self._made)))[1].aclose()
+    async def _shrink(self, used: Collection[str]) -> None:
+        """Remove the least recently used sandboxes while they are too many or too large, but not those just used."""
+        for name in used:
+            warm = name in self._made and self._bots[bot_of(name)].warm
+            if warm and name not in self._bytes:  # counted once, because it takes a millisecond
+                self._bytes[name] = held_bytes(self._made[name][0].sandbox)
+        while len(self._made) > len(used) and (
+            len(self._made) > BOTS_AT_ONCE or sum(self._bytes.values()) > MAX_WAITING_BYTES
+        ):
+            await self._remove(next(iter(self._made)))
+
+    async def _remove(self, player: str) -> None:
+        """Remove the sandbox of a bot's process."""
+        self._bytes.pop(player, None)
+        await self._made.pop(player)[1].aclose()
 
     @contextlib.asynccontextmanager
     async def seats(self, job: Job, failures: HostFailures) -> AsyncIterator[dict[str, Seat]]:
@@ -109,9 +135,9 @@ class BotPool:
     async def _replaced(self, bot: BuiltBot, process: int, failures: HostFailures) -> Sandbox | HostFailure:
         """Replace the sandbox of a bot's process within a fixture. The new one has the same state file."""
         state = b""
-        if made := self._made.pop(player_name(bot.name, process), None):
+        if made := self._made.get(player := player_name(bot.name, process)):
             state = made[0].read_state(bot.limits.state)
-            await made[1].aclose()
+            await self._remove(player)
         return await self._sandbox_of(bot, process, state, failures)
 
     async def _sandbox_of(
@@ -119,7 +145,8 @@ class BotPool:
     ) -> Sandbox | HostFailure:
         """Return the sandbox of a bot's process. If it fails MAX_HOST_FAILURES times, return the failure: the bot's crash.
 
-        Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either.
+        Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either, or cannot start a bot
+        that it has started before.
         """
         while True:
             try:
@@ -128,6 +155,10 @@ class BotPool:
                 failure.bot = bot.name
                 if not failures.are_charged_to(bot.name):
                     failures.count(failure)
+                elif isinstance(failure, StartFailure):
+                    forget_start(bot, self.game, self.setup.level)
+                    hint = f"croupier run  starts it before the first table; croupier withdraw {bot.name}  goes on without it"
+                    raise UserError([Problem("S019", bot.name, str(failure), hint=hint)], 6) from failure
                 elif reason := await why_no_sandbox(self.setup.level):
                     raise UserError([no_sandbox_here(self.setup.level, reason)], 6) from failure
                 else:
@@ -144,7 +175,7 @@ class BotPool:
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
-        await self._shrink_to(max(MAX_WAITING_SANDBOXES, len(seats)))
+        await self._shrink(seats)
         return recorded(self.game, job.fixture, played, seats)._replace(
             replayed=failures.total,
             seconds=time.monotonic() - started,

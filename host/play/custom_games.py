@@ -6,16 +6,17 @@ croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.base.config_file import OwnName
+from host.base.config_file import OwnName, display_path
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
-from host.play.own_modules import files_of, import_from
+from host.play.own_modules import files_of, import_from, line_of
 
 LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.GAME_PREFIX: openspiel.game_named}
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
@@ -66,6 +67,18 @@ class OwnGame(NamedTuple):
     origin: GameOrigin
 
 
+def of_library(game: str) -> bool:
+    """Return whether a game is called as a game of a library, which every process can load by its name alone."""
+    return game.partition(":")[0] in LIBRARIES and ":" in game
+
+
+def library_game(game: str) -> str:
+    """Return the name of a library's game, which carries it; the plain name if the library cannot load it here."""
+    with suppress(UserError):
+        return reload_game(GameOrigin(game)).name
+    return game
+
+
 def _own(game: str) -> OwnGame | None:
     return game.value if isinstance(game, OwnName) and isinstance(game.value, OwnGame) else None
 
@@ -95,11 +108,10 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
     library, _, name = known.said.partition(":")
     if library in LIBRARIES:
         try:
-            game: object = LIBRARIES[library](name)
+            return own_game(LIBRARIES[library](name), known)
         except openspiel.NotPlayable as failed:
             raise named.refused(str(failed), failed.hint) from failed
-    else:
-        game = import_value(named, known.folder)
+    game = import_value(named, known.folder)
     if not isinstance(game, Game):
         raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,40}", game.name):
@@ -120,9 +132,26 @@ def own_game(game: Game, origin: GameOrigin) -> Game:
 HINT = "no bot is charged, and what was played is kept: fix the game or report this to its authors, then run again"
 
 
-def failed_game(game: str, what: str) -> UserError:
+def failed_game(game: str, what: str, where: str = "") -> UserError:
     """Return the UserError (exit code 3) for an organiser's own game that fails while it is played."""
-    return UserError([Problem("C020", "", f"the game {origin(game).said} {what}", hint=HINT)], 3)
+    return UserError([Problem("C020", where, f"the game {origin(game).said} {what}", hint=HINT)], 3)
+
+
+def own_code_error(error: BaseException) -> UserError | None:
+    """Return the UserError (exit code 3) for an exception in an organiser's code; None if it was raised elsewhere."""
+    where = place_in_own_code(error)
+    why = error.__cause__ if isinstance(error, GameFailed) and error.__cause__ else error
+    return UserError([Problem("C020", where, f"raised {_words(why)}", hint=HINT)], 3) if where else None
+
+
+def place_in_own_code(error: BaseException) -> str:
+    """Return the file and the line of an organiser's code that raised an exception; "" if other code did."""
+    place = line_of(error)
+    return f"{display_path(place[0])}:{place[1]}" if place else ""
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {one_line(str(error))[:300]}"
 
 
 def blame_game(game: str, failed: GameFailed) -> None:
@@ -131,14 +160,16 @@ def blame_game(game: str, failed: GameFailed) -> None:
     if isinstance(why, UserError):
         raise why
     if origin(game).said:
-        said = f"{type(why).__name__}: {one_line(str(why))[:300]}"
-        raise failed_game(game, f"failed at table {failed.table}: {said}") from why
+        what = "failed" if why is None else f"failed at table {failed.table}: {_words(why)}"
+        raise failed_game(game, what, place_in_own_code(failed)) from why
 
 
 def game_by_name(game: str) -> Game:
     """Return one of croupier's games by name, or the game that its name carries. Raise UserError (exit code 3) for none."""
     if own := _own(game):
         return own.game
+    if of_library(game):
+        return reload_game(GameOrigin(game))
     if game not in GAMES:
         message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)

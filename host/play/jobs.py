@@ -1,5 +1,6 @@
 """Defines what a worker is sent: its setup, then jobs, each a fixture; and how they and its records are encoded."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,6 +37,11 @@ class Job(NamedTuple):
 # field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
 
 encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+
+
+def worker_input(cores: Sequence[int], encoded_setup: bytes) -> bytes:
+    """Return the first two lines of a worker's input: the cores of it and its bots, () for every core; and its setup."""
+    return encode(cores) + b"\n" + encoded_setup + b"\n"
 
 
 def decode_setup(line: bytes) -> WorkerSetup:

@@ -13,6 +13,7 @@ from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
 from host.games.engine import Game, GameFailed, Scores, Table
 from host.play.custom_games import blame_game
+from host.play.lines import NO_LINE, line_of
 from host.play.table_plans import TablePlan, TableSetup
 from protocols.wire import Answer, View
 
@@ -57,6 +58,12 @@ class PlayedTable(NamedTuple):
     table_setup: TableSetup
     scores: Scores
     answers: tuple[Answer, ...]
+    line: bytes = NO_LINE
+
+    @classmethod
+    def of(cls, table_setup: TableSetup, table: Table) -> "PlayedTable":
+        """Return a table that has ended."""
+        return cls(table_setup, table.scores or (), tuple(table.answers), line_of(table_setup, table))
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
@@ -132,16 +139,14 @@ class _Match:
                 if self._queue(opened):
                     open_tables += 1
                 else:
-                    finished[index] = PlayedTable(table_setup, table.scores or (), ())
+                    finished[index] = PlayedTable.of(table_setup, table)
             if not open_tables:
                 return [finished[index] for index in range(len(table_setups))]
             if time.perf_counter() > self._yield_at:
                 await self._yield()
             for ended in await self._ask_and_advance():
                 open_tables -= 1
-                finished[ended.index] = PlayedTable(
-                    ended.table_setup, ended.game.scores or (), tuple(ended.game.answers)
-                )
+                finished[ended.index] = PlayedTable.of(ended.table_setup, ended.game)
 
     async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
@@ -165,7 +170,7 @@ class _Match:
             if time.perf_counter() > self._yield_at:
                 await self._yield()
         self._report_end(opened)
-        return PlayedTable(table_setup, table.scores or (), tuple(table.answers))
+        return PlayedTable.of(table_setup, table)
 
     def _begun(self, table_setup: TableSetup) -> Table:
         """Return a new table."""

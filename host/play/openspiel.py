@@ -5,11 +5,12 @@ Bots move one after the other. Where a game has simultaneous moves, OpenSpiel hi
 """
 
 import re
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.games.engine import Display, Game, Opening, Play, Request, Scores, Tell
+from host.games.engine import Chance, Display, Ended, Game, Opening, Play, Request, Scores, Tell, best_unless_equal
 from host.games.luck import Luck, Shuffler
 from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_view, in_ranges, ranges
 from protocols.wire import View as AnyView
@@ -21,7 +22,9 @@ GAME_PREFIX = "openspiel"
 MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
 MAX_STATE = 2000  # characters of the state
 SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
+OPENING = 4  # random moves at the start of a game without chance, where it is long enough
 POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
+NAME = r"[a-z0-9_]{1,60}(\([\w=.,+()-]{0,200}\))?"  # of a game with its parameters; without the path of a file
 UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
 ONE_WORD = str.maketrans("\n \t", "|__")
 GRAMMAR = Grammar(
@@ -49,6 +52,9 @@ class Rules(NamedTuple):
     """What a fault costs: the legal move with the lowest number is played, or the seat loses as much as it can."""
     points: int = POINTS_PER_UNIT
     """The points for a result of 1: a game that is won in chess has 100 by default."""
+    opening: int = 0
+    """The number of random moves before the bots are asked. In a game without chance the default is 4, or half of the
+    longest game if that is less."""
 
 
 class View(NamedTuple):
@@ -157,21 +163,37 @@ def _loaded(game: str) -> "pyspiel.Game":
     return loaded
 
 
-def _text(game: "pyspiel.Game", state: "pyspiel.State", seat: int) -> str:
+class Texts(NamedTuple):
+    """Which texts of OpenSpiel a seat of a game may be shown. The first that is short enough is used."""
+
+    as_json: bool
+    information: bool
+    observation: bool
+
+
+@cache
+def _texts_of(game: str) -> Texts:
+    loaded = _loaded(game)
+    kind = loaded.get_type()
+    hidden = kind.information != library().GameType.Information.PERFECT_INFORMATION
+    observation = kind.provides_observation_string
+    information = kind.provides_information_state_string and (hidden or not observation)
+    return Texts(hasattr(loaded, "ObservationStruct"), information, observation)
+
+
+def _text(texts: Texts, state: "pyspiel.State", seat: int) -> str:
     """Return what a seat may know, on one line: OpenSpiel's structured observation as JSON if the game has one, or its text.
 
     Where the text has all the past of a seat, the line may lack its end.
     """
-    if hasattr(game, "ObservationStruct"):
+    if texts.as_json:
         shown = str(state.to_observation_struct(seat).to_json())
         if len(shown) <= MAX_STATE:
             return _on_one_line(shown)
-    kind = game.get_type()
-    hidden = kind.information != library().GameType.Information.PERFECT_INFORMATION
     shown = ""
-    if kind.provides_information_state_string and (hidden or not kind.provides_observation_string):
+    if texts.information:
         shown = state.information_state_string(seat)
-    if kind.provides_observation_string and not 0 < len(shown) <= MAX_STATE:
+    if texts.observation and not 0 < len(shown) <= MAX_STATE:
         shown = state.observation_string(seat)
     return _on_one_line(shown[:MAX_STATE])
 
@@ -180,12 +202,18 @@ def _on_one_line(text: str) -> str:
     return text.rstrip("\n").translate(ONE_WORD).encode("ascii", "replace").decode()
 
 
-def _view_of(game: "pyspiel.Game", state: "pyspiel.State") -> View:
+def _view_of(texts: Texts, state: "pyspiel.State") -> View:
     """Return the question to the seat that moves next."""
     seat, legal = state.current_player(), state.legal_actions()
-    names = tuple([UNSAFE_IN_NAMES.sub("_", state.action_to_string(seat, each)) or "_" for each in legal])
-    view = View(seat, ranges(legal), names, _text(game, state, seat))
+    names = tuple([_safe_name(state.action_to_string(seat, each)) for each in legal])
+    view = View(seat, ranges(legal), names, _text(texts, state, seat))
     return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
+
+
+@lru_cache(maxsize=8192)
+def _safe_name(name: str) -> str:
+    """Return the name of a move as one word without a comma. A game has few names, and repeats them in each question."""
+    return UNSAFE_IN_NAMES.sub("_", name) or "_"
 
 
 def numbers(view: AnyView) -> list[int]:
@@ -214,45 +242,58 @@ def _chosen(rules: Rules, view: View, answer: Answer) -> int | None:
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one game. The scores are OpenSpiel's results times `rules.points`, rounded.
 
+    The first `rules.opening` moves are drawn among those that do not end the game; there are fewer if all of them do.
     Raise UserError (exit code 3) if another version of OpenSpiel is installed than the rules name.
     """
     if rules.version != (here := installed_version()):
         message = f"{rules.game} was played with OpenSpiel {rules.version}, and {here} is installed"
         hint = f"pip install 'open_spiel=={rules.version}'"
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
-    game = _loaded(rules.game)
-    state = game.new_initial_state()
+    game, texts = _loaded(rules.game), _texts_of(rules.game)
+    state, moves, opening, chance = game.new_initial_state(), list[int](), rules.opening, False
     while not state.is_terminal():
         if state.is_chance_node():
-            outcomes = state.chance_outcomes()
+            chance, outcomes = True, state.chance_outcomes()
             move, _ = outcomes[luck.pick([likely for _, likely in outcomes])]
             if tell:
                 tell("chance", move=state.action_to_string(state.current_player(), move))
             state.apply_action(move)
             continue
-        view = _view_of(game, state)
-        answer = yield Request(view.seat, view)
-        chosen = _chosen(rules, view, answer)
-        if chosen is None:
-            return _forfeited(rules, game, view.seat)
-        name = state.action_to_string(view.seat, chosen)
-        state.apply_action(chosen)
+        drawn = _opening_move(state, luck) if opening else None
+        opening = opening - 1 if drawn is not None else 0
+        if drawn is None:
+            view = _view_of(texts, state)
+            answer = yield Request(view.seat, view)
+            chosen = _chosen(rules, view, answer)
+            if chosen is None:
+                return _ended(_forfeited(rules, game, view.seat), moves, chance)
+        else:
+            chosen = drawn
+        seat = state.current_player()
         if tell:
-            tell("move", seat=view.seat, move=name)
+            tell("move" if drawn is None else "opening", seat=seat, move=state.action_to_string(seat, chosen))
+        state.apply_action(chosen)
+        moves.append(chosen)
+        if tell:
             tell("state", text=str(state)[:MAX_TEXT])
-    return tuple([round(result * rules.points) for result in state.returns()])
+    return _ended(tuple([round(result * rules.points) for result in state.returns()]), moves, chance)
+
+
+def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
+    """Return a random move that does not end the game; None if every move ends it."""
+    open_moves = [move for move in state.legal_actions() if not state.child(move).is_terminal()]
+    return int(open_moves[luck.below(len(open_moves))]) if open_moves else None
+
+
+def _ended(scores: Scores, moves: Sequence[int], chance: bool) -> Scores | Ended:
+    """Return the scores, with the moves if chance has given nothing but the opening."""
+    return scores if chance else Ended(scores, " ".join(map(str, moves)))
 
 
 def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:
     """Return the scores of a table that one seat forfeits: it loses as much as it can, and the others share that."""
     lost, others = game.min_utility() * rules.points, rules.seats - 1
     return tuple([round(lost) if each == seat else max(0, round(-lost / others)) for each in range(rules.seats)])
-
-
-def winners(scores: Scores) -> tuple[int, ...]:
-    """Return the seats with the best score, or none if all scores are equal."""
-    best = max(scores)
-    return () if min(scores) == best else tuple([seat for seat, score in enumerate(scores) if score == best])
 
 
 def _questions(rules: Rules) -> dict[str, AnyView]:
@@ -277,9 +318,11 @@ def _questions(rules: Rules) -> dict[str, AnyView]:
 @cache
 def game_named(said: str) -> Game:
     """Return a game of OpenSpiel by its name and parameters. Raise NotPlayable if it cannot be played."""
+    if not re.fullmatch(NAME, said):
+        raise NotPlayable("is not the name of a game of OpenSpiel, as in openspiel:leduc_poker(players=3)")
     seats, original = _loaded(said).num_players(), library().load_game(said)
     kind = original.get_type()
-    rules = Rules(seats, str(original), installed_version())
+    rules = Rules(seats, str(original), installed_version(), opening=_opening_of(said))
     try:
         questions = _questions(rules)
     except Exception as failed:  # a game can also be written in Python, and raise anything
@@ -287,7 +330,7 @@ def game_named(said: str) -> Game:
             f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
         ) from failed
     return Game(
-        name=f"{GAME_PREFIX}_{kind.short_name}",
+        name=f"{GAME_PREFIX}:{original}".removesuffix("()"),
         title=f"{kind.long_name} (OpenSpiel)",
         seats=(seats, seats),
         protocol="lines",
@@ -295,13 +338,29 @@ def game_named(said: str) -> Game:
         grammar=GRAMMAR,
         play=play,
         allows=allows,
-        winners=winners,
+        winners=best_unless_equal,
         view=View,
         edges=questions,
         opening=Opening("seat", 1, below="LOWEST", otherwise="HIGHEST"),
         card=_card(str(kind.long_name), next(iter(questions.values()))),
+        chance=Chance(shared=_has_opening),
         display=Display(secret_answers=kind.information != library().GameType.Information.PERFECT_INFORMATION),
     )
+
+
+def _has_opening(rules: Rules) -> bool:
+    return rules.opening > 0
+
+
+def _opening_of(said: str) -> int:
+    """Return how many moves are drawn by default. Seats that move at the same time all have equally many of them."""
+    spiel, kind = library(), library().load_game(said).get_type()
+    if kind.chance_mode != spiel.GameType.ChanceMode.DETERMINISTIC:
+        return 0
+    game = _loaded(said)
+    opening = min(OPENING, game.max_game_length() // 2)
+    together = kind.dynamics == spiel.GameType.Dynamics.SIMULTANEOUS
+    return int(opening - opening % game.num_players()) if together else int(opening)
 
 
 def _card(title: str, example: AnyView) -> str:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec, resolve_name
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -46,6 +47,17 @@ def files_of(folder: str) -> list[Path]:
         if module.__file__ is not None:
             found.add(Path(module.__file__))
     return sorted(found)
+
+
+def line_of(error: BaseException | None) -> tuple[Path, int] | None:
+    """Return the file and the line of the organiser's code in which an exception was raised; None for any other code."""
+    while error is not None:
+        frames = [*walk_tb(error.__traceback__)]
+        for frame, number in reversed(frames):
+            if str(frame.f_globals.get("__name__")).startswith(MODULE_PREFIX):
+                return Path(frame.f_code.co_filename), number
+        error = error.__cause__
+    return None
 
 
 def _is_in(folder: str, top: str) -> bool:

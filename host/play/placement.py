@@ -5,13 +5,10 @@ most answers.
 """
 
 import os
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
-
-import trio
 
 from host.base.format import plural
 from host.play.jobs import WorkerSetup
@@ -19,10 +16,6 @@ from host.sandbox import cgroup
 
 PLACEMENTS = ("auto", "core", "free")
 SYSTEM_CPUS = Path("/sys/devices/system/cpu")
-CPU_TIMES = Path("/proc/stat")
-SAMPLE_S = 0.06  # seconds during which the load of other programs is measured
-MIN_STRANGERS, STRANGERS_SHARE = 0.5, 0.1
-"""Other programs load the machine if they keep this many cores busy, and this share of all cores."""
 
 
 class Placement(NamedTuple):
@@ -65,18 +58,6 @@ def placement_request(setup: WorkerSetup, workers: int) -> PlacementRequest:
     return PlacementRequest(setup.placement, workers, cores, setup.pondering)
 
 
-async def choose_placement(request: PlacementRequest) -> Placement:
-    """Return the placement of the workers on this machine. With "auto", first measure the load of other programs."""
-    usable = usable_cores()
-    placed = place(request, ordered_cores(os.sched_getaffinity(0)), usable)
-    if request.placement != "auto" or not placed.cores:
-        return placed
-    busy = await busy_cores(SAMPLE_S)
-    if busy < max(MIN_STRANGERS, STRANGERS_SHARE * usable):
-        return placed
-    return placed._replace(cores=(), reason=f"other programs keep {busy:.1f} cores busy")
-
-
 def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Placement:
     """Return the placement on a machine without other programs.
 
@@ -92,8 +73,8 @@ def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Place
     if request.placement == "auto":
         if request.pondering:
             return Placement(workers, reason="bots may ponder", fewer=fewer)
-        if workers < len(cores) // width:
-            return Placement(workers, reason=f"there are {len(cores)} cores", fewer=fewer)
+        if usable < len(cores):  # the other programs of these cores come and go, and a worker could not avoid them
+            return Placement(workers, reason=f"{usable} of {len(cores)} cores by quota", fewer=fewer)
     return Placement(
         workers, tuple(tuple(cores[index * width : (index + 1) * width]) for index in range(workers)), fewer=fewer
     )
@@ -165,25 +146,3 @@ def starting_on(cores: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-async def busy_cores(seconds: float) -> float:
-    """Return how many of the cores that this process may use are busy, on average over some seconds."""
-    cores = os.sched_getaffinity(0)
-    before, began = _busy_seconds(cores), time.monotonic()
-    await trio.sleep(seconds)
-    return (_busy_seconds(cores) - before) / (time.monotonic() - began)
-
-
-def _busy_seconds(cores: Iterable[int]) -> float:
-    """Return the seconds that some cores have been busy since the machine was started; 0 if that is unknown."""
-    names = {f"cpu{core}" for core in cores}
-    with suppress(OSError, ValueError):
-        rows = [line.split() for line in CPU_TIMES.read_text().splitlines()]
-        return sum(_busy_ticks(row[1:]) for row in rows if row and row[0] in names) / os.sysconf("SC_CLK_TCK")
-    return 0.0
-
-
-def _busy_ticks(times: Sequence[str]) -> int:
-    user, nice, system, _idle, _iowait, *others = map(int, times)
-    return user + nice + system + sum(others[:3])  # interrupts, and time stolen by other virtual machines

@@ -2,12 +2,17 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from host.bots.values import BankTime, Evidence, Timing, Usage
+from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
+from host.bots.values import BENCHING, BankTime, Evidence, Timing, Usage
 from host.games.engine import Scores
-from protocols.wire import Answer, Fault, FaultKind, Move
+from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Move
+
+BOTS_AT_ONCE = 32
+"""Bots whose sandboxes a worker keeps between fixtures. Stages order their fixtures, and workers get them, so that few
+sandboxes have to be made again: making one costs as much processor time as a fixture of two tables."""
 
 
 class Fixture(NamedTuple):
@@ -41,6 +46,8 @@ class Result(NamedTuple):
     squares: int = 0
 
 
+FEW_BYTES = 4096  # a part of a record may have them whatever the record counts
+
 States = tuple[tuple[str, bytes], ...]
 """Bots, with the content of their state files."""
 
@@ -70,10 +77,30 @@ class Record(NamedTuple):
     failures: tuple[str, ...] = ()  # for each of these times at which a keeper or a worker died, the bot and the reason
     banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
+    lines: bytes = b""  # of tables that can repeat others (lines.py)
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""
         return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=(), seats=())
+
+
+class UnpackedLimits(NamedTuple):
+    """The most bytes that the compressed parts of a record can have when they are unpacked."""
+
+    answers: int
+    tables: int  # scores, seats
+    questions: int  # times, banks
+
+    @classmethod
+    def of(cls, record: Record) -> "UnpackedLimits":
+        """Return the limits that follow from a record's own counts of tables, questions and faults."""
+        seated = sum(result.tables for result in record.results.values())
+        # A benched bot is not asked, but each of its answers is a fault.
+        answers = sum(used.questions for used in record.usage.values())
+        answers += sum(sum(kinds.values()) for kinds in record.faults.values())
+        # An escaped character of a text has three bytes; the numbers of msgpack have up to nine.
+        per_record = {"answers": 3 * MAX_LINE_BYTES * answers, "tables": 32 * seated, "questions": 256 * answers}
+        return cls(**{name: min(FEW_BYTES + each, MAX_UNPACKED_BYTES) for name, each in per_record.items()})
 
 
 class Replays(NamedTuple):
@@ -92,6 +119,40 @@ def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
         for bot, kinds in record.faults.items():
             counts.update({(bot, kind): count for kind, count in kinds.items()})
     return counts
+
+
+def causes_of_benching(records: Iterable[Record]) -> dict[str, Counter[str]]:
+    """Count, for each benched bot, the faults for which it was benched, by kind, in the fixtures in which it was."""
+    found: dict[str, Counter[str]] = {}
+    for record in records:
+        for bot, kinds in record.faults.items():
+            if FaultKind.BENCHED in kinds:
+                causes = {kind: count for kind, count in kinds.items() if kind in BENCHING}
+                found.setdefault(bot, Counter()).update(causes)
+    return found
+
+
+def after_faults(causes: Mapping[str, int]) -> str:
+    """Return why a bot was benched: "not asked any more after timeout ×40, crash ×2"; empty without causes."""
+    counts = sorted(causes.items(), key=lambda one: -one[1])
+    return f"not asked any more after {', '.join(f'{kind} ×{count}' for kind, count in counts)}" if counts else ""
+
+
+def joined_to_causes(
+    counts: Mapping[tuple[str, str], int], causes: Mapping[str, Mapping[str, int]]
+) -> list[tuple[str, str]]:
+    """Return bots and kinds of faults, the most frequent first; a benching follows at once on the faults that caused it."""
+
+    def together(key: tuple[str, str]) -> tuple[str, str]:
+        bot, kind = key
+        return (bot, "") if bot in causes and (kind == FaultKind.BENCHED or kind in causes[bot]) else key
+
+    sums = Counter[tuple[str, str]]()
+    for key, count in counts.items():
+        sums[together(key)] += count
+    return sorted(
+        counts, key=lambda key: (-sums[together(key)], together(key), key[1] == FaultKind.BENCHED, -counts[key])
+    )
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
@@ -116,10 +177,12 @@ class _AnswerCache(dict[Answer, str]):
 
     def __missing__(self, answer: Answer) -> str:
         if isinstance(answer, Move) and answer.text:
-            return f"{answer.verb} {answer.n} {_escaped(answer.text)}"
-        text = (
-            f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip() if isinstance(answer, Fault) else str(answer)
-        )
+            return f"{self[Move(answer.verb)]} {answer.n} {_escaped(answer.text)}"
+        if isinstance(answer, Fault):
+            text = f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip()
+        else:
+            text = _escaped(str(answer))
+            text = text.replace("!", "%21", 1) if text.startswith("!") else text  # a fault starts so
         if len(self) > 100_000:
             self.clear()
         self[answer] = text
@@ -132,7 +195,7 @@ def _escaped(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    return text.replace("%0A", "\n").replace("%2C", ",").replace("%25", "%")
+    return text.replace("%0A", "\n").replace("%2C", ",").replace("%21", "!").replace("%25", "%")
 
 
 _spelling = _AnswerCache()
@@ -149,11 +212,11 @@ def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
     return zlib.compress("\n".join(",".join(map(spelled, table)) for table in tables).encode(), 3)
 
 
-def unpack(packed: bytes) -> list[list[Answer]]:
-    """Return the answers of each table. Raise ValueError if the bytes are damaged."""
+def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
+    """Return the answers of each table. Raise ValueError if the bytes are damaged, or more than `limit` unpacked."""
     try:
-        lines = zlib.decompress(packed).decode().split("\n")
-    except (zlib.error, UnicodeDecodeError, TypeError) as broken:  # SQLite may contain text instead of bytes
+        lines = decompress(packed, limit).decode().split("\n")
+    except (zlib.error, ValueError, TypeError) as broken:  # SQLite may contain text instead of bytes
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
     return [[read_answer(answer) for answer in line.split(",")] if line else [] for line in lines]
 
@@ -164,4 +227,4 @@ def read_answer(spelled: str) -> Answer:
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)
     number, _, text = rest.partition(" ")
-    return Move(word, int(number) if number else 0, _unescaped(text))
+    return Move(_unescaped(word) if "%" in word else word, int(number) if number else 0, _unescaped(text))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from host.bots.seat import Seat
 from host.bots.values import Evidence, Usage
 from host.games.engine import Game
+from host.play.lines import pack_lines
 from host.play.match import PlayedTable
 from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import TableSetup
@@ -17,7 +18,8 @@ def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
     wins: Counter[str] = Counter()
     deals: defaultdict[str, Counter[str]] = defaultdict(Counter)  # wins by bot and shared luck
     for table in played:
-        bots, luck = table.table_setup.bots, table.table_setup.luck
+        bots = table.table_setup.bots
+        luck = "" if table.table_setup.alone else table.table_setup.luck
         for bot, score in zip(bots, table.scores, strict=True):
             scores[bot].append(score)
         for seat in game.winners(table.scores) if game.winners else ():
@@ -57,6 +59,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
         seats=seats_of(fixture, (table.table_setup for table in played)),
+        lines=pack_lines([table.line for table in played]),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Game, Scores
 from host.games.luck import Deal, Luck, Shuffler
-from host.play.fixture_id import group_of
+from host.play.fixture_id import FixtureId, contestants, group_of
 from host.play.records import Fixture
 
 
@@ -26,6 +26,7 @@ class TableSetup(NamedTuple):
     rules: Any
     path: str  # its name, and the path of its luck unless it shares luck
     luck: str = ""
+    alone: bool = False  # whether no other table of its fixture shares its luck
 
     def seated(self, game: Game) -> tuple[str, ...]:
         """Return the bot at each seat. In a game for partners a bot has several seats."""
@@ -68,6 +69,26 @@ def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
     numbers = range(fixture.first, fixture.first + fixture.tables)
     firsts = [(number - 1) // seats * seats + 1 for number in numbers]
     yield [table._replace(luck=f"{group}/{first}") for table, first in zip(tables, firsts, strict=True)]
+
+
+def same_cards(fixture: Fixture, seed: bytes) -> TablePlan:
+    """Yield the tables of `independent`; the deal of each depends on its number and on all bots but the first.
+
+    So every bot that plays the same others meets the same deals, in the same seats.
+    """
+    (tables,) = independent(fixture, seed)
+    yield [table._replace(luck=_shared_deal(fixture, table.path), alone=True) for table in tables]
+
+
+def mirrored_same_cards(fixture: Fixture, seed: bytes) -> TablePlan:
+    """Yield the tables of `mirrored`, with the deals of `same_cards`."""
+    (tables,) = mirrored(fixture, seed)
+    yield [table._replace(luck=_shared_deal(fixture, table.luck)) for table in tables]
+
+
+def _shared_deal(fixture: Fixture, path: str) -> str:
+    """Return the name of a deal that does not depend on the first bot, from a path that does."""
+    return str(FixtureId.parse(path)._replace(meeting=contestants(fixture.bots[1:])))
 
 
 def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
@@ -114,9 +135,14 @@ def sequential_tables(fixture: Fixture, bots: Sequence[str], draw: Shuffler, dea
 PLANS: Mapping[str, Callable[[Fixture, bytes], TablePlan]] = {
     "independent": independent,
     "mirrored": mirrored,
+    "same cards": same_cards,
+    "mirrored same cards": mirrored_same_cards,
     "tourney": tourney,
     "mirrored tourney": mirrored_tourney,
 }
+
+SAME_CARDS: Mapping[str, str] = {"independent": "same cards", "mirrored": "mirrored same cards"}
+"""The plans in which all first bots meet the same deals, by the plans that they vary."""
 
 
 def table_setups(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[TableSetup]:

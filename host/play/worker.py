@@ -1,8 +1,7 @@
 """Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
-The arguments are the numbers of the processor cores of the worker and its bots; without any, they use every core. All
-fixtures are played by such workers. The first line of input is the setup. When standard input ends, the coordinator
-has gone, and the worker exits.
+All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots, []
+for every core; the second is the setup. When standard input ends, the coordinator has gone, and the worker exits.
 """
 
 import contextlib
@@ -11,7 +10,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 
 import msgspec
 import trio
@@ -19,6 +18,7 @@ import trio
 from host.base.errors import UserError
 from host.bots.monitor import Monitor
 from host.play.bot_pool import BotPool
+from host.play.custom_games import own_code_error
 from host.play.jobs import decode_job, decode_setup, encode
 
 
@@ -32,8 +32,8 @@ async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
                 yield line
 
 
-async def serve(cores: Sequence[int]) -> None:
-    """Play fixtures on some cores until standard input ends."""
+async def serve() -> None:
+    """Play fixtures until standard input ends."""
     jobs, waiting = trio.open_memory_channel[bytes](0)
     async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
 
@@ -44,6 +44,9 @@ async def serve(cores: Sequence[int]) -> None:
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(read)
+        cores = msgspec.json.decode(await waiting.receive(), type=list[int])
+        if cores:  # before any thread or bot is started, because they inherit the core
+            os.sched_setaffinity(0, cores[:1])
         setup = decode_setup(await waiting.receive())
         monitor = Monitor(pondering=setup.pondering)
         nursery.start_soon(monitor.run)
@@ -69,18 +72,16 @@ def main() -> None:
     """Run a worker. If it fails, write the error as the last line and exit with code 70."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reduce_gc()
-    cores = [*map(int, sys.argv[1:])]
     try:
-        if cores:  # before any thread or bot is started, because they inherit the core
-            os.sched_setaffinity(0, cores[:1])
-        trio.run(serve, cores)
+        trio.run(serve)
     except BaseException as failed:
         why = failed
         while isinstance(why, BaseExceptionGroup):
             why = why.exceptions[0]
-        if isinstance(why, UserError):
-            send(msgspec.json.encode({"refused": why.problems, "exit_code": why.exit_code}))
-            raise SystemExit(why.exit_code) from failed
+        refused = why if isinstance(why, UserError) else own_code_error(why)
+        if refused is not None:
+            send(msgspec.json.encode({"refused": refused.problems, "exit_code": refused.exit_code}))
+            raise SystemExit(refused.exit_code) from failed
         report = "".join(traceback.format_exception(failed))[-8000:]
         send(msgspec.json.encode({"failed": f"{report}\n{type(why).__name__}: {why}"}))
         raise SystemExit(70) from failed

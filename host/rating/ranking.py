@@ -9,16 +9,17 @@ Bots are ranked by a rate, not by a sum, because all tables of a round robin cou
 because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from host.base.config_file import OwnName
 from host.base.format import thousands
 from host.play.fixture_id import FixtureId
+from host.play.lines import NO_LINE, lines_of, may_repeat, repeats_in
 from host.play.records import Record, Result
 from host.rating.results import Fact, PairedRound, Sampling
 from host.rating.runoff import RunOff
@@ -32,7 +33,7 @@ from host.rating.statistics import (
     sure_by_wins,
     wilson,
 )
-from host.rating.strength import Ratings, TableOrder, ratings
+from host.rating.strength import Ratings, TableOrder, quick_strengths, ratings
 
 NO_VALUE = "–"
 
@@ -105,10 +106,7 @@ class Results:
         met: dict[frozenset[str], list[Record]] = {}
         for record in self.records:
             met.setdefault(frozenset(record.results), []).append(record)
-        return {
-            who: {bot: won_in([record.results[bot] for record in some], len(who)) for bot in some[0].results}
-            for who, some in met.items()
-        }
+        return {who: {bot: won_in(some, bot, len(who)) for bot in some[0].results} for who, some in met.items()}
 
     @cached_property
     def meetings(self) -> Mapping[str, Mapping[frozenset[str], Won]]:
@@ -122,12 +120,12 @@ class Results:
     @cached_property
     def strengths(self) -> Ratings:
         """The strengths of all bots in Elo, for the values and for the comparisons."""
-        return ratings(orders(self))
+        return ratings(orders(self), evidence(self))
 
     @cached_property
     def run_off(self) -> RunOff:
         """The instant run-off of all tables."""
-        return RunOff(orders(self), self.bots)
+        return RunOff(orders(self), self.bots, evidence(self))
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,19 @@ class Ranking:
     unit: str = ""  # the words after a value in a sentence
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
+    quick: Callable[[Results], Mapping[str, Any]] | None = None  # sort keys of the bots, if intervals take long
     in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether `keys` does not compute intervals, which take long."""
+        return self.quick is not None or not self.interval
+
+    def keys(self, results: Results) -> Mapping[str, Any]:
+        """Return the sort key of each bot; greater is better."""
+        if self.quick:
+            return self.quick(results)
+        return {bot: estimate.merit for bot, estimate in self.estimates(results).items()}
 
     def decimals_of(self, estimates: Sequence[Estimate]) -> int:
         """Return the number of decimals for the values of a column."""
@@ -214,7 +224,7 @@ def _means(results: Results) -> dict[str, Estimate]:
     """Return the mean score of each bot over independent units."""
     found = {}
     for bot in results.bots:
-        units = list(_units(results, bot).values())
+        units = list(units_of(results, bot).values())
         found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
     return found
 
@@ -275,15 +285,25 @@ def orders(results: Results) -> dict[TableOrder, float]:
     independent tables. With more bots the scores decide: at each table if the records have them, otherwise in each
     fixture, for example a whole tourney.
     """
+    return _orders(results, lambda _who: 1.0)
+
+
+def evidence(results: Results) -> dict[TableOrder, float] | None:
+    """Return the same with repeated tables as one each; None if no table repeats another."""
+    per_unit = {who: max(won.per_unit for won in wins.values()) for who, wins in results.wins.items()}
+    return None if max(per_unit.values(), default=1.0) == 1.0 else _orders(results, per_unit.__getitem__)
+
+
+def _orders(results: Results, per_unit: Callable[[frozenset[str]], float]) -> dict[TableOrder, float]:
     found = dict[TableOrder, float]()
     for who, wins in results.wins.items():
         if len(who) == 2:
             one, other = sorted(who)
             ours, theirs = wins[one], wins[other]
-            drawn = ours.tables - ours.wins - theirs.wins
-            found[(one,), (other,)] = ours.wins / ours.spread
-            found[(other,), (one,)] = theirs.wins / ours.spread
-            found[((one, other),)] = drawn / ours.spread
+            drawn, weight = ours.tables - ours.wins - theirs.wins, ours.spread * per_unit(who)
+            found[(one,), (other,)] = ours.wins / weight
+            found[(other,), (one,)] = theirs.wins / weight
+            found[((one, other),)] = drawn / weight
     for record in results.records:
         if len(record.results) < 3:  # most records are of two bots
             continue
@@ -294,9 +314,10 @@ def orders(results: Results) -> dict[TableOrder, float]:
             tables = [*zip(*(_scores(record, bot) for bot in playing), strict=True)]
         else:
             tables = [tuple(_worth(results.sampling, record.results[bot]) for bot in playing)]
+        counts = 1 / per_unit(frozenset(record.results))
         for scores in tables:
             order = _by_score(dict(zip(playing, scores, strict=True)))
-            found[order] = found.get(order, 0.0) + 1
+            found[order] = found.get(order, 0.0) + counts
     return found
 
 
@@ -319,7 +340,7 @@ def _compare_shares(results: Results) -> Sure:
 
 
 def _compare_scores(results: Results) -> Sure:
-    return _compare_units(results, {bot: _units(results, bot) for bot in results.bots})
+    return _compare_units(results, {bot: units_of(results, bot) for bot in results.bots})
 
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
@@ -342,6 +363,7 @@ def _rate_interval(results: Results, bot: str) -> Interval:
     tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
     alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
     wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
+    wider *= sum(won.per_unit * won.tables for won in met) / tables
     return wilson(wins / wider, tables / wider)
 
 
@@ -356,14 +378,18 @@ def _of_deals(records: Sequence[Record], bot: str) -> Interval:
     return wilson(wins / wider, len(mine) / wider)
 
 
-def _units(results: Results, bot: str) -> Units:
+def units_of(results: Results, bot: str) -> Units:
     """Return the gains and losses of a bot in independent units; their mean is its score."""
     mine, mirror = results.records_of(bot), results.mirror
     if results.sampling.by_fixture:
         worth: Units = {record.path: _worth(results.sampling, record.results[bot]) for record in mine}
         return _by_deal(worth, mine, mirror)
     if all(record.scores for record in mine):
-        return {unit: worth for record in mine for unit, worth in _tables(record, bot, mirror).items()}
+        units: dict[Hashable, list[float]] = {}
+        for record in mine:
+            for unit, score in _tables(record, bot, mirror):
+                units.setdefault(unit, []).append(score)
+        return _joined(units)
     scores = [record.results[bot].score for record in mine]
     values = ratio_units(scores, [record.results[bot].tables for record in mine])
     return {record.path: value for record, value in zip(mine, values, strict=True)}
@@ -396,21 +422,25 @@ def _deal(record: Record) -> Hashable:
     return place.group, ((place.first_table or 1) - 1) // len(record.results)
 
 
-def _tables(record: Record, bot: str, mirror: bool) -> Units:
-    """Return a bot's score at each table of a fixture. With `mirror`, join the tables that share a deal."""
-    scores = _scores(record, bot)
-    if not mirror:
-        return {(record.path, table): score for table, score in enumerate(scores)}
-    place = FixtureId.parse(record.path)
-    deals: dict[Hashable, list[float]] = {}
-    for number, score in enumerate(scores, place.first_table or 1):
-        deals.setdefault((place.group, (number - 1) // len(record.results)), []).append(score)
-    return _joined(deals)
+def _tables(record: Record, bot: str, mirror: bool) -> Iterator[tuple[Hashable, int]]:
+    """Yield the unit of each table of a fixture and a bot's score there.
+
+    With `mirror`, tables that share a deal are one unit. Tables, or deals, that are repeated are one unit, too.
+    """
+    place, lines = FixtureId.parse(record.path), lines_of(record)
+    first, size = (place.first_table or 1) - 1, len(record.results) if mirror else 1
+    for table, score in enumerate(_scores(record, bot)):
+        deal = (first + table) // size
+        start = deal * size - first
+        of_deal = tuple(lines[max(start, 0) : start + size])
+        yield of_deal if of_deal and NO_LINE not in of_deal else (place.group, deal), score
 
 
 def _joined(deals: Mapping[Hashable, Sequence[float]]) -> Units:
     """Return one value per deal; their mean is the mean of all values. The last deal may be incomplete."""
     parts = deals.values()
+    if all(len(part) == 1 for part in parts):
+        return {deal: part[0] for deal, part in deals.items()}
     return dict(zip(deals, ratio_units([sum(part) for part in parts], [len(part) for part in parts]), strict=True))
 
 
@@ -424,14 +454,16 @@ def _scores(record: Record, bot: str) -> list[int]:
     return [scores[(seat - table) % len(seats)] for table, scores in enumerate(record.scores)]
 
 
-def won_in(results: Sequence[Result], seats: int) -> Won:
+def won_in(records: Sequence[Record], bot: str, seats: int) -> Won:
     """Return the wins of a bot in fixtures with the same bots; `seats` is their number."""
+    results = [record.results[bot] for record in records]
+    per_unit = repeats_in(records).per_unit if may_repeat(records) else 1.0
     if len(results) == 1 and not results[0].squares:  # as below, in a third of the time: most pairs play one fixture
-        return Won(results[0].tables, results[0].wins)
+        return Won(results[0].tables, results[0].wins, 1.0, per_unit)
     tables, squares, wins = 0, 0, sum(result.wins for result in results)
     for result in results:
         tables, squares = tables + result.tables, squares + result.squares
-    return Won(tables, wins, spread(tables, wins, squares, seats) if squares else 1.0)
+    return Won(tables, wins, spread(tables, wins, squares, seats, per_unit) if squares else 1.0, per_unit)
 
 
 RANKINGS: Mapping[str, Ranking] = {
@@ -453,7 +485,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="total_score",
         title="total score",
         estimates=_sums,
-        value="the sum of the scores, for example hands won in Pazaak",
+        value="the sum of the scores: hands won in Pazaak, points in Briscola",
         needs=frozenset({Fact.TWO_SEATS}),
         compare=_compare_scores,
         points=True,
@@ -529,6 +561,7 @@ RANKINGS: Mapping[str, Ranking] = {
         interval="from the Fisher information",
         needs=frozenset({Fact.MEETINGS}),
         compare=_compare_elo,
+        quick=lambda results: quick_strengths(orders(results)),
         then=("win_rate",),
         decimals=0,
         unit="Elo",
@@ -542,6 +575,7 @@ RANKINGS: Mapping[str, Ranking] = {
         interval="bootstrap over tables",
         needs=frozenset({Fact.BALLOTS}),
         compare=_compare_outlasted,
+        quick=lambda results: results.run_off.outlasted,
         then=("score",),
         decimals=0,
         unit="bots outlasted",

@@ -5,7 +5,7 @@ whose bots have all been eliminated no longer counts. Bots that have equally man
 eliminated together: they share a place. No lot is drawn.
 
 The intervals are bootstrapped over the ballots: each order of bots occurs in a resample as often as a Poisson variable
-whose mean is the number of ballots with this order.
+whose mean is the number of ballots with this order. Ballots of tables that repeat others are drawn together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +34,27 @@ class Outlasted(NamedTuple):
 class RunOff:
     """The instant run-off of ballots, and of resamples of them."""
 
-    def __init__(self, ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> None:
+    def __init__(
+        self,
+        ballots: Mapping[TableOrder, float],
+        bots: Iterable[str],
+        evidence: Mapping[TableOrder, float] | None = None,
+    ) -> None:
         self._ballots, self._bots = {order: ballots[order] for order in sorted(ballots)}, sorted(bots)
+        self._drawn = ballots if evidence is None else evidence  # the mean numbers of a resample
         self.outlasted = outlasted(self._ballots, self._bots)
 
     @cached_property
     def _resampled(self) -> Sequence[Mapping[str, int]]:
         draw = Random(RUNOFF_SEED)
         return [
-            outlasted({order: _poisson(draw, count) for order, count in self._ballots.items()}, self._bots)
-            for _ in range(RESAMPLES)
+            outlasted({order: self._some(draw, order) for order in self._ballots}, self._bots) for _ in range(RESAMPLES)
         ]
+
+    def _some(self, draw: Random, order: TableOrder) -> float:
+        """Return how many ballots of a resample have an order."""
+        together = self._ballots[order] / self._drawn[order] if self._drawn[order] else 1.0
+        return _poisson(draw, self._drawn[order]) * together
 
     def interval(self, bot: str) -> Outlasted:
         """Return how many bots a bot has outlasted, with the interval of the resamples."""

@@ -7,13 +7,13 @@ Means (for example chips of a tourney): the bootstrap over whole units (Efron & 
 percentiles are too narrow, so they are widened to Student's t (Hesterberg, "What Teachers Should Know About the
 Bootstrap", The American Statistician 69, 2015).
 
-Wins: the tables are the units. Intervals are Wilson's (1927), Comparisons stop
+Wins: the tables are the units. Intervals are Wilson's (1927), grades follow from the binomial test. Comparisons stop
 by Wald's sequential test (1945) in its generalised form from computer chess (Van den Bergh, "A practical introduction to
 the GSPRT").
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
@@ -26,6 +26,7 @@ MIN_CERTAINTY = 0.985
 """An order with a lower probability is not certain. Few pairs of equal bots reach it (benchmarks/aa.py)."""
 RESAMPLES, RESAMPLING_SEED = 2_000, 1979
 MOST_UNITS = 512  # more units are joined into this many blocks before they are resampled
+MAX_FRACTION_STEPS = 20_000  # of a continued fraction; it takes about the square root of the number of trials
 ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypothesis
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
@@ -155,25 +156,33 @@ class Won(NamedTuple):
     """How many tables a bot won, and at how many it sat.
 
     `spread` is the variance of its wins, relative to that of independent tables. It is below one if tables share their
-    deals (Kish's design effect, "Survey Sampling", 1965).
+    deals (Kish's design effect, "Survey Sampling", 1965). `per_unit` is above one if tables repeat others: as many tables
+    count as one.
     """
 
     tables: int
     wins: float
     spread: float = 1.0
+    per_unit: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """How many tables count as one independent table."""
+        return self.spread * self.per_unit
 
 
-def spread(tables: int, wins: float, squares: float, deal: int) -> float:
+def spread(tables: int, wins: float, squares: float, deal: int, per_unit: float = 1.0) -> float:
     """Return the spread of wins if `deal` tables share a deal; `squares` is the sum over deals of their wins squared.
 
-    Ten imaginary deals with spread 1 are added. Otherwise a few deals could seem to have no variance at all.
+    Ten imaginary deals with spread 1 are added. Otherwise a few deals could seem to have no variance at all. Deals that
+    were repeated count as fewer: `per_unit` as one.
     """
     deals, rate = tables / deal, wins / tables
     alone = deal * rate * (1 - rate)
     if not alone:
         return 1.0
-    seen = max(0.0, squares / deals - (wins / deals) ** 2)
-    return (deals * seen / alone + 10) / (deals + 10)
+    seen, counted = max(0.0, squares / deals - (wins / deals) ** 2), deals / per_unit
+    return (counted * seen / alone + 10) / (counted + 10)
 
 
 def wilson(wins: float, tables: float) -> Interval:
@@ -187,43 +196,82 @@ def wilson(wins: float, tables: float) -> Interval:
 
 
 def sure_at_least(ours: Won, theirs: Won, share: float) -> float:
-    """Return the probability (0 to 1) that we win more than a share of our tables with one opponent; a draw counts half."""
-    return sure_by_wins({"": ours}, {"": theirs}, 2 * share - 1)
+    """Return how sure it is (0 to 1) that we win more than a share of our tables with one opponent; a draw counts half.
+
+    One minus the p-value of the exact binomial test: a bot that wins just this share in the long run reaches a certainty
+    of 95 % in at most one of 20 runs. For a share of one half draws are left out (the sign test), which is exact for any
+    number of draws. For any other share two draws count as a win and a loss, and an odd draw as a loss; draws then only
+    make that rarer (tests/test_gauntlet.py). Tables that repeat others count as fewer. Tables that share deals count in
+    full, although they vary less.
+    """
+    weight = max(1.0, ours.spread) * ours.per_unit
+    won, lost, tables = ours.wins / weight, theirs.wins / weight, ours.tables / weight
+    if share == 0.5:
+        return 1 - binomial_tail(math.floor(won), math.ceil(won + lost), 0.5)
+    return 1 - binomial_tail(math.floor((tables + won - lost) / 2), math.ceil(tables), share)
 
 
-def sure_by_wins(ours: Mapping[MeetingId, Won], theirs: Mapping[MeetingId, Won], lead: float = 0.0) -> float:
-    """Return the probability (0 to 1) that our win rate over all tables is above theirs, by more than `lead`.
+def binomial_tail(least: int, trials: int, chance: float) -> float:
+    """Return the probability of at least `least` successes in a number of trials.
+
+    It is the regularised incomplete beta function, by Lentz's continued fraction (Numerical Recipes 6.4).
+    """
+    if not 0 < least <= trials:
+        return float(least <= 0)
+    a, b = least, trials - least + 1
+    other = chance > (a + 1) / (a + b + 2)  # there the fraction converges slowly: take the other tail
+    if other:
+        a, b, chance = b, a, 1 - chance
+    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(chance) + b * math.log1p(-chance)
+    c, d = 1.0, 1 / (1 - (a + b) * chance / (a + 1))
+    fraction = d
+    for m in range(1, MAX_FRACTION_STEPS):
+        even = m * (b - m) * chance / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * chance / ((a + 2 * m) * (a + 2 * m + 1))
+        before = fraction
+        for part in (even, odd):
+            c, d = 1 + part / c, 1 / (1 + part * d)
+            fraction *= c * d
+        if abs(fraction - before) <= 1e-15 * fraction:
+            break
+    tail = math.exp(front) * fraction / a
+    return 1 - tail if other else tail
+
+
+def sure_by_wins(ours: Mapping[MeetingId, Won], theirs: Mapping[MeetingId, Won]) -> float:
+    """Return the probability (0 to 1) that our win rate over all tables is above theirs.
 
     A meeting is all tables with the same bots. In meetings of both bots the wins are correlated, because one bot's win
     is the other's loss: var(a/N - b/M) = n (p(1-p)/N² + q(1-q)/M² + 2pq/NM). Meetings of only one bot are independent.
     Four imaginary tables with two wins each are added, so that a few tables are never certain (Agresti & Coull,
-    "Approximate is better than 'exact'", 1998). Laplace's (wins + 1) / (tables + 2) gives a clean sweep a variance.
+    "Approximate is better than 'exact'", 1998). Laplace's (wins + 1) / (tables + 2) gives a clean sweep a variance. Where
+    tables repeat others, the imaginary ones are as many as those that count as one.
     """
-    imaginary = Won(4, 2)
-    all_of_us = [*ours.values(), imaginary], [*theirs.values(), imaginary]
-    (our_tables, our_rate), (their_tables, their_rate) = map(_rate, all_of_us)
-    variance = (imaginary.tables / 4) * (1 / our_tables + 1 / their_tables) ** 2
+    (our_tables, our_rate, our_unit), (their_tables, their_rate, their_unit) = _rate(ours), _rate(theirs)
+    variance = (our_unit / our_tables + their_unit / their_tables) ** 2
     for meeting in {**ours, **theirs}:  # not a set: a sum must not depend on the order of hashes
         we, they = ours.get(meeting), theirs.get(meeting)
         p, q = _share(we), _share(they)
         if we is not None:
-            variance += we.spread * we.tables * p * (1 - p) / our_tables**2
+            variance += we.weight * we.tables * p * (1 - p) / our_tables**2
         if they is not None:
-            variance += they.spread * they.tables * q * (1 - q) / their_tables**2
+            variance += they.weight * they.tables * q * (1 - q) / their_tables**2
         if we is not None and they is not None:
-            variance += 2 * math.sqrt(we.spread * they.spread) * we.tables * p * q / (our_tables * their_tables)
-    return NORMAL.cdf((our_rate - their_rate - lead) / math.sqrt(variance))
+            variance += 2 * math.sqrt(we.weight * they.weight) * we.tables * p * q / (our_tables * their_tables)
+    return NORMAL.cdf((our_rate - their_rate) / math.sqrt(variance))
 
 
-def _rate(meetings: Iterable[Won]) -> tuple[int, float]:
-    tables, wins = 0, 0.0
-    for met in meetings:
-        tables, wins = tables + met.tables, wins + met.wins
-    return tables, wins / tables
+def _rate(meetings: Mapping[MeetingId, Won]) -> tuple[float, float, float]:
+    """Return the tables and the rate with four imaginary tables, and how many tables count as one."""
+    tables, wins, units = 0, 0.0, 0.0
+    for met in meetings.values():
+        tables, wins, units = tables + met.tables, wins + met.wins, units + met.per_unit * met.tables
+    unit = units / tables if tables else 1.0
+    return tables + 4 * unit, (wins + 2 * unit) / (tables + 4 * unit), unit
 
 
 def _share(won: Won | None) -> float:
-    return (won.wins + 1) / (won.tables + 2) if won else 0.0
+    return (won.wins + won.per_unit) / (won.tables + 2 * won.per_unit) if won else 0.0
 
 
 # Elo.
@@ -236,17 +284,27 @@ class Elo(NamedTuple):
     error: float
 
 
-def elo_between(won: int, drawn: int, lost: int) -> Elo:
+def elo_between(won: float, drawn: float, lost: float) -> Elo:
     """Return the Elo difference of two bots from the tables between them; a draw is half a win.
 
     The inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). If a bot
     won or lost every table, one more draw is added, because its difference would be infinite.
     """
-    drawn += 0 if (won or drawn) and (lost or drawn) else 1
-    tables = won + drawn + lost
-    score = (won + drawn / 2) / tables
-    variance = (won * (1 - score) ** 2 + drawn * (0.5 - score) ** 2 + lost * score**2) / tables
-    error = Z * ELO * math.sqrt(variance / tables) / (score * (1 - score))
+    return elo_of([(1.0, won), (0.5, drawn), (0.0, lost)])
+
+
+def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
+    """Return the Elo difference that follows from points (0 to 1, and how often) as `elo_between` does.
+
+    If all points are equal and between 0 and 1, half a win and half a loss are added, because their variance would be 0.
+    """
+    seen = {value for value, times in points if times}
+    if len(seen) < 2:
+        points = [*points, *([(0.5, 1.0)] if not seen or seen <= {0.0, 1.0} else [(0.0, 0.5), (1.0, 0.5)])]
+    number = sum([times for _, times in points])
+    score = sum([times * value for value, times in points]) / number
+    variance = sum([times * (value - score) ** 2 for value, times in points]) / number
+    error = Z * ELO * math.sqrt(variance / number) / (score * (1 - score))
     return Elo(ELO * math.log(score / (1 - score)), error)
 
 
@@ -262,21 +320,30 @@ class Verdict(NamedTuple):
     accepted: str
 
 
-def sequential(won: int, drawn: int, lost: int, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
     """Return the state of a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1).
 
     Wald's sequential probability ratio test with alpha = beta = 0.05. It uses the ratio of the two maximum likelihoods
     of the results (win 1, draw ½, loss 0), given that their mean is the score that the Elo implies. Without draws this
     is Wald's own binomial test. A sequential test may be evaluated after every table.
     """
+    return sequential_points({0.0: lost, 0.5: drawn, 1.0: won}, bounds)
+
+
+def sequential_points(points: Mapping[float, float], bounds: tuple[float, float]) -> Verdict:
+    """Return the state of the same test for points (0 to 1, and how often), for example the mean points of a mirrored deal.
+
+    The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical introduction to the
+    GSPRT", 2020: the pentanomial model).
+    """
     low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
     # A result that has not occurred yet is still possible.
-    seen = [(0.0, lost or 0.001), (0.5, drawn or 0.001), (1.0, won or 0.001)]
-    llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if won + drawn + lost else 0.0
+    seen = [(value, points.get(value) or 0.001) for value in sorted({0.0, 0.5, 1.0, *points})]
+    llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if any(points.values()) else 0.0
     return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
 
 
-def sequential_mean(tables: int, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+def sequential_mean(tables: float, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
     """Return the state of the same test if there are no wins, from a bot's lead in chips at each table.
 
     The bounds are normalised Elo: the mean in standard deviations, times 800 / ln 10. For won and lost tables this equals
@@ -340,14 +407,25 @@ def needed(sure: float, played: int) -> int | None:
 
 
 def percent(sure: float) -> str:
-    """Return a probability as text, never rounded up: "97 %", "99.7 %", ">99.9 %"."""
+    """Return a probability as text, never rounded up: "81 %", "97.2 %", ">99.9 %"."""
     if sure > 0.999:
         return ">99.9 %"
-    return f"{math.floor(sure * 1000) / 10:.1f} %" if sure >= 0.99 else f"{math.floor(sure * 100)} %"
+    return f"{math.floor(sure * 1000) / 10:.1f} %" if sure >= 0.95 else f"{math.floor(sure * 100)} %"
+
+
+def how_sure(sure: float) -> str:
+    """Return how sure an order is, and what is needed if that is not enough: "97.2 % sure, 98.5 % needed"."""
+    return f"{percent(sure)} sure{_NEEDED if sure < MIN_CERTAINTY else ''}"
 
 
 def words(ahead: str, behind: str, sure: float) -> str:
-    """Return a sentence about two neighbours: "A ahead of B, 99 % sure" or "A and B cannot be distinguished (61 %)"."""
-    if sure < MIN_CERTAINTY:
-        return f"{ahead} and {behind} cannot be distinguished ({percent(sure)})"
-    return f"{ahead} ahead of {behind}, {percent(sure)} sure"
+    """Return the sentence about an order: "A ahead of B: 99.7 % sure" or "A ahead of B: 61 % sure, 98.5 % needed"."""
+    return f"{ahead} ahead of {behind}: {how_sure(sure)}"
+
+
+def is_certain(sentence: str) -> bool:
+    """Return whether a sentence of `words` is about a certain order."""
+    return not sentence.endswith(_NEEDED)
+
+
+_NEEDED = f", {percent(MIN_CERTAINTY)} needed"

@@ -15,9 +15,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, repeat, zip_longest
 from operator import add, mul, truediv
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from host.rating.statistics import ELO, NORMAL, Elo, Z
+
+if TYPE_CHECKING:
+    from host.rating.strength_of_many import LargeField
 
 PRECISION = 1e-5
 """Of a strength without its error, as a part of it: 0.002 Elo in the last step."""
@@ -53,11 +56,16 @@ class Ratings(NamedTuple):
         return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
 
 
-def ratings(orders: Mapping[TableOrder, float]) -> Ratings:
-    """Return the strength of every bot above the mean of all, from how often each order has occurred."""
+def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, float] | None = None) -> Ratings:
+    """Return the strength of every bot above the mean of all, from how often each order has occurred.
+
+    The errors follow from `evidence`, if it is given: the same orders, where tables that repeat others count as fewer.
+    """
     number, choices = choices_of(orders)
     anchor = choices.anchor()
     strength, roots = choices.strengths(anchor)
+    if evidence is not None:
+        roots = choices_of(evidence)[1].roots(strength, anchor)
     variances, points = [_covariance(roots, nth, nth) for nth in range(len(roots))], _points(strength)
     errors = _errors_from_mean(roots, variances)
     beaten = choices.beaten()
@@ -190,14 +198,25 @@ class _Choices:
 
     def strengths(self, anchor: float) -> tuple[list[float], list[list[float]]]:
         """Return the maximum-likelihood strengths, and `inverse_root` of the information at these strengths."""
-        if len(self._chosen) <= FEW:
+        field = self._large_field(anchor)
+        if field is None:
             strength = self.most_likely(anchor)
             return strength, inverse_root(self.information(strength, anchor))
-        from host.rating.strength_of_many import LargeField  # numpy takes 0.15 s to import
-
-        field = LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)
         strength = field.most_likely() or self.most_likely(anchor)
         return strength, field.inverse_root(strength)
+
+    def roots(self, strength: Sequence[float], anchor: float) -> list[list[float]]:
+        """Return `inverse_root` of the information at these strengths."""
+        field = self._large_field(anchor)
+        return field.inverse_root(strength) if field else inverse_root(self.information(strength, anchor))
+
+    def _large_field(self, anchor: float) -> "LargeField | None":
+        """Return the model of many bots; None for few."""
+        if len(self._chosen) <= FEW:
+            return None
+        from host.rating.strength_of_many import LargeField  # numpy takes 0.15 s to import
+
+        return LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)
 
     def _by_bot(self) -> list[list[tuple[int, ...]]]:
         """Return the sets of each bot."""

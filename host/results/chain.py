@@ -7,13 +7,13 @@ docs/checking.md describes the lines for people who check them without croupier.
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from host.play.records import Record
+from host.base.bounded_zlib import decompress
+from host.play.records import Record, UnpackedLimits
 
 ChainEntryKind = Literal["terms", "stage", "version", "fixture", "change"]
 
@@ -87,6 +87,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
     summary = dict(zip(Record._fields, _unpack(stored.summary), strict=True))
+    limits = UnpackedLimits.of(msgspec.msgpack.decode(stored.summary, type=Record))
     private = {
         "summary": _sha256(stored.summary),
         "times": _sha256(stored.times),
@@ -96,16 +97,19 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     }
     half = SALT_BYTES // 2
     hashes = {
-        "answers": salted(salt[:half], zlib.decompress(stored.answers) if stored.answers else b""),
+        "answers": salted(salt[:half], decompress(stored.answers, limits.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
     public = {key: summary[key] for key in PUBLIC_FIELDS}
     more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
-    return {**about, **more, "seats": _unzipped(stored.seats), "scores": _unzipped(stored.scores), **public, **hashes}
+    seating = {
+        key: _unzipped(blob, limits.tables) for key, blob in (("seats", stored.seats), ("scores", stored.scores))
+    }
+    return {**about, **more, **seating, **public, **hashes}
 
 
-def _unzipped(blob: bytes) -> Any:
-    return _unpack(zlib.decompress(blob)) if blob else []
+def _unzipped(blob: bytes, limit: int) -> Any:
+    return _unpack(decompress(blob, limit)) if blob else []
 
 
 def _sha256(content: bytes) -> str:

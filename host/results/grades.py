@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from host.base.format import thousands
+from host.play.lines import repeats_in
 from host.play.records import Record
-from host.rating.ranking import won_in
-from host.rating.statistics import Won, percent, sure_at_least
+from host.rating.ranking import Results, units_of, won_in
+from host.rating.results import Sampling
+from host.rating.statistics import Won, percent, sure_ahead, sure_at_least
 from host.results.state import RecordedBot
 from host.stages import kind_of, references_of
 from host.stages.kind import GradeTerms, StageConfig
@@ -18,11 +20,16 @@ class Mark(NamedTuple):
 
     reference: str
     tables: int
-    share: float | None  # of tables won, a draw counts half; None before the first table
-    sure: float | None  # the probability (0 to 1) that the share in the long run is as high as the grade demands
+    share: float | None  # of tables won, a draw counts half, or of the chips of both; None if unknown
+    sure: float | None  # the probability (0 to 1) that the result in the long run is as high as the grade demands
     beaten: bool
     points: int  # that the bot has got
-    needed: float | None  # the smallest share of these tables that would get the points; None if none would
+    most: int  # that the reference is worth
+    needed: float | None  # the smallest share of these tables that would get the points; None if none would, or unknown
+    planned: int  # tables in the whole stage
+    different: int = 0  # tables that repeat no other
+    scores: tuple[float, float] | None = None  # the mean scores of the bot and of the reference, if scores decide
+    goal: float | None = None  # the mean score that the grade demands; None: that of the reference, or a share
 
     @property
     def words(self) -> str:
@@ -30,6 +37,25 @@ class Mark(NamedTuple):
         if self.sure is None:
             return "not played"
         return f"{'beaten' if self.beaten else 'not yet'} {percent(self.sure)}"
+
+    @property
+    def result(self) -> str:
+        """The result in words: "10.8 % of 500 tables, 53.8 % would be enough"."""
+        if self.sure is None:
+            return f"0 of {thousands(self.planned)} tables played"
+        tables = f"{thousands(self.tables)} tables"
+        if self.scores is not None:
+            ours, theirs = (thousands(score, 2) for score in self.scores)
+            goal = (
+                f"{theirs} of {self.reference}" if self.goal is None else f"{thousands(self.goal, 2)} that are needed"
+            )
+            return f"{ours} on average at {tables}, against {goal}"
+        needed = (
+            "even all of them would not be enough"
+            if self.needed is None
+            else f"{100 * self.needed:.1f} % would be enough"
+        )
+        return f"{100 * (self.share or 0):.1f} % of {tables}" + ("" if self.beaten else f", {needed}")
 
 
 class Graded(NamedTuple):
@@ -40,28 +66,6 @@ class Graded(NamedTuple):
     marks: tuple[Mark, ...]
     grade: int
     most: int  # points that a bot can get
-
-    def flat(self) -> dict[str, Any]:
-        """Return the row as one flat dict, with the keys of CSV in their order."""
-        cells: dict[str, Any] = {"bot": self.bot, "author": self.author, "grade": self.grade, "most": self.most}
-        for mark in self.marks:
-            for key in ("points", "beaten", "share", "sure", "tables"):
-                cells[f"{mark.reference} {key}"] = getattr(mark, key)
-        return cells
-
-    @property
-    def advice(self) -> list[str]:
-        """Return a sentence for each reference that has been played and is not beaten."""
-        return [
-            f"{self.bot}: {100 * mark.share:.1f} % of {thousands(mark.tables)} tables against {mark.reference}; "
-            + (
-                "even all of them would not be enough"
-                if mark.needed is None
-                else f"{100 * mark.needed:.1f} % would be enough"
-            )
-            for mark in self.marks
-            if mark.share is not None and not mark.beaten
-        ]
 
 
 def grades_of(
@@ -75,27 +79,56 @@ def grades_of(
     terms = kind.grades(stage) if kind.grades else {}
     if not terms:
         return []
-    met: dict[frozenset[str], list[Record]] = {}
+    references, met = {*references_of(stage)}, dict[tuple[str, str], list[Record]]()
     for record in records:
-        met.setdefault(frozenset(record.results), []).append(record)
+        for bot in record.results.keys() - references:
+            for reference in record.results.keys() & references:
+                met.setdefault((bot, reference), []).append(record)
     found = []
-    for bot in sorted(bot for bot in field if bot not in references_of(stage)):
-        marks = tuple(_mark(bot, name, terms[name], met.get(frozenset((bot, name)), [])) for name in terms)
+    for bot in sorted(bot for bot in field if bot not in references):
+        marks = tuple(_mark(bot, name, terms[name], met.get((bot, name), []), stage.mirror) for name in terms)
         points = sum(mark.points for mark in marks)
         author = bots[bot].author if bot in bots else ""
         found.append(Graded(bot, author, marks, points, sum(each.points for each in terms.values())))
     return found
 
 
-def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
+def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record], mirror: bool) -> Mark:
     """Return the mark of a bot for one reference."""
+    mark = Mark(reference, 0, None, None, False, 0, terms.points, None, terms.tables)
     if not played:
-        return Mark(reference, 0, None, None, beaten=False, points=0, needed=None)
-    ours, theirs = (won_in([record.results[name] for record in played], 2) for name in (bot, reference))
+        return mark
+    mark = mark._replace(different=repeats_in(played).different)
+    if any(record.scores for record in played):
+        return _mark_by_scores(mark, bot, terms, played, mirror)
+    ours, theirs = (won_in(played, name, 2) for name in (bot, reference))
     share = (1 + (ours.wins - theirs.wins) / ours.tables) / 2
     sure = sure_at_least(ours, theirs, terms.at_least)
     beaten = sure >= terms.sure
-    return Mark(reference, ours.tables, share, sure, beaten, terms.points if beaten else 0, _needed(ours, terms))
+    points = terms.points if beaten else 0
+    needed = _needed(ours, terms)
+    return mark._replace(tables=ours.tables, share=share, sure=sure, beaten=beaten, points=points, needed=needed)
+
+
+def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Record], mirror: bool) -> Mark:
+    """Return the mark of a bot for one reference in a game in which the scores decide: compared table by table."""
+    results = Results(played, [bot, mark.reference], Sampling(), mirror)
+    ours, theirs = units_of(results, bot), units_of(results, mark.reference)
+    means = math.fsum(ours.values()) / len(ours), math.fsum(theirs.values()) / len(theirs)
+    if terms.score is None:
+        ahead = {unit: (1 - terms.at_least) * score for unit, score in ours.items()}
+        sure = sure_ahead(ahead, {unit: terms.at_least * score for unit, score in theirs.items()})
+    else:
+        sure = sure_ahead(ours, dict.fromkeys(ours, terms.score))
+    return mark._replace(
+        tables=sum(record.results[bot].tables for record in played),
+        share=means[0] / sum(means) if min(means) >= 0 < sum(means) else None,
+        sure=sure,
+        beaten=sure >= terms.sure,
+        points=terms.points if sure >= terms.sure else 0,
+        scores=means,
+        goal=terms.score,
+    )
 
 
 def _needed(ours: Won, terms: GradeTerms) -> float | None:

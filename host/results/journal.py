@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.base.bounded_zlib import decompress
 from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
-from host.play.records import Record
+from host.play.lines import lines_of
+from host.play.records import Record, UnpackedLimits
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.descriptions import Kept, json_error
@@ -222,7 +224,7 @@ class Journal:
                 "INSERT INTO state VALUES (?, ?, ?)",
                 [(fixture, bot, zlib.compress(content, 3)) for bot, content in record.states],
             )
-            summary = record.summary()._replace(scores=record.scores if with_scores else ())
+            summary = record.summary()._replace(scores=record.scores if with_scores or record.lines else ())
             lists = [_compress(each) for each in (record.seats, record.scores)]
             measured = [_compress(each) if each else b"" for each in (record.times, record.banks)]
             kept = (fixture, pack(summary), *lists, record.answers, *measured)
@@ -252,7 +254,7 @@ class Journal:
             "(SELECT max(after) FROM version WHERE name = bot AND (?2 IS NULL OR after < ?2)) GROUP BY bot"
         )  # a new version begins with an empty file
         with reject_corrupt(self.path):
-            return {bot: zlib.decompress(content) for bot, content, _ in self._database.execute(query, (stage, before))}
+            return {bot: decompress(content) for bot, content, _ in self._database.execute(query, (stage, before))}
 
     def change(self, draft: Draft, then: Callable[[], None] = lambda: None) -> Change:
         """Append a change. Everything is written, also what `then` writes to the journal, or nothing.
@@ -289,6 +291,15 @@ class Journal:
         rows = self._database.execute(query, (since,)).fetchall()
         with reject_corrupt(self.path):
             return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read everything as it is at one moment, while a run may be writing. For a journal opened by `reading`."""
+        self._database.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._database.rollback()
 
     def entries(self) -> Iterator[Link]:
         """Yield the entries of the chain in their order, and whether they are what was sealed."""
@@ -358,7 +369,7 @@ class Journal:
     def records(self, stage: str | None = None) -> Iterator[tuple[int, Record]]:
         """Yield the id and the record of each fixture in the order of their paths.
 
-        The records have no answers and evidence, and in most stages no scores.
+        The records have no answers and evidence, and no scores in most stages unless tables can repeat others.
         """
         return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
 
@@ -366,13 +377,27 @@ class Journal:
         """Yield the id and the record of each fixture of a stage with an id above `since`, in the order in which they ended."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
 
-    def _records(self, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, Record]]:
-        query = f"SELECT counted.id, path, summary FROM counted JOIN record ON counted.id = record.fixture {where}"
+    def played_by(self, bot: str, version: int) -> Iterator[tuple[int, Record]]:
+        """Yield what a version of a bot, from 1, has played, like `records`, also if it no longer counts."""
+        where = "WHERE counted.id > ?1 AND (?2 IS NULL OR counted.id <= ?2) ORDER BY path"
+        for number, record in self._records(where, self._span(bot, version), "fixture"):
+            if bot in record.results:
+                yield number, record
+
+    def _span(self, bot: str, version: int) -> tuple[int, int | None]:
+        """Return the numbers of the fixtures before the first one of a version, and of its last one; None: up to now."""
+        query = "SELECT after FROM version WHERE name = ? ORDER BY id LIMIT 2 OFFSET ?"
+        first, *end = (after for (after,) in self._database.execute(query, (bot, version - 1)))
+        return first, end[0] if end else None
+
+    def _records(self, where: str, values: tuple[Any, ...], table: str = "counted") -> Iterator[tuple[int, Record]]:
+        query = f"SELECT counted.id, path, summary FROM {table} AS counted JOIN record ON counted.id = record.fixture {where}"
         entered = {name for (name,) in self._database.execute("SELECT name FROM version")}
         decode = msgspec.msgpack.Decoder(Record).decode
         for fixture, path, summary in self._database.execute(query, values):
             try:
                 record = decode(summary)
+                lines_of(record)
                 if record.path != path:
                     raise ValueError(f"the record of {path!r} is that of {record.path!r}")
                 if not record.results.keys() <= entered:
@@ -448,22 +473,28 @@ class Journal:
             return None
         number, summary, seats, scores, answers, banks, about = row
         with reject_corrupt(self.path):
-            record = msgspec.msgpack.decode(summary, type=Record)._replace(
-                seats=decompress_scores(seats),
-                scores=decompress_scores(scores),
+            record = msgspec.msgpack.decode(summary, type=Record)
+            limits = UnpackedLimits.of(record)
+            record = record._replace(
+                seats=decompress_scores(Packed(seats, limits.tables)),
+                scores=decompress_scores(Packed(scores, limits.tables)),
                 answers=answers,
-                banks=msgspec.msgpack.decode(zlib.decompress(banks), type=tuple[BankTime, ...]) if banks else (),
+                banks=msgspec.msgpack.decode(decompress(banks, limits.questions), type=tuple[BankTime, ...])
+                if banks
+                else (),
             )
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
         return record._replace(evidence=pieces), self._kept(about)
 
-    def scores_of(self, path: str) -> tuple[dict[str, Any], bytes]:
+    def scores_of(self, path: str) -> tuple[dict[str, Any], "Packed"]:
         """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
-        query = "SELECT about, scores FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
+        query = "SELECT about, scores, summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
             raise UserError([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
-        return self._kept(row[0]), row[1]
+        with reject_corrupt(self.path):
+            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[2], type=Record))
+        return self._kept(row[0]), Packed(row[1], limits.tables)
 
     def _kept(self, about: str | None) -> dict[str, Any]:
         if wrong := json_error(about, Kept):
@@ -473,14 +504,29 @@ class Journal:
 
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
-        query = "SELECT times FROM record JOIN counted ON counted.id = record.fixture WHERE path = ?"
+        query = "SELECT times, summary FROM record JOIN counted ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         with reject_corrupt(self.path):
-            return msgspec.msgpack.decode(zlib.decompress(row[0]), type=tuple[Timing, ...]) if row and row[0] else ()
+            if not (row and row[0]):
+                return ()
+            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[1], type=Record))
+            return msgspec.msgpack.decode(decompress(row[0], limits.questions), type=tuple[Timing, ...])
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
         """Yield the id, fixture path and evidence of faults and of the slowest decisions, in fixtures that count."""
         return self._evidence("counted", where, values)
+
+    def evidence_by(self, bot: str, version: int) -> Iterator[tuple[int, str, Evidence]]:
+        """Yield the same of the faults of a version of a bot, from 1, also in fixtures that no longer count."""
+        where = "WHERE bot = ?1 AND kind != 'slowest' AND fixture.id > ?2 AND (?3 IS NULL OR fixture.id <= ?3)"
+        return self._evidence("fixture", where, (bot, *self._span(bot, version)))
+
+    def fault(self, number: int) -> tuple[int, str, Evidence] | None:
+        """Return the number and the path of the fixture of a fault, and its evidence, also if it no longer counts."""
+        for (fixture,) in self._database.execute("SELECT fixture FROM fault WHERE id = ?", (number,)):
+            for _, path, piece in self._evidence("fixture", "WHERE fault.id = ?", (number,)):
+                return fixture, path, piece
+        return None
 
     def _evidence(self, table: str, where: str, values: tuple[Any, ...]) -> Iterator[tuple[int, str, Evidence]]:
         query = f"SELECT fault.id, path, evidence FROM fault JOIN {table} ON {table}.id = fault.fixture {where} ORDER BY fault.id"
@@ -541,10 +587,17 @@ def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
 
-def decompress_scores(squeezed: bytes) -> tuple[tuple[int, ...], ...]:
+class Packed(NamedTuple):
+    """Compressed scores, or seats, and the most bytes that they can have when they are unpacked."""
+
+    squeezed: bytes
+    limit: int
+
+
+def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
     """Return the scores, or the seats, of a fixture's tables from their compressed form."""
     with reject_corrupt("the journal"):
-        return msgspec.msgpack.decode(zlib.decompress(squeezed), type=tuple[tuple[int, ...], ...])
+        return msgspec.msgpack.decode(decompress(*packed), type=tuple[tuple[int, ...], ...])
 
 
 def _checked(path: Path, registry: Registry) -> None:
@@ -553,9 +606,11 @@ def _checked(path: Path, registry: Registry) -> None:
         with _connected(path) as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            (health,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            readable = application == APPLICATION and version == VERSION and health == "ok"
-            wrong = _misfit(database, registry) if readable else ""
+            readable = application == APPLICATION and version == VERSION
+            # Before anything is read: the check of a file computes what its definitions say.
+            wrong = _strange_definition(database) if readable else ""
+            (health,) = ("ok",) if wrong else database.execute("PRAGMA quick_check(1)").fetchone()
+            wrong = wrong or (_misfit(database, registry) if readable and health == "ok" else "")
     except sqlite3.DatabaseError as broken:
         raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
@@ -589,24 +644,37 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
     return Withdrawn(before, during)
 
 
+def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+    """Return the kind and the SQL of each object of a database, by name. SQLite's own indexes have no SQL."""
+    rows = database.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {name: (kind, " ".join(sql.split())) for name, kind, sql in rows}
+
+
 @cache
-def _schema() -> Mapping[str, set[str]]:
-    """Return the tables of a journal with their columns."""
+def _schema() -> Mapping[str, tuple[str, str]]:
+    """Return the definitions of a journal."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.executescript(JOURNAL_TABLES + CHAIN_TABLE)
-        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return {table: _columns(database, table) for (table,) in tables}
+        return _definitions(database)
 
 
-def _columns(database: sqlite3.Connection, table: str) -> set[str]:
-    return {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
+def _strange_definition(database: sqlite3.Connection) -> str:
+    """Return what is not defined as in a journal; empty if everything is.
+
+    A view, a trigger or a computed column of a stranger could take a time or memory without end, in any query. With these
+    tables and indexes alone no query can: each of ours goes through rows that are in the file, and none is recursive.
+    """
+    found = _definitions(database)
+    for name, definition in found.items():
+        if definition[0] not in ("table", "index") or definition[1].startswith("CREATE VIRTUAL"):
+            return f"{name!r} is neither a table nor an index"
+        if _schema().get(name) != definition:
+            return f"{name!r} is not defined as in a journal"
+    return "".join(f"it has no {name!r}" for name in list(_schema().keys() - found.keys())[:1])
 
 
 def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     """Return what is missing or malformed in a journal; empty if nothing is."""
-    for table, columns in _schema().items():
-        if lacking := columns - _columns(database, table):
-            return f"it has no {table}.{min(lacking)}"
     try:
         _state(database, registry)
     except ValueError as wrong:

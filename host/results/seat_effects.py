@@ -19,6 +19,7 @@ from typing import NamedTuple
 from host.games.engine import Scores
 from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId, group_of
+from host.play.lines import NO_LINE, lines_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
 from host.rating.ranking import Units
@@ -107,13 +108,17 @@ def seat_results(
 
     `seed` is needed where seats are drawn from it (tourneys).
     """
-    most = (max(result.tables for result in record.results.values()) for _, record in journal.records(stage.name))
-    joined = 1 + sum(most) // MAX_UNITS
+    most, lines = 0, dict[str, Sequence[bytes]]()
+    for _, record in journal.records(stage.name):
+        most += max(result.tables for result in record.results.values())
+        if record.lines:
+            lines[record.path] = lines_of(record)
+    joined = 1 + most // MAX_UNITS
     for path in journal.paths(stage.name) if paths is None else paths:
         about, squeezed = journal.scores_of(path)
         fixture, scores = fixture_of(about), decompress_scores(squeezed)
         for nth, sitting in enumerate(table_setups(fixture, seed, scores)):
-            deal = deal_of(stage, fixture, nth, joined)
+            deal = deal_of(stage, fixture, nth, joined, lines.get(path, ()))
             yield SeatResult(group_of(path), deal, sitting.bots, worth_of(fixture, sitting, scores[nth]))
 
 
@@ -127,12 +132,20 @@ def worth_of(fixture: Fixture, sitting: TableSetup, scores: Scores) -> tuple[flo
     return tuple(float(left - had) for left, had in zip(scores, brought, strict=True))
 
 
-def deal_of(stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1) -> TableContext:
-    """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one."""
+def deal_of(
+    stage: StageConfig, fixture: Fixture, nth: int, joined: int = 1, lines: Sequence[bytes] = ()
+) -> TableContext:
+    """Return the deal of table `nth` of a fixture, counted from 0. `joined` independent deals in a row count as one.
+
+    Deals whose tables have equal `lines` are the same deal, played again.
+    """
     place, seats = FixtureId.parse(fixture.path), len(fixture.bots)
     if kind_of(stage).sampling.by_fixture:
         return stage.name, (place.group, ((place.first_table or 1) - 1) // (seats if stage.mirror else 1))
-    return place.group, (fixture.first - 1 + nth) // (seats * joined)
+    size, before = seats * joined, fixture.first - 1
+    number = (before + nth) // size
+    played = tuple(lines[max(number * size - before, 0) : (number + 1) * size - before])
+    return place.group, played if played and NO_LINE not in played else number
 
 
 def by_seat(tables: Iterable[SeatResult]) -> Seats:

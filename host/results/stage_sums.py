@@ -3,6 +3,7 @@
 A journal stores the sums up to some fixture (`Journal.sums`), so that a large one need not be read from its beginning.
 """
 
+import math
 from typing import Annotated
 
 import msgspec
@@ -15,7 +16,10 @@ SHOWN_REPLAYS = 3
 
 
 class Mean(msgspec.Struct, array_like=True):
-    """The mean of some values, and half the width of its 95 % interval; it does not store the values."""
+    """The mean of some values, and half the width of its 95 % interval; it does not store the values.
+
+    `squares` is infinite if the values may repeat each other: then there is no interval.
+    """
 
     count: Annotated[int, msgspec.Meta(ge=1)]
     total: float
@@ -34,8 +38,8 @@ class Mean(msgspec.Struct, array_like=True):
 
     @property
     def margin(self) -> float:
-        """Half the width of the 95 % interval; 0.0 with less than two values."""
-        if self.count < 2:
+        """Half the width of the 95 % interval; 0.0 with less than two values, or if values may repeat each other."""
+        if self.count < 2 or self.squares == math.inf:
             return 0.0
         variance = max(0.0, self.squares - self.total * self.value) / (self.count - 1)
         return float(1.96 * (variance / self.count) ** 0.5)
@@ -68,6 +72,8 @@ class StageSums(msgspec.Struct):
             if mean is None:
                 mean = self.scores[bot] = Mean(0, 0.0, 0.0)
             mean.add(result.wins or result.final)
+            if record.lines:
+                mean.squares = math.inf
         for bot, kinds in record.faults.items():
             sums = self.faults.setdefault(bot, {})
             for kind, count in kinds.items():

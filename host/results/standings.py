@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from host.bots.values import Usage
 from host.play.fixture_id import group_of
-from host.play.records import Record, Result
+from host.play.lines import may_repeat, repeats_in
+from host.play.records import Record
 from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, won_in, words_of
-from host.rating.statistics import MIN_CERTAINTY, Won, needed, percent, sure_by_wins, wilson, words
+from host.rating.statistics import MIN_CERTAINTY, Won, how_sure, needed, sure_by_wins, wilson, words
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
 from host.results.state import RecordedBot, RunState, StageState
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     note: str = ""
     disqualified: bool = False  # for too many faults
     withdrawn: bool = False  # by the organiser
+    different: int = 0  # tables that repeat no other
 
     @property
     def ranking(self) -> Ranking:
@@ -68,7 +70,7 @@ class Row(NamedTuple):
 
     @property
     def points(self) -> Estimate:
-        """The score counted by the games themselves: the sum of hands, or mean chips."""
+        """The score counted by the games themselves: the sum over tables, or mean chips."""
         return next(estimate for word, estimate in self.estimates.items() if ranking_of(word).points)
 
     @property
@@ -97,6 +99,7 @@ class Row(NamedTuple):
             | {"note": self.note}
             | late
             | {"points": self.points.value, "disqualified": self.disqualified, "withdrawn": self.withdrawn}
+            | {"different": self.different}
             | own
         )
 
@@ -112,6 +115,7 @@ class PairResult(NamedTuple):
     low: float
     high: float
     sure: float
+    different: int  # tables that repeat no other
 
     @property
     def known(self) -> bool:
@@ -122,6 +126,15 @@ class PairResult(NamedTuple):
     def certain(self) -> bool:
         """Whether the order of the two bots is certain."""
         return max(self.sure, 1 - self.sure) >= MIN_CERTAINTY
+
+    @property
+    def how_sure(self) -> str:
+        """How sure it is that the better bot of the two is ahead."""
+        return how_sure(max(self.sure, 1 - self.sure))
+
+    def order(self, one: str, other: str) -> str:
+        """Return the sentence about the order of the two bots, given their names."""
+        return words(one, other, self.sure) if self.sure >= 0.5 else words(other, one, 1 - self.sure)
 
 
 class Advice(NamedTuple):
@@ -140,13 +153,20 @@ class Advice(NamedTuple):
 class StageStandings(NamedTuple):
     """The standings of a stage so far: rows, sentences about how sure the order is, and advice.
 
-    `so_far` says how many pairs have met, if pairs are missing; otherwise it is empty.
+    `so_far` says how many pairs have met, if pairs are missing; otherwise it is empty. `repeated` says how many tables
+    are different, if some repeat others.
     """
 
     rows: list[Row]
     sure: list[str]
     advice: list[Advice]
     so_far: str = ""
+    repeated: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences."""
+        return [*filter(None, (self.so_far, self.repeated)), *self.sure]
 
 
 def stage_standings(
@@ -177,11 +197,13 @@ def stage_standings(
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in withdrawn else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
+    repeated = repeats_in(records).sentence if may_repeat(records) else ""
     if kind_of(stage).sampling.compare == "none" or compare is None:
-        return StageStandings(rows, [], [], so_far)
+        return StageStandings(rows, [], [], so_far, repeated)
     sure = compare(results)
     sentences = comparisons([row.bot for row in playing], sure)
-    return StageStandings(rows, sentences, [] if so_far else advice_for(stage, playing, records, sure), so_far)
+    advice = [] if so_far else advice_for(stage, playing, records, sure)
+    return StageStandings(rows, sentences, advice, so_far, repeated)
 
 
 def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]) -> str:
@@ -326,20 +348,29 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 
 
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
-    """Return advice for every two neighbours whose order is not certain: how much play would make it certain."""
+    """Return advice for every two neighbours whose order is not certain: how much play would make it certain.
+
+    Two bots get none if most of their tables repeat others: more tables would not help.
+    """
     unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):
         how_sure = sure(one.bot, other.bot)
         if how_sure is None or how_sure >= MIN_CERTAINTY:
+            continue
+        if may_repeat(records) and repeats_in(_of_both(records, one.bot, other.bot)).mostly:
             continue
         done = _done(stage, records, one.bot, other.bot)
         found.append(Advice((one.bot, other.bot), how_sure, needed(how_sure, done), done, unit))
     return found
 
 
+def _of_both(records: Sequence[Record], one: str, other: str) -> list[Record]:
+    return [record for record in records if one in record.results and other in record.results]
+
+
 def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
     """Return how many units two bots have played: tourneys, games of a group, or tables."""
-    both = [record for record in records if one in record.results and other in record.results]
+    both = _of_both(records, one, other)
     if kind_of(stage).sampling.by_fixture:
         return len(both)
     if kind_of(stage).sampling.per_bot:
@@ -357,34 +388,34 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots that met at tables of two, in both orders."""
-    met: dict[tuple[str, str], list[tuple[Result, Result]]] = {}
+    met: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         if len(record.results) == 2:
-            (one, mine), (other, its) = record.results.items()
-            if one < other:
-                met.setdefault((one, other), []).append((mine, its))
-            else:
-                met.setdefault((other, one), []).append((its, mine))
-    pairs = {}
-    for (one, other), results in met.items():
-        ours, theirs = (won_in(side, 2) for side in zip(*results, strict=True))
-        pairs[one, other], pairs[other, one] = _pair(ours, theirs), _pair(theirs, ours)
+            one, other = record.results
+            met.setdefault((one, other) if one < other else (other, one), []).append(record)
+    pairs, again = {}, may_repeat(records)
+    for (one, other), some in met.items():
+        ours, theirs = won_in(some, one, 2), won_in(some, other, 2)
+        different = repeats_in(some).different if again else ours.tables
+        pairs[one, other], pairs[other, one] = _pair(ours, theirs, different), _pair(theirs, ours, different)
     return {pair: pairs[pair] for pair in sorted(pairs)}
 
 
 @lru_cache(maxsize=4096)  # in a league of 500 bots 50 000 pairs have 41 different results: this saves 0.3 s
-def _pair(ours: Won, theirs: Won) -> PairResult:
+def _pair(ours: Won, theirs: Won, different: int) -> PairResult:
     tables, won, lost = ours.tables, int(ours.wins), int(theirs.wins)
-    rate, interval = won / tables, wilson(won / ours.spread, tables / ours.spread)
-    return PairResult(tables, won, tables - won - lost, lost, rate, *interval, sure_by_wins({"": ours}, {"": theirs}))
+    rate, interval = won / tables, wilson(won / ours.weight, tables / ours.weight)
+    sure = sure_by_wins({"": ours}, {"": theirs})
+    return PairResult(tables, won, tables - won - lost, lost, rate, *interval, sure, different)
 
 
 def _sentence(names: Sequence[str], sure: float) -> str:
-    if len(names) == 2:
-        return words(names[0], names[1], sure)
-    few = f"{', '.join(names[:-1])} and {names[-1]}"
-    who = few if len(names) <= MAX_NAMED_BOTS else f"{names[0]} to {names[-1]} ({len(names)} bots)"
-    return f"{who} cannot be distinguished ({percent(sure)})"
+    first, *between, last = names
+    if not between:
+        return words(first, last, sure)
+    few = " and ".join(filter(None, (", ".join(between[:-1]), between[-1])))
+    who = few if len(names) <= MAX_NAMED_BOTS else f"{len(between)} bots"
+    return words(first, f"{last} ({who} between them)", sure)
 
 
 def _whole_if_it_is(wins: float) -> float:
@@ -428,6 +459,7 @@ def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[R
             pondered=sum(usage.pondered for usage in used),
         ),
         note=note,
+        different=repeats_in(mine).different if may_repeat(mine) else tables,
     )
 
 

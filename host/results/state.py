@@ -150,7 +150,12 @@ class RunState:
     def with_stages(self, *configs: StageConfig) -> "RunState":
         """Return the state with these stages. A stage that it has already keeps what is known of it."""
         known = {stage.name: stage for stage in self.stages}
-        stages = (replace(known.get(config.name, StageState(config)), config=config) for config in configs)
+        stages = (
+            replace(before, config=config.as_begun(before.config))
+            if (before := known.get(config.name))
+            else StageState(config)
+            for config in configs
+        )
         return replace(self, stages=tuple(stages))
 
     def terms(self) -> dict[str, Any]:

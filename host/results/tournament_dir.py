@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError
-from host.results.journal import wal_files
+from host.results.journal import Journal, wal_files
 
 
 class Commitment(NamedTuple):
@@ -62,10 +62,16 @@ class Folder:
         if self.seed_file.exists():
             self.seed_file.chmod(0o644)
 
-    @property
-    def revealed(self) -> bool:
-        """Whether the drawn seed has been made readable, after the tournament was finished."""
-        return self.seed_file.exists() and bool(self.seed_file.stat().st_mode & stat.S_IROTH)
+    def revealed(self, journal: Journal) -> bool:
+        """Return whether authors could know the drawn seed: others can read it, or the run has been finished.
+
+        After a finished run the seed is public, whatever the mode of its file is now. The changes of a run keep that.
+        """
+        if not self.seed_file.exists():
+            return False
+        if journal.state().finished or any(change.about.get("revealed") for change in journal.changes()):
+            return True
+        return bool(self.seed_file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
     def commit(self) -> Commitment:
         """Fix the seed before the tournament, drawing one if there is none. Return the commitment to publish."""

@@ -245,6 +245,16 @@ def warm_up(code: "CodeType") -> None:
     del sys.argv[-1], os.environb[b"REHEARSED"]
 
 
+def forget_age() -> None:
+    """Replace what the bot's imports have stored of the interpreter's start, as in a new process."""
+    if logging := sys.modules.get("logging"):
+        import time  # logging has imported it
+
+        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()  # type: ignore[attr-defined]
+    if process := sys.modules.get("multiprocessing.process"):
+        process.current_process().authkey = os.urandom(32)
+
+
 def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
     """Fork a bot for every start. In the fork, run `path` as `__main__` in the given namespace.
 
@@ -290,6 +300,7 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     if not size:
         os._exit(0)
     apply_request(bytes(buffer[:size]), started)
+    forget_age()
     for at, descriptor in enumerate(memoryview(ancillary[0][2]).cast("i")):
         os.dup2(descriptor, at)
     os.closerange(KEEPER, KEEPER + 4)

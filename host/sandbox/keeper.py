@@ -46,6 +46,13 @@ class KeeperOutOfMemory(Exception):
     """Raised when the kernel has killed a keeper because its bot used up the memory. This is a fault of the bot."""
 
 
+def with_gap(first: bytes, left_out: int, last: bytes) -> bytes:
+    """Return two parts of a text, with a line between them that says how many bytes are left out, if any are."""
+    if left_out <= 0:
+        return first + last
+    return b"%b\n%b\n%b" % (first, f"… {left_out} bytes left out …".encode(), last)
+
+
 class Ended(NamedTuple):
     """How a process ended and what it and its descendants used: times in seconds, memory of the largest process in bytes."""
 
@@ -56,7 +63,7 @@ class Ended(NamedTuple):
     cpu: float
     memory: int
     output: bytes
-    stderr: bytes
+    stderr: bytes  # if more was written, as much of its start as of its end
     complaints: int  # total bytes written to standard error
     own: float  # processor time of the keeper itself since it started
     killed: int = 0  # processes that the kernel killed because the group had no memory left
@@ -70,6 +77,12 @@ class Ended(NamedTuple):
     def stopped(self) -> bool:
         """Return whether the keeper killed it before it ended by itself."""
         return bool(self.flags & STOPPED) and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == SIGKILL
+
+    @property
+    def marked_stderr(self) -> bytes:
+        """Return the standard error, with a line where bytes are left out."""
+        half = len(self.stderr) // 2
+        return with_gap(self.stderr[:half], self.complaints - len(self.stderr), self.stderr[half:])
 
     @property
     def words(self) -> str:

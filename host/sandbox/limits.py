@@ -45,6 +45,7 @@ class Limits(NamedTuple):
     bank: Bank = NO_BANK
     increment: float = 0.0  # seconds that each answer adds to the bank
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
+    submission: int = 16 * MIB  # bytes of one file of a submission; its files together may have four times as much
 
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller value of each limit. Keep the clock and the scope of the time bank of these limits."""
@@ -56,8 +57,8 @@ class Limits(NamedTuple):
         )
 
     def by_name(self) -> dict[str, Any]:
-        """Return the limits by name. Those of a bank are left out if there is none, as in journals without banks."""
-        found = self._asdict()
+        """Return the limits of a bot at play by name, as journals store them: those of a bank only if there is one."""
+        found = {key: value for key, value in self._asdict().items() if key != "submission"}
         return found if self.bank.seconds else {key: value for key, value in found.items() if key not in BANK_KEYS}
 
     @property

@@ -1,10 +1,12 @@
 """Builds the system call filters: no access to other sandboxes or processes, no covert channels, a small kernel surface."""
 
+import contextlib
+import ctypes.util
 import errno
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 FORBIDDEN = (
@@ -36,7 +38,7 @@ FORBIDDEN = (
     # covert channels: keys, queues, shared memory, file locks
     *("add_key", "keyctl", "request_key", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify"),
     *("mq_getsetattr", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "shmget"),
-    *("shmat", "shmdt", "shmctl", "flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
+    *("shmat", "shmdt", "shmctl", "inotify_init", "inotify_init1", "inotify_add_watch"),
     # attributes of an inode that outlives a process, for the next one to read: of /tmp and of the state file
     *("setxattr", "lsetxattr", "fsetxattr"),
     # a covert channel: whether a page of a file is in the cache, and how to remove it from the cache
@@ -46,11 +48,12 @@ FORBIDDEN = (
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
-SETS_TIMES = "utimensat"
-BOT_ONLY = ("utime", "utimes", "futimesat", SETS_TIMES, "timer_create", "setpgid", "sync", "syncfs")
-"""Denied to bots but allowed in builds. Timestamps of a device are visible in every sandbox. A timer, or the exit of
-the last parent of a process group, can send SIGCONT to a bot that is stopped off turn. sync makes the whole machine
-wait for its disks."""
+SETS_TIMES, LOCKS_FILES = "utimensat", "flock"
+BOT_ONLY = ("utime", "utimes", "futimesat", SETS_TIMES, LOCKS_FILES, "timer_create", "setpgid", "sync", "syncfs")
+"""Denied to bots but not in builds. In a build, flock does nothing and reports success: `go` and `cargo` end
+if they cannot lock their own files, but a lock on a file of the system is visible in every sandbox. So are the timestamps of a
+device. A timer, or the exit of the last parent of a process group, can send SIGCONT to a bot that is stopped off turn. sync
+makes the whole machine wait for its disks."""
 SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
 """The system calls that send a signal, and the position of the argument with the signal's number."""
 INFO_LEAKS = ("statfs", "fstatfs", "openat2")
@@ -133,8 +136,9 @@ def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
 
 
 def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
-    """Return a filter as BPF bytecode, exported by libseccomp."""
-    import pyseccomp as seccomp
+    """Return a filter as BPF bytecode, exported by libseccomp. Raise OSError if that is not installed."""
+    with _libraries_by_name():
+        import pyseccomp as seccomp
 
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
 
@@ -148,6 +152,17 @@ def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
         rules.export_bpf(exported)
         exported.seek(0)
         return exported.read()
+
+
+@contextlib.contextmanager
+def _libraries_by_name() -> Iterator[None]:
+    """Let pyseccomp load its libraries by their names. It would run ldconfig twice to find them, in every process."""
+    search = ctypes.util.find_library
+    ctypes.util.find_library = lambda name: "libseccomp.so.2" if name == "seccomp" else "libc.so.6"
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = search
 
 
 def _forbid_waking(forbid: Forbid) -> None:
@@ -165,6 +180,8 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
 
     for name in (*FORBIDDEN, *more):
         forbid(name)
+    if LOCKS_FILES not in more:
+        forbid(LOCKS_FILES, error=0)
     for number in NEWER:
         forbid(number, error=errno.ENOSYS)
     for name in INFO_LEAKS:

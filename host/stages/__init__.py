@@ -10,6 +10,7 @@ from typing import Any
 from host.base.config_file import OwnName, without_pydantic
 from host.base.errors import Problem, UserError
 from host.games import GAMES
+from host.play.custom_games import library_game, of_library
 from host.play.records import Record
 from host.rating.ranking import Results
 from host.rating.results import Fact
@@ -49,7 +50,9 @@ class Registry:
     own: Callable[[], Mapping[tuple[str, str], OwnName]] = field(default=dict, compare=False)
 
     def game(self, name: str) -> str:
-        """Return the name of a game; if the game is the tournament's own, the name carries it."""
+        """Return the name of a game; if it is the tournament's own or a library's, the name carries it."""
+        if of_library(name):
+            return library_game(name)
         return name if name in GAMES else self.own().get(("game", name), name)
 
     def kind(self, name: str) -> Kind[Any]:

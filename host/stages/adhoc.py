@@ -8,23 +8,20 @@ from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
-    MAX_BLOCK_TABLES,
     Field,
     GameCondition,
     Kind,
     Many,
-    StageConfig,
+    PairStageConfig,
     StageName,
+    block_size,
     blocks,
     with_plan,
 )
 
-MIN_BLOCKS = 16
-"""The number of fixtures of an ad-hoc game. It does not depend on the number of workers; all of them have work."""
-
 
 @dataclass(frozen=True)
-class Adhoc(StageConfig):
+class Adhoc(PairStageConfig):
     """Some tables between the same bots. They are ranked by games if any are won, otherwise by chips."""
 
     kind: Literal["independent"] = "independent"
@@ -34,7 +31,7 @@ class Adhoc(StageConfig):
 
 def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
-    share = min(MAX_BLOCK_TABLES, -(-stage.tables // MIN_BLOCKS))
+    share = block_size(stage, stage.tables, 1, least=1)
     group = FixtureId(stage.name, meeting=contestants(field.bots)).group
     yield blocks(with_plan(stage, blank), group, field.bots, stage.tables, share)
 

@@ -12,6 +12,9 @@ from host.stages import pairing
 Bots = Sequence[str | None]
 """Bots in the order of a bracket; None is a bye."""
 
+UNBEATEN, BEATEN = "unbeaten", "beaten"
+"""The two sides of a double elimination: bots that have lost no tie, and those that have lost one."""
+
 Standing = tuple[int, int]
 """How far a bot has come: the best place that it can still reach and its defeats, both negative. Greater is better."""
 
@@ -27,6 +30,7 @@ class Ties(NamedTuple):
     won: Standing  # of each winner
     lost: Standing  # of each loser
     note: str = ""
+    side: str = ""  # of a double elimination: UNBEATEN or BEATEN
 
 
 class RoundSet(NamedTuple):
@@ -95,7 +99,7 @@ def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
     if len(group) < 2:
         yield Placed(group, 1)
         return
-    start = Ties("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1))
+    start = Ties("round 1 of the unbeaten", 1, 1, len(ranked), group, (-1, 0), (-1, -1), side=UNBEATEN)
     ((unbeaten, beaten),) = yield RoundSet([start])
     yield from _second_chance(unbeaten, beaten, 2, every_place)
 
@@ -113,13 +117,13 @@ def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool)
     first, last = 2 * number - 3, 2 * number - 2
     (unbeaten, fallen), (beaten, first_out) = yield RoundSet(
         [
-            Ties(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1)),
-            Ties(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0)),
+            Ties(f"round {number} of the unbeaten", last, 1, left, unbeaten, (-1, 0), (-1, -1), side=UNBEATEN),
+            Ties(title.format(first), last, 1, left, beaten, (-1, -1), (-after - 1, 0), side=BEATEN),
         ]
     )
     group, left = [*beaten, *crossed(fallen, number)], after
     after = left - len(pairing.open_ties(group))
-    last_round = Ties(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0))
+    last_round = Ties(title.format(last), last + 1, 1, left, group, (-1, -1), (-after - 1, 0), side=BEATEN)
     ((beaten, then_out),) = yield RoundSet([last_round])
     rest = _second_chance(unbeaten, beaten, number + 1, every_place)
     if every_place:

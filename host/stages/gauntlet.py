@@ -1,5 +1,8 @@
 """The kind `gauntlet`: every bot plays fixed references, and no other bot. Results can become grades.
 
+In a game for two bots with one winner, each reference is a bot's only opponent. In other games, references fill the other
+seats of a bot's table.
+
 The fixtures of a bot depend on the bot, the references and the stage alone. So the result and the grade of a bot do not
 depend on which other bots entered, and an unchanged bot that is graded again from the same seed has the same grade.
 """
@@ -9,10 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from host.base.config_file import InvalidValue, Text, ValueType, closest_match, integer, plain_string, to_toml
+from host.base.config_file import (
+    Flag,
+    InvalidValue,
+    Text,
+    ValueType,
+    closest_match,
+    integer,
+    integer_or_auto,
+    plain_string,
+    to_toml,
+)
 from host.base.errors import UserError
+from host.games.engine import Game
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
+from host.play.table_plans import SAME_CARDS
 from host.rating.results import PAIRS, Fact
 from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
@@ -20,7 +35,9 @@ from host.stages.kind import (
     FORBID,
     TWO_BOTS,
     ChangePolicy,
+    DefaultStages,
     Field,
+    GameCondition,
     GradeTerms,
     ImpossibleStageError,
     Kind,
@@ -58,6 +75,18 @@ def fraction(percent: str) -> float:
     return float(percent.rstrip("% ")) / 100
 
 
+def _score(value: Any) -> float | None:
+    if value is None:  # in a journal
+        return None
+    if type(value) not in (int, float):
+        raise InvalidValue("C006", "is not a number", "score = 210")
+    if not abs(value) <= MAX_SCORE:
+        raise InvalidValue("C009", "is not a mean score", f"a number from {-MAX_SCORE} to {MAX_SCORE}")
+    return float(value)
+
+
+MAX_SCORE = 1_000_000_000
+SCORE = {"type": "number", "title": "number", "examples": [210]}
 PERCENTAGE = {"type": "string", "title": "percentage", "pattern": f"^{PERCENT.pattern}$", "examples": ["95 %"]}
 
 
@@ -73,8 +102,11 @@ class Grade:
     """How certain it must be that the bot is better than the reference: more than 50 %. Every grade needs this key.
     Example: `sure = "95 %"`"""
     at_least: Annotated[str, ValueType(_percent, PERCENTAGE)] = "50 %"
-    """The share of tables that the bot must win in the long run, with that certainty; a draw counts half.
-    Example: `at_least = "60 %"`"""
+    """The share of tables that the bot must win in the long run, with that certainty; a draw counts half. In a game of
+    chips: its share of the chips that it and the reference have. Example: `at_least = "60 %"`"""
+    score: Annotated[float | None, ValueType(_score, SCORE)] = None
+    """The mean score of a table that the bot must reach in the long run, with that certainty, whatever the reference
+    scores. Not in a game for two bots with one winner. Example: `score = 210`"""
 
 
 @dataclass(frozen=True)
@@ -86,26 +118,33 @@ class Gauntlet(StageConfig):
     """The references: names of entered bots, or patterns as in `bots`. A reference that `bots` does not enter plays only
     here. Every gauntlet needs this key. Example: `references = ["sample:davey", "staff/*"]`"""
     tables: Many = 2_000
-    """The number of tables of each bot against each reference. Example: `tables = 500`"""
+    """The number of tables of each bot against each reference; with more seats, with each group of references at its table.
+    Example: `tables = 500`"""
+    seats: Annotated[int, integer_or_auto(100, "seats", 2, auto=0)] = 0
+    """The seats of a table: one bot, and references in the others. `"auto"`: 2 in a game for two bots with one winner; in
+    other games those of the rules, or fewer if there are fewer references. If there are more references than seats for
+    them, each of them sits equally often with a bot. Example: `seats = 2`"""
+    same_cards: Flag = False
+    """`true`: all bots meet the same deals in the same seats. Table 7 against a reference has the same cards for
+    every bot."""
     grades: dict[str, Grade] = field(default_factory=dict)
-    rank_by: tuple[Ranked, ...] = ("win_rate", "total_score")
+    rank_by: tuple[Ranked, ...] = ()
 
     def completed(self) -> "Gauntlet":
-        """Raise ImpossibleStageError for a stage without references, or a grade that no bot can be given."""
+        """Raise ImpossibleStageError for a stage without references, or a grade without a certainty."""
         if not self.references:
             raise ImpossibleStageError("references", "no reference is named", 'references = ["sample:NAME"]', "C007")
         for name, grade in self.grades.items():
             if not grade.sure:
                 message = f"the grade for {to_toml(name)} has no certainty: equal bots often beat each other by luck"
                 raise ImpossibleStageError(("grades", name), message, 'sure = "95 %"', "C007")
-            all_won = sure_at_least(Won(self.tables, self.tables), Won(self.tables, 0), fraction(grade.at_least))
-            if all_won < fraction(grade.sure):
-                message = f"{self.tables} tables cannot show that a bot beats {to_toml(name)} with {grade.sure}"
-                raise ImpossibleStageError(("grades", name, "sure"), message, "more tables, or a lower sure")
         return self
 
     def settled(self, around: Surroundings) -> "Gauntlet":
-        """Replace patterns by the names of the references, also in the grades. Raise ImpossibleStageError if one is unknown."""
+        """Replace patterns by the names of the references, also in the grades, and set what depends on the game.
+
+        Raise ImpossibleStageError if a reference is unknown, or if no bot can get a grade.
+        """
         names = dict[str, None]()
         for number, pattern in enumerate(self.references):
             names |= dict.fromkeys(_named(pattern, around, ("references", number)))
@@ -120,8 +159,67 @@ class Gauntlet(StageConfig):
                     raise ImpossibleStageError(
                         ("grades", key), f"two grades are for {name}", "leave out one of the two"
                     )
+                self._check_grade(key, grade, around.game)
                 grades[name] = grade
-        return replace(self, references=tuple(names), grades=grades)
+        usual = ("win_rate", "total_score") if _by_wins(around.game) else ("score",)
+        return replace(
+            self,
+            references=tuple(names),
+            grades=grades,
+            seats=self._seats(len(names), around),
+            rank_by=self.rank_by or usual,
+        )
+
+    def _check_grade(self, name: str, grade: Grade, game: Game) -> None:
+        """Raise ImpossibleStageError if no bot can get a grade, or if the game has no such results."""
+        if not grade.sure:  # `completed` reports it
+            return
+        if _by_wins(game):
+            if grade.score is not None:
+                message = f"{game.name} has a winner at each table, and its grades are for the share of tables won"
+                raise ImpossibleStageError(("grades", name, "score"), message, 'at_least = "60 %"')
+            all_won = sure_at_least(Won(self.tables, self.tables), Won(self.tables, 0), fraction(grade.at_least))
+            if all_won < fraction(grade.sure):
+                message = f"{self.tables} tables cannot show that a bot beats {to_toml(name)} with {grade.sure}"
+                raise ImpossibleStageError(("grades", name, "sure"), message, "more tables, or a lower sure")
+        elif fraction(grade.at_least) != 0.5:
+            if grade.score is not None:
+                message = f"the grade for {to_toml(name)} has both at_least and score"
+                raise ImpossibleStageError(("grades", name, "score"), message, "leave out one of the two")
+            if game.chips == "none":
+                message = f"the scores of {game.name} can be below zero, so a bot has no share of them"
+                raise ImpossibleStageError(
+                    ("grades", name, "at_least"), message, "score = …, the mean score of a table"
+                )
+
+    def _seats(self, references: int, around: Surroundings) -> int:
+        """Return the seats of a table. Raise ImpossibleStageError if the game or the references do not allow them."""
+        game = around.game
+        fewest, most = game.seats
+        if not references:  # `completed` reports it
+            return self.seats
+        seats = self.seats or (2 if _by_wins(game) else min(around.seats, references + 1))
+        if self.seats == 1 or self.seats > most or (_by_wins(game) and self.seats > 2):
+            message = f"{game.name} has no grades at tables of {self.seats}"
+            raise ImpossibleStageError("seats", message, f"seats = {2 if _by_wins(game) else most}")
+        if seats < fewest or seats > references + 1:
+            needed = max(seats, fewest)
+            message = f"a table of {game.name} has {needed} seats: it needs {needed - 1} references, and {references} are named"
+            raise ImpossibleStageError("references", message, f"name at least {needed - 1} references")
+        return seats
+
+    @property
+    def meetings(self) -> list[tuple[str, ...]]:
+        """The groups of references that a bot meets at its tables. Each reference is in equally many of them."""
+        others, names = (self.seats or 2) - 1, self.references
+        if others == len(names):
+            return [names]
+        return [(names + names)[first : first + others] for first in range(len(names))]
+
+
+def _by_wins(game: Game) -> bool:
+    """Return whether a game is for two bots with one winner, so that grades are for the share of tables won."""
+    return TWO_BOTS.is_met(game, None)
 
 
 def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Sequence[str]:
@@ -140,29 +238,48 @@ def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Se
 
 
 def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -> Schedule:
-    """Yield the first block of every bot against every reference, then the second block of all, and so on."""
+    """Yield the first block of every bot against every group of references, then the second block of all, and so on."""
     bots = [bot for bot in sorted(field.bots) if bot not in stage.references]
-    plans = block_plans(with_plan(stage, blank), stage.tables, MAX_GAUNTLET_BLOCK_TABLES, field)
-    pairs = [(bot, reference) for bot in bots for reference in stage.references]
+    seats = stage.seats or 2
+    blank = with_plan(stage, blank)
+    if stage.same_cards:
+        blank = blank._replace(plan=SAME_CARDS[blank.plan])
+    plans = block_plans(blank, stage.tables, MAX_GAUNTLET_BLOCK_TABLES, field, seats)
+    meetings = [(bot, *references) for bot in bots for references in stage.meetings]
     fixtures = (
-        plan[nth]._replace(path=f"{path_of(stage, pair)}/{plan[nth].first}", bots=(min(pair), max(pair)))
+        plan[nth]._replace(path=f"{path_of(stage, meeting)}/{plan[nth].first}", bots=seated(stage, meeting))
         for nth in range(plans.longest)
-        for pair in pairs
-        for plan in [plans.of(path_of(stage, pair))]
+        for meeting in meetings
+        for plan in [plans.of(path_of(stage, meeting))]
         if nth < len(plan)
     )
-    yield Lazy(plans.number(len(pairs), (path_of(stage, pair) for pair in pairs)), fixtures)
+    yield Lazy(plans.number(len(meetings), (path_of(stage, meeting) for meeting in meetings)), fixtures)
 
 
-def path_of(stage: Gauntlet, pair: tuple[str, str]) -> str:
-    """Return the seed path of a bot and a reference."""
-    return FixtureId(stage.name, meeting=contestants(pair)).group
+def seated(stage: Gauntlet, meeting: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the bots in the order of their seats at the first table.
+
+    A pair sits in the order of its names. If all bots meet the same deals, and if there are several references, the bot
+    has the first seat.
+    """
+    return meeting if stage.same_cards or len(meeting) > 2 else tuple(sorted(meeting))
+
+
+def path_of(stage: Gauntlet, meeting: tuple[str, ...]) -> str:
+    """Return the seed path of a bot and its references."""
+    return FixtureId(stage.name, meeting=contestants(meeting)).group
 
 
 def terms(stage: Gauntlet) -> Mapping[str, GradeTerms]:
     """Return what each reference with a grade is worth."""
     return {
-        name: GradeTerms(grade.points, fraction(grade.sure), fraction(grade.at_least))
+        name: GradeTerms(
+            points=grade.points,
+            sure=fraction(grade.sure),
+            at_least=fraction(grade.at_least),
+            score=grade.score,
+            tables=stage.tables * sum(name in meeting for meeting in stage.meetings),
+        )
         for name, grade in stage.grades.items()
     }
 
@@ -171,9 +288,23 @@ GAUNTLET = Kind(
     name="gauntlet",
     config=Gauntlet,
     schedule=schedule,
-    plays=TWO_BOTS,
+    plays=GameCondition("a game for two bots or more", lambda game, _rules: game.seats[1] >= 2),
+    defaults=DefaultStages(
+        template="""\
+[[stage]]
+name       = "course"
+kind       = "gauntlet"         # every bot plays the references, and no other bot: docs/grading.md
+references = [{references}]
+tables     = 500                # of each bot against each reference
+same_cards = true               # all bots meet the same deals
+
+[stage.grades]                  # points for being better than a reference, with this certainty
+{grades}
+""",
+    ),
     references=lambda stage: stage.references,
     grades=terms,
     changes=ChangePolicy.pairs_decide("tables"),
-    provides=PAIRS - {Fact.MEETINGS},
+    provides=PAIRS - {Fact.MEETINGS} | {Fact.TABLE_SCORES},
+    scored_tables=MAX_GAUNTLET_BLOCK_TABLES,
 )

@@ -1,12 +1,12 @@
 """Defines a kind of stage, and what all kinds share."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from host.base.config_file import OWN_CODE, Flag, integer, matches, one_of, read_text
+from host.base.config_file import OWN_CODE, Flag, integer, integer_or_auto, matches, one_of, read_text
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
@@ -19,10 +19,11 @@ MAX_BLOCK_TABLES = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
 
 SMALL_BLOCK = 50
-"""Fewest tables in one fixture of a pair that plays several: the bots are started once in each fixture."""
+"""Fewest tables in one fixture of a pair that plays several, in any language."""
 
-FIXTURES_AT_ONCE = 16
-"""Fewest fixtures of a stage that can be played at the same time, if its pairs have enough tables."""
+FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE = 16, 4
+"""Fixtures of a stage that can be played at the same time: the first number if its pairs have enough tables, else fewer
+until starting the bots takes a small part of a fixture, but not fewer than the second."""
 
 BLANK = Fixture("", None, "", "", (), 0)
 
@@ -68,12 +69,43 @@ class StageConfig:
         """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
         return self
 
+    def with_fixture_tables(self, number: int) -> Self:
+        """Return the stage with this `fixture_tables`, if it has that key and its value is "auto"."""
+        return self
+
+    def as_begun(self, recorded: "StageConfig") -> Self:
+        """Return the stage with what was chosen for it when the run began, from its config in the journal."""
+        return self
+
     def settled(self, around: "Surroundings") -> Self:
         """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError.
 
         It is called after `completed`.
         """
         return self
+
+
+@dataclass(frozen=True)
+class PairStageConfig(StageConfig):
+    """The keys of a stage that divides the tables of two bots into fixtures."""
+
+    fixture_tables: Annotated[int | str, integer_or_auto(MAX_BLOCK_TABLES, "tables", 200)] = "auto"
+    """The fewest tables of a fixture, if few pairs play at the same time. Then a pair plays up to 16 fixtures, or fewer of at
+    least this many tables, but four if it has 200 tables. `"auto"`: the number at which starting the bots takes at most
+    5 % of a fixture, by the languages of the bots that were entered when the run began. Example: `fixture_tables = 200`"""
+
+    def with_fixture_tables(self, number: int) -> Self:
+        """Return the stage with this number instead of "auto"."""
+        return replace(self, fixture_tables=number) if self.fixture_tables == "auto" else self
+
+    def as_begun(self, recorded: StageConfig) -> Self:
+        """Return the stage with the number that the journal has. A new version of a bot does not change it."""
+        return self.with_fixture_tables(recorded.fixture_number) if isinstance(recorded, PairStageConfig) else self
+
+    @property
+    def fixture_number(self) -> int:
+        """The fewest tables of a fixture; 1 before that is known."""
+        return self.fixture_tables if isinstance(self.fixture_tables, int) else 1
 
 
 class SkippedStage(NamedTuple):
@@ -103,6 +135,8 @@ class Surroundings(NamedTuple):
     """What the settings of a stage in croupier.toml may refer to: earlier stages, bots and files."""
 
     folder: Path  # of croupier.toml
+    game: Game
+    seats: int  # of a table under the rules
     earlier: Sequence[str]  # the names of the stages before
     bots: Callable[[], Sequence[str]]
     """Return the names of all bots that are entered."""
@@ -176,7 +210,8 @@ class DefaultStages(NamedTuple):
     stages: tuple[Any, ...] = ()
     """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
     template: str = ""
-    """What `croupier new` writes into croupier.toml; {tables}, {tourneys} and {set} are numbers."""
+    """What `croupier new` writes into croupier.toml; {tables} and {tourneys} are numbers, {references} are
+    sample bots, and {grades} is a line for each of them."""
 
 
 class GradeTerms(NamedTuple):
@@ -185,6 +220,8 @@ class GradeTerms(NamedTuple):
     points: int
     sure: float  # 0 to 1, the certainty
     at_least: float  # 0 to 1, the share of tables that the bot wins; a draw counts half
+    score: float | None = None  # the mean score of a table that the bot reaches; None: compared with the reference
+    tables: int = 0  # that the bot and the reference play
 
 
 class ChangePolicy(NamedTuple):
@@ -272,6 +309,8 @@ class Kind(Generic[C]):
     sampling: Sampling = field(default_factory=Sampling)
     provides: frozenset[Fact] = PAIRS
     """What its results have. A ranking can rank the stage if everything that it needs is among them."""
+    scored_tables: int = 100
+    """Most tables of a fixture whose scores rankings read one by one, if its results have them; of more, they read the sums."""
     changes: ChangePolicy = RESULTS_DECIDE
     """Which corrections the stage takes once a fixture has been played."""
     defaults: DefaultStages = field(default_factory=DefaultStages)
@@ -286,10 +325,10 @@ class Kind(Generic[C]):
         """Whether every two bots meet. While pairs are missing, the standings use a ranking that knows the opponents."""
         return Fact.ALL_PAIRS in self.provides
 
-    @property
-    def by_table(self) -> bool:
-        """Whether rankings read the scores of each table, at tables of three bots or more."""
-        return Fact.TABLE_SCORES in self.provides
+    def keeps_scores(self, game: Game, fixture: Fixture) -> bool:
+        """Return whether the record of a fixture that rankings read has the score of each table, not only the sums."""
+        needed = len(fixture.bots) > 2 or game.winners is None
+        return Fact.TABLE_SCORES in self.provides and needed and fixture.tables <= self.scored_tables
 
     def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:
         """Return what a ranking needs and the stage does not have, or does not have in this game; None if it can rank."""
@@ -324,14 +363,20 @@ def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
     return blank._replace(plan="mirrored" if stage.mirror else "independent")
 
 
-def block_size(tables: int, pairs: int) -> int:
+def shares_deals(fixture: Fixture) -> bool:
+    """Return whether as many tables of a fixture as it has bots share a deal."""
+    return fixture.plan.startswith("mirrored")
+
+
+def block_size(stage: PairStageConfig, tables: int, pairs: int, least: int = SMALL_BLOCK) -> int:
     """Return the tables in one fixture of a pair, if `pairs` pairs play `tables` tables each at the same time.
 
     With few pairs the fixtures are smaller, so that all cores have work. This depends on the stage alone, never on the
     workers, because each fixture starts the bots again.
     """
-    fixtures = -(-FIXTURES_AT_ONCE // max(pairs, 1))
-    return min(MAX_BLOCK_TABLES, max(SMALL_BLOCK, -(-tables // fixtures)))
+    most, few = (-(-number // max(pairs, 1)) for number in (FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE))
+    fixtures = min(most, max(few, tables // stage.fixture_number))
+    return min(MAX_BLOCK_TABLES, max(least, -(-tables // fixtures)))
 
 
 def blocks(
@@ -341,7 +386,7 @@ def blocks(
 
     Tables that share a deal stay in one fixture.
     """
-    if blank.plan == "mirrored":
+    if shares_deals(blank):
         block += -block % len(bots)
     return [
         blank._replace(
@@ -376,8 +421,8 @@ class BlockPlans(NamedTuple):
         return pairs * len(self.usual) + more
 
 
-def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockPlans:
-    """Return how tables 1 to `tables` of each pair are divided into blocks.
+def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: int = 2) -> BlockPlans:
+    """Return how tables 1 to `tables` of each pair, or of as many bots as there are seats, are divided into blocks.
 
     All pairs have the same blocks, except those that had played before the stage was changed: their fixtures stay as
     they are, and new ones fill the gaps.
@@ -387,21 +432,21 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field) -> BlockP
         place = FixtureId.parse(path)
         if place.first_table is not None:
             played.setdefault(place.group, []).append((place.first_table, number))
-    own = {group: _around(sorted(some), blank, tables, block) for group, some in played.items()}
-    return BlockPlans(blocks(blank, "", ("", ""), tables, block), own)
+    bots = ("",) * seats
+    own = {group: _around(sorted(some), blank._replace(bots=bots), tables, block) for group, some in played.items()}
+    return BlockPlans(blocks(blank, "", bots, tables, block), own)
 
 
 def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, block: int) -> list[Fixture]:
     """Return fixtures that have been played, given by their first table and their number of tables, and the missing ones."""
+    deal = len(blank.bots) if shares_deals(blank) else 1  # tables that share one
 
     def between(first: int, last: int, block: int = block) -> list[Fixture]:
-        return blocks(blank, "", ("", ""), last, block, first)
+        return blocks(blank, "", blank.bots, last, block, first)
 
     found, start = list[Fixture](), 1
     for first, number in [*played, (tables + 1, 0)]:
-        even = start
-        if blank.plan == "mirrored":  # tables 2n - 1 and 2n share a deal; what was played may end between them
-            even = min(start + (start - 1) % 2, first)
+        even = min(start + -(start - 1) % deal, first)  # what was played may end between tables that share a deal
         found += [*between(start, even - 1), *between(even, first - 1)]
         if number:
             found += between(first, first + number - 1, number)

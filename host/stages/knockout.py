@@ -23,9 +23,9 @@ from host.stages.kind import (
     ImpossibleStageError,
     Kind,
     Many,
+    PairStageConfig,
     Ranked,
     Size,
-    StageConfig,
     Surroundings,
     block_size,
     blocks,
@@ -45,7 +45,7 @@ MOST_DRAWN_SETS = 20
 
 
 @dataclass(frozen=True)
-class Knockout(StageConfig):
+class Knockout(PairStageConfig):
     """A bracket of sets. The bot that first wins `first_to` sets wins the tie."""
 
     kind: Literal["knockout"] = "knockout"
@@ -204,17 +204,17 @@ def _pair(tie: pairing.Pair) -> pairing.Pair:
 def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> list[Fixture]:
     """Return the blocks of one set of a tie; sets are numbered from 1."""
     pair = _pair(tie)
-    size = block_size(stage.set, stage.min_bots // 2)  # all ties of a round are played at the same time
+    size = block_size(stage, stage.set, stage.min_bots // 2)  # all ties of a round are played at the same time
     group = FixtureId(stage.name, meeting=f"{contestants(pair)}/set {number}").group
     return blocks(with_plan(stage, blank), group, pair, stage.set, size)
 
 
 def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
     """Return the winner of a complete set; None if the set does not count (PZ-CUPTIE)."""
-    games, hands = (
+    games, scores = (
         tuple(sum(getattr(record.results[bot], what) for record in played) for bot in tie) for what in ("wins", "score")
     )
-    winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+    winner = pairing.set_winner((games[0], games[1]), (scores[0], scores[1]))
     return None if winner is None else tie[winner]
 
 
@@ -256,7 +256,9 @@ def _ties(
 def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Bracket:
     """Return the rounds whose ties are known so far."""
     found = [
-        BracketRound(of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note)
+        BracketRound(
+            of.number, of.first, of.last, tuple(tie for tie in ties if any(tie.bots)), of.title, of.note, of.side
+        )
         for of, ties in _ties(stage, order, {record.path: record for record in records})
         if any(None not in tie.bots for tie in ties)
     ]

@@ -1,6 +1,9 @@
 """Pairs bots: pure functions from what has been played to what is played next."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from host.play.records import BOTS_AT_ONCE
 
 Pair = tuple[str, str]
 PairOrBye = tuple[str | None, str | None]
@@ -11,26 +14,49 @@ PairOrBye = tuple[str | None, str | None]
 
 
 def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
-    """Yield every pair once, in rounds in which each bot plays once, so that early standings know all bots equally well.
+    """Yield every pair once, so that early standings know all bots about equally well. The earlier bot of the list is first.
 
-    The circle method: the first place stays, the others move on by one place from round to round. The earlier bot of the
-    list comes first in a pair.
+    A worker keeps the sandboxes of BOTS_AT_ONCE bots. Up to that many bots meet in rounds in which each bot plays once.
+    More bots are divided into groups. The groups meet in such rounds, and while two groups meet, each bot of one plays
+    each bot of the other: 2 n sandboxes for n² pairs. Before its first meeting, a group plays its own pairs.
     """
-    places = [*range(len(bots)), *(None,) * (len(bots) % 2)]
+    number = -(-len(bots) // (BOTS_AT_ONCE // 2)) if len(bots) > BOTS_AT_ONCE else 1
+    ends = [len(bots) * nth // number for nth in range(number + 1)]
+    groups = [bots[start:end] for start, end in pairwise(ends)]
+    if number == 1:
+        yield from ((bots[one], bots[other]) for one, other in _circle(len(bots)))
+    new = {*range(number)}
+    for meeting in _circle(number):
+        for each in (each for each in meeting if each in new):
+            yield from ((groups[each][one], groups[each][other]) for one, other in _circle(len(groups[each])))
+        new -= {*meeting}
+        few, many = sorted((groups[each] for each in meeting), key=len)
+        for turn in range(len(many)):
+            for nth, bot in enumerate(few):
+                pair = bot, many[(nth + turn) % len(many)]
+                yield pair if few is groups[meeting[0]] else (pair[1], pair[0])
+
+
+def _circle(count: int) -> Iterator[tuple[int, int]]:
+    """Yield every pair of the numbers below `count`, in rounds in which each number occurs once; the smaller one first.
+
+    The circle method: the first place stays, the others move on by one place from round to round.
+    """
+    places = [*range(count), *(None,) * (count % 2)]
     half = len(places) // 2
     for _ in places[1:]:
         for one, other in zip(places[:half], reversed(places[half:]), strict=True):
             if one is not None and other is not None:
-                yield bots[min(one, other)], bots[max(one, other)]
+                yield min(one, other), max(one, other)
         places.insert(1, places.pop())
 
 
 # The knockout of Pazaak: matches of sets, and a full placement bracket.
 
 
-def set_winner(games: tuple[int, int], hands: tuple[int, int]) -> int | None:
-    """Return which side won a set, 0 or 1: more games, else more hands; None if the set does not count (PZ-CUPTIE)."""
-    one, two = (games[0], hands[0]), (games[1], hands[1])
+def set_winner(games: tuple[int, int], scores: tuple[int, int]) -> int | None:
+    """Return which side won a set, 0 or 1: more games, else the higher score; None if it does not count (PZ-CUPTIE)."""
+    one, two = (games[0], scores[0]), (games[1], scores[1])
     if one == two:
         return None
     return 0 if one > two else 1

@@ -23,6 +23,7 @@ class BracketRound(NamedTuple):
     ties: tuple[Tie, ...]
     title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
     note: str = ""  # why it is played, if that is not plain
+    side: str = ""  # "unbeaten" or "beaten" in a double elimination, but for its final
 
 
 class Bracket(NamedTuple):

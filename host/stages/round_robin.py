@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.ranking import won_in
 from host.rating.results import PAIRS, Fact, Sampling
 from host.rating.statistics import sequential
 from host.stages import pairing
@@ -18,8 +19,8 @@ from host.stages.kind import (
     Field,
     Kind,
     Many,
+    PairStageConfig,
     Ranked,
-    StageConfig,
     block_plans,
     block_size,
     with_plan,
@@ -30,7 +31,7 @@ CERTAIN_ELO = (-5.0, 5.0)
 
 
 @dataclass(frozen=True)
-class RoundRobin(StageConfig):
+class RoundRobin(PairStageConfig):
     """Every pair plays, with alternating seats."""
 
     kind: Literal["round-robin"] = "round-robin"
@@ -46,7 +47,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
     If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
     """
     bots, count = sorted(field.bots), comb(len(field.bots), 2)
-    size = block_size(stage.tables_per_pair, count)
+    size = block_size(stage, stage.tables_per_pair, count)
     plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
     if not field.stop_early:
         steps = (
@@ -59,7 +60,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
         yield Lazy(plans.number(count, (path_of(stage, pair) for pair in pairing.round_robin(bots))), steps)
         return
     left = frozenset(field.withdrawn)
-    open_pairs = {pair: PairTally() for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
+    open_pairs = {pair: PairTally(pair) for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
     for nth in range(plans.longest):
         due = {
             pair: block_of(stage, plan[nth], pair)
@@ -69,7 +70,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
         }
         yield Lazy(len(due), iter(due.values()))
         for pair, block in due.items():
-            open_pairs[pair] = so_far = open_pairs[pair].after(pair, records[block.path])
+            open_pairs[pair] = so_far = open_pairs[pair].after(records[block.path])
             if so_far.certain:
                 del open_pairs[pair]
 
@@ -85,22 +86,23 @@ def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
 
 
 class PairTally(NamedTuple):
-    """The tables of a pair so far, and how many each of its bots has won."""
+    """The records of a pair so far."""
 
-    tables: int = 0
-    one: float = 0.0
-    other: float = 0.0
+    pair: pairing.Pair
+    records: tuple[Record, ...] = ()
 
-    def after(self, pair: pairing.Pair, record: Record) -> "PairTally":
+    def after(self, record: Record) -> "PairTally":
         """Return the same after one more block."""
-        ours, theirs = (record.results[bot] for bot in pair)
-        return PairTally(self.tables + ours.tables, self.one + ours.wins, self.other + theirs.wins)
+        return self._replace(records=(*self.records, record))
 
     @property
     def certain(self) -> bool:
-        """Whether the sequential test has decided which bot is the better one."""
-        one, other = round(self.one), round(self.other)
-        return bool(sequential(one, self.tables - one - other, other, CERTAIN_ELO).accepted)
+        """Whether the sequential test has decided which bot is the better one. Equal tables count once."""
+        ours, theirs = (won_in(self.records, bot, 2) for bot in self.pair)
+        one, other = round(ours.wins), round(theirs.wins)
+        counted = [number / ours.per_unit for number in (one, ours.tables - one - other, other)]
+        won, drawn, lost = counted
+        return bool(sequential(won, drawn, lost, CERTAIN_ELO).accepted)
 
 
 ROUND_ROBIN = Kind(

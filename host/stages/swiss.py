@@ -1,7 +1,7 @@
 """The kind `swiss`: in every round bots with similar results meet, and no two bots meet twice as long as that is possible.
 
-A pairing is a set of tables with alternating seats. The bot that wins more games wins the set, then the one with more
-hands; otherwise it is drawn. A won set and a bye are a point, a drawn set is half a point.
+A pairing is a set of tables with alternating seats. The bot that wins more games wins the set, then the one with the
+higher score; otherwise it is drawn. A won set and a bye are a point, a drawn set is half a point.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from host.base.config_file import integer_or_auto
-from host.base.format import plural, thousands
+from host.base.format import counted, thousands
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
@@ -21,12 +21,13 @@ from host.stages.kind import (
     TWO_BOTS,
     BotCount,
     ChangePolicy,
+    Entrants,
     Field,
     Kind,
     Many,
+    PairStageConfig,
     Ranked,
     Size,
-    StageConfig,
     block_size,
     blocks,
     with_plan,
@@ -36,7 +37,7 @@ from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round
 
 
 @dataclass(frozen=True)
-class Swiss(StageConfig):
+class Swiss(PairStageConfig):
     """In every round bots with similar results meet; no two bots meet twice."""
 
     kind: Literal["swiss"] = "swiss"
@@ -54,7 +55,7 @@ class Swiss(StageConfig):
 
 def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Schedule:
     """Yield the sets of one round after another."""
-    bots = seeds(stage, field)
+    bots = field.bots
     met: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
     scores, byes, began = dict.fromkeys(bots, 0), Counter[str](), Counter[str]()
     for number in range(1, rounds_of(stage, len(bots)) + 1):
@@ -73,15 +74,16 @@ def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Sc
             scores[bye] += 2
 
 
-def seeds(stage: Swiss, field: Field) -> list[str]:
+def seeded(stage: Swiss, entrants: Entrants) -> list[str] | None:
     """Return the bots, best seed first: in the order of the stage before; drawn if no stage has ranked them.
 
-    Bots that no stage has ranked have the order of their names, which must not decide who meets whom.
+    None if they are drawn from a seed that is not known yet.
     """
-    ranked = list(field.bots)
-    if ranked != sorted(ranked):
-        return ranked
-    return list(Luck(field.seed, f"{stage.name}/draw").shuffled(ranked))
+    if entrants.places:
+        return list(entrants.bots)
+    if entrants.seed is None:
+        return None
+    return list(Luck(entrants.seed, f"{stage.name}/draw").shuffled(sorted(entrants.bots)))
 
 
 def rounds_of(stage: Swiss, bots: int) -> int:
@@ -92,17 +94,17 @@ def rounds_of(stage: Swiss, bots: int) -> int:
 def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs: int) -> list[Fixture]:
     """Return the blocks of a set: `swiss/3/A+B/1` is a block of round 3. The first bot of the pair begins."""
     group = FixtureId(stage.name, number, contestants(pair)).group
-    size = block_size(stage.tables_per_pairing, pairs)
+    size = block_size(stage, stage.tables_per_pairing, pairs)
     return blocks(with_plan(stage, blank), group, pair, stage.tables_per_pairing, size)
 
 
 def set_points(pair: pairing.Pair, played: Sequence[Record]) -> tuple[int, int]:
     """Return twice the points of the two bots of a set that has been played."""
-    games, hands = (
+    games, scores = (
         tuple(sum(getattr(record.results[bot], what) for record in played) for bot in pair)
         for what in ("wins", "score")
     )
-    winner = pairing.set_winner((games[0], games[1]), (hands[0], hands[1]))
+    winner = pairing.set_winner((games[0], games[1]), (scores[0], scores[1]))
     return (1, 1) if winner is None else (2, 0) if winner == 0 else (0, 2)
 
 
@@ -117,9 +119,9 @@ def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
 def about(stage: Swiss, bots: int) -> str:
     """Return the number of rounds and pairings in a sentence."""
     rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
-    pairs = f"{bots // 2} {plural(bots // 2, 'pairing')}{bye}"
+    pairs = f"{counted(bots // 2, 'pairing')}{bye}"
     again = "" if rounds <= automatic_rounds(max(bots, 2)) else "; rematches may be necessary"
-    return f"{rounds} {plural(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
+    return f"{counted(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
 
 
 def picture(_stage: Swiss, _order: Sequence[str], records: Sequence[Record]) -> Rounds:
@@ -152,6 +154,7 @@ SWISS = Kind(
     config=Swiss,
     schedule=schedule,
     plays=TWO_BOTS,
+    seeded=seeded,
     size=size,
     drawn=True,
     own_deals=True,

@@ -12,7 +12,20 @@ from host.bots.bot_spec import BotSpec, Submission
 from host.games import holdem, pazaak
 from host.submissions import sample_bots
 from host.submissions.file_tree import FileTree
-from host.submissions.languages import JAVA, LANGUAGES, PYTHON, Command, Kit, Step, java, need, script, source_text
+from host.submissions.languages import (
+    JAVA,
+    LANGUAGES,
+    PYTHON,
+    Command,
+    Kit,
+    Step,
+    class_path,
+    java,
+    named_for_javac,
+    need,
+    script,
+    source_text,
+)
 
 HOST = Path(__file__).parents[1]
 """The folder of the package host."""
@@ -35,7 +48,7 @@ class Adapter(NamedTuple):
     words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
     extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
     marks: re.Pattern[bytes] = re.compile(rb"(?!)")  # a line that only sources for this adapter contain
-    own_name: re.Pattern[bytes] = re.compile(rb"(?!)")  # how a source says what the bot calls itself
+    own_name: re.Pattern[str] = re.compile(r"(?!)")  # how a source says what the bot calls itself
 
 
 def kit(name: str) -> Path:
@@ -66,10 +79,8 @@ def own_name(submission: Submission) -> str:
     """Return what a bot calls itself in its source; "" if its adapter knows no such name, or if it has none."""
     row = ADAPTERS.get(submission.spec.adapter)
     for name in submission.spec.sources or submission.files if row else ():
-        with (submission.folder / name).open("rb") as source:
-            found = row.own_name.search(source.read(SOURCE_BYTES)) if row else None
-        if found:
-            return one_line(found[1].decode(errors="replace"))
+        if row and (found := row.own_name.search(source_text(submission, name))):
+            return one_line(found[1])
     return ""
 
 
@@ -150,9 +161,21 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
     texts = (source_text(submission, name) for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
     ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these import
-    javac = (need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", "-sourcepath", path)
+    javac = (
+        need("javac"),
+        "-encoding",
+        "UTF-8",
+        "-nowarn",
+        *class_path(submission),
+        "-d",
+        "classes",
+        "-sourcepath",
+        path,
+    )
+    named, renaming = named_for_javac(submission)
     return [
-        Step((*javac, *ours, *submission.spec.sources)),
+        *renaming,
+        Step((*javac, *ours, *named.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
         Step(simplepazaak(submission, "-Dfind=true")),
         Step(simplepazaak(submission, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
@@ -181,8 +204,8 @@ def default_command(submission: Submission) -> Command:
     """Return the command of an interpreter that stays alive and forks this bot; empty if it cannot have warm starts."""
     files = sources(ADAPTERS[submission.spec.adapter]) if submission.spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
-    row = LANGUAGES[submission.spec.language]
-    return () if row.reason_not_warm(submission) else row.warm(submission, texts)
+    warm = LANGUAGES[submission.spec.language].warm
+    return warm.command(submission, texts) if warm and not warm.reason_against(submission) else ()
 
 
 def _module(name: str) -> str:
@@ -211,7 +234,7 @@ ADAPTERS: Mapping[str, Adapter] = {
             build=build_simplepazaak,
             run=run_simplepazaak,
             marks=re.compile(rb"^[ \t]*import[ \t]+Mechanics\.", re.MULTILINE),
-            own_name=re.compile(rb'\bname[ \t]{0,9}=[ \t]{0,9}"([^"\n]{1,60})"'),
+            own_name=re.compile(r'\bname[ \t]{0,9}=[ \t]{0,9}"([^"\n]{1,60})"'),
             words=(
                 (
                     r"final variable HAND_GOAL",

@@ -19,15 +19,17 @@ from host.base import paths
 from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
-from host.bots.bot_spec import bot_name
+from host.bots.bot_spec import bot_name, format_limit
 from host.sandbox.limits import GIB, MIB
 from host.submissions.file_tree import (
     IGNORED_NAMES,
+    LARGER_HINT,
     SUBMITTED,
     Budget,
     File,
     FileTree,
     LimitExceeded,
+    TreeLimits,
     read_files,
     special,
     write_file,
@@ -55,7 +57,7 @@ BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError,
 """The exceptions of the libraries for an archive that is damaged, encrypted or packed by an unknown method."""
 
 
-def import_submission(submission: Path, target: Path, name: str | None) -> Path:
+def import_submission(submission: Path, target: Path, name: str | None, limits: TreeLimits = SUBMITTED) -> Path:
     """Copy a file, a folder or an archive into `target`. Return the copy. Raise UserError that names a file not allowed."""
     try:
         status = submission.lstat()
@@ -68,27 +70,27 @@ def import_submission(submission: Path, target: Path, name: str | None) -> Path:
     archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
         copy = target / _called(submission, full if name is None else name)
-        tree = FileTree(submission)
+        tree = FileTree(submission, limits)
         if tree.problems:
             raise UserError(tree.problems, 4)
         copy.mkdir()
-        for file in read_files(submission, tree.names):
+        for file in read_files(submission, tree.names, limits.file_bytes):
             write_file(copy, file)
     elif why := special(status.st_mode):
         raise refusal(submission, f"{why}; submissions are files, folders and archives")
-    elif status.st_size > (most := SUBMITTED.total_bytes if archive else SUBMITTED.file_bytes):
-        raise refusal(submission, f"is larger than {most // MIB} MiB")
+    elif status.st_size > (most := limits.total_bytes if archive else limits.file_bytes):
+        raise refusal(submission, f"is larger than {format_limit(most)}", LARGER_HINT)
     elif archive:
         copy = target / _called(submission, full[: -len(archive)] if name is None else name)
-        files = _files_in(submission, UNPACKERS[archive])
-        _in_child_process(submission, lambda: _write(submission, copy, files))
+        files = _files_in(submission, UNPACKERS[archive], limits)
+        _in_child_process(submission, lambda: _write(submission, copy, files, limits))
         _strip_wrapper_dir(copy)
     elif full.lower().endswith(OTHER_ARCHIVES):
         hint = f"pack it as one of {', '.join(UNPACKERS)}, or hand in the folder"
         raise refusal(submission, "is an archive that croupier cannot unpack", hint)
     else:
         copied = f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
-        (file,) = read_files(submission.parent, [submission.name])
+        (file,) = read_files(submission.parent, [submission.name], limits.file_bytes)
         copy = write_file(target, file._replace(name=copied))
     return copy
 
@@ -140,15 +142,15 @@ def refusal(submission: Path, why: str, hint: str = ALLOWED, member: str = "") -
     return UserError([Problem("B016", escape_control_chars(where), why, hint=hint)], 4)
 
 
-def _files_in(path: Path, opened: Callable[[Path], Any] | None) -> Iterator[File]:
+def _files_in(path: Path, opened: Callable[[Path], Any] | None, limits: TreeLimits) -> Iterator[File]:
     """Yield the files of an archive. `opened` opens the tar inside; None: it is a zip."""
     try:
-        yield from _from_tar(path, opened) if opened else _from_zip(path)
+        yield from _from_tar(path, opened, limits) if opened else _from_zip(path, limits.file_bytes)
     except BROKEN as broken:
         raise refusal(path, f"cannot be unpacked: {escape_control_chars(str(broken))[:200]}", PACK_AGAIN) from broken
 
 
-def _from_zip(path: Path) -> Iterator[File]:
+def _from_zip(path: Path, most: int) -> Iterator[File]:
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             mode = entry.external_attr >> 16
@@ -157,12 +159,12 @@ def _from_zip(path: Path) -> Iterator[File]:
             if why := stat.S_IFMT(mode) and special(mode):
                 raise refusal(path, why, member=entry.filename)
             with archive.open(entry) as file:  # the stated size can be wrong, so limit the read
-                yield File(entry.filename, bool(mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
+                yield File(entry.filename, bool(mode & 0o111), file.read(most + 1))
 
 
-def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
+def _from_tar(path: Path, opened: Callable[[Path], Any], limits: TreeLimits) -> Iterator[File]:
     with tempfile.TemporaryFile() as plain:
-        _extract(path, opened, plain)
+        _extract(path, opened, plain, limits)
         # tarfile.data_filter is not used: it accepts links and absolute paths, which we refuse by name. Zips have no filter.
         with tarfile.open(fileobj=plain, mode="r:") as archive:
             for entry in archive:
@@ -171,17 +173,17 @@ def _from_tar(path: Path, opened: Callable[[Path], Any]) -> Iterator[File]:
                 file = archive.extractfile(entry) if entry.isreg() else None
                 if file is None:
                     raise refusal(path, "is a link or a device", member=entry.name)
-                yield File(entry.name, bool(entry.mode & 0o111), file.read(SUBMITTED.file_bytes + 1))
+                yield File(entry.name, bool(entry.mode & 0o111), file.read(limits.file_bytes + 1))
 
 
-def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes]) -> None:
+def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes], limits: TreeLimits) -> None:
     """Decompress a tar up to a limit before it is read, because its headers can state any size."""
-    room = SUBMITTED.total_bytes + SUBMITTED.entries * 4096
+    room = limits.total_bytes + limits.entries * 4096
     with opened(path) as packed:
         while chunk := packed.read(MIB):
             room -= len(chunk)
             if room < 0:
-                raise refusal(path, f"unpacks to more than {SUBMITTED.total_bytes // MIB} MiB")
+                raise refusal(path, f"unpacks to more than {format_limit(limits.total_bytes)}", LARGER_HINT)
             plain.write(chunk)
     plain.seek(0)
 
@@ -191,10 +193,10 @@ def _left_out(name: str) -> bool:
     return bool({*PurePosixPath(name).parts} & {*IGNORED_NAMES, "__MACOSX"})
 
 
-def _write(archive: Path, copy: Path, files: Iterator[File]) -> None:
+def _write(archive: Path, copy: Path, files: Iterator[File], limits: TreeLimits) -> None:
     """Write the files of an archive into a new folder that no other process uses yet."""
     copy.mkdir()
-    budget = Budget(SUBMITTED)
+    budget = Budget(limits)
     for file in files:
         path = PurePosixPath(file.name.replace("\\", "/"))
         try:
@@ -206,7 +208,7 @@ def _write(archive: Path, copy: Path, files: Iterator[File]) -> None:
             budget.take(file.name, len(path.parts) - 2, len(file.content))
             write_file(copy, file._replace(name=str(path)))
         except LimitExceeded as exceeded:
-            raise refusal(archive, exceeded.why, member=exceeded.path) from exceeded
+            raise refusal(archive, exceeded.why, exceeded.hint, exceeded.path) from exceeded
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as twice:
             why = "is in it twice, or is a file and a folder at once"
             raise refusal(archive, why, member=file.name) from twice

@@ -3,14 +3,15 @@
 import fcntl
 import hashlib
 import os
-import re
+import shutil
 import stat
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import fields, replace
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 import trio
 
@@ -26,11 +27,25 @@ from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
 from host.submissions import requirements
-from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command
-from host.submissions.file_tree import BUILDING, BUILT, LimitExceeded, copy_files, exceeds, read_files, walk
+from host.submissions.adapters import ADAPTERS, adapted, add_kit, advice, default_command, sources
+from host.submissions.file_tree import (
+    BUILDING,
+    BUILT,
+    File,
+    LimitExceeded,
+    TreeLimits,
+    copy_files,
+    enlarged,
+    exceeds,
+    read_files,
+    walk,
+)
+from host.submissions.headline import Output
 from host.submissions.languages import (
     ANY,
+    BUILD_FILES,
     LANGUAGES,
+    NEVER_WARM,
     PATH,
     Step,
     environment,
@@ -58,19 +73,21 @@ MAX_PROGRAM_NAME_CHARS = 80  # of a file in an error message
 SCRATCH_BYTES = 512 * MIB
 RESERVED_DISK_BYTES = GIB  # free disk space that a build must leave; half of the free space if that is less
 COMPILER_LINES_SHOWN = 30  # lines of compiler output in an error message
+FIRST_ERROR, ONE_ERROR = "fix the first error first: it may cause the others", "correct what it names, then check again"
+"""The hints for a build with several errors, and with one."""
 MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
-def copy_built(source: Path, target: Path) -> None:
+def copy_built(source: Path, target: Path, limits: TreeLimits = BUILT) -> None:
     """Copy the regular files and the folders that a build has written, and nothing else. Raise LimitExceeded."""
-    for entry in walk(source, BUILT):
+    for entry in walk(source, limits):
         copied = target / entry.path
         if stat.S_ISDIR(entry.mode):
             copied.mkdir()
         if not entry.is_file:
             continue
         try:
-            content, status = entry.read(BUILT.file_bytes)
+            content, status = entry.read(limits.file_bytes)
         except OSError:
             continue  # a link has replaced it, or it cannot be read
         with copied.open("xb") as written:
@@ -82,13 +99,28 @@ def copy_built(source: Path, target: Path) -> None:
         os.utime(copied, ns=(status.st_mtime_ns, status.st_mtime_ns))
 
 
-def fingerprint(folder: Path) -> Iterator[bytes]:
+def fingerprint(folder: Path, limits: TreeLimits = BUILDING) -> Iterator[bytes]:
     """Yield the names, modes and contents of a folder's files, in a fixed order, for a hash."""
-    for entry in walk(folder, BUILDING):
+    for entry in walk(folder, limits):
         if entry.is_file:
-            data, _ = entry.read(BUILDING.file_bytes)
-            yield f"{entry.path}\0{entry.mode & 0o111}\0{len(data)}\0".encode(errors="surrogateescape")
-            yield data
+            data, _ = entry.read(limits.file_bytes)
+            yield from _hashed_file(entry.path, entry.mode & 0o111, data)
+
+
+def fingerprint_of_files(files: Iterable[File]) -> Iterator[bytes]:
+    """Yield what `fingerprint` yields of a folder with these files: of each folder first its files, then its folders."""
+
+    def place(file: File) -> list[tuple[bool, str]]:
+        *folders, name = file.name.split("/")
+        return [*((True, folder) for folder in folders), (False, name)]
+
+    for file in sorted(files, key=place):
+        yield from _hashed_file(file.name, 0o111 if file.executable else 0, file.content)
+
+
+def _hashed_file(path: str, mode: int, data: bytes) -> Iterator[bytes]:
+    yield f"{path}\0{mode}\0{len(data)}\0".encode(errors="surrogateescape")
+    yield data
 
 
 # The sha256 of a bot covers the text of `hashed_spec`, and the name of its folder covers that of `hashed_steps`. Journals
@@ -150,10 +182,7 @@ def steps_of(submission: Submission) -> list[Step]:
     if submission.spec.build:
         return own_build(submission)
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else LANGUAGES[submission.spec.language]
-    return [
-        *requirements.unpacking(submission),
-        *kind.build(submission.with_keys(protocol=protocol_of(submission)), question_of(submission)),
-    ]
+    return kind.build(submission.with_keys(protocol=protocol_of(submission)), question_of(submission))
 
 
 def warm_start(submission: Submission) -> tuple[str, ...]:
@@ -163,7 +192,8 @@ def warm_start(submission: Submission) -> tuple[str, ...]:
 
 def reason_not_warm(submission: Submission) -> str:
     """Return the reason why a bot that requests a warm start has none."""
-    return LANGUAGES[submission.spec.language].reason_not_warm(submission.with_keys(protocol=protocol_of(submission)))
+    warm = LANGUAGES[submission.spec.language].warm
+    return warm.reason_against(submission.with_keys(protocol=protocol_of(submission))) if warm else NEVER_WARM
 
 
 def format_step(step: Step) -> str:
@@ -178,34 +208,65 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
     3 if its bot.toml contradicts its adapter.
     """
     submission = adapted(submission)
-    language = LANGUAGES[submission.spec.language]
     _refuse_missing_programs(submission)
-    steps = steps_of(submission)
+    steps, most = steps_of(submission), submission.limits.submission
     store = paths.cache_dir() / "bots"
     store.mkdir(exist_ok=True)
+    versions = _versions(steps)
+
+    def identify(parts: Iterable[bytes]) -> tuple[str, Path]:
+        what = hashlib.sha256(hashed_spec(submission).encode())
+        for part in parts:
+            what.update(part)
+        sha256 = what.hexdigest()  # equal on every machine; the result of the build depends on this machine
+        made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {versions!r})".encode())
+        return sha256, store / made_by.hexdigest()[:32]
+
+    if not force and not submission.spec.requires:  # without a copy of the files, which takes a third of a start
+        await trio.lowlevel.checkpoint()
+        sha256, built = identify(fingerprint_of_files(_all_files(submission)))
+        if built.exists():
+            return _built_bot(submission, built, sha256)
     async with _build_folder(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
-        copy_files(read_files(submission.folder, submission.files), staged)
+        copy_files(read_files(submission.folder, submission.files, most), staged)
         if submission.spec.adapter:
             add_kit(submission, staged)
         if submission.spec.requires:
             requirements.stage(
                 submission.wheels or await requirements.download(submission, requirements.target_of(submission)), staged
             )
-        what = hashlib.sha256(hashed_spec(submission).encode())
-        for part in fingerprint(staged):
-            what.update(part)
-        sha256 = what.hexdigest()  # equal on every machine; the result of the build depends on this machine
-        made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {_versions(steps)!r})".encode())
-        built = store / made_by.hexdigest()[:32]
+        sha256, built = identify(fingerprint(staged, enlarged(BUILDING, most)))
         if force and built.exists():
             paths.remove_tree(built)
         if not built.exists():
+            log = build_log(sha256)
+            if steps or submission.spec.requires:
+                log.write_text("")
+            finished = workshop / "finished"
+            # In threads: to copy 10 000 files takes seconds, and other bots are prepared meanwhile.
+            if submission.spec.requires:
+                packages = await _unpacked_packages(submission, log, staged, level)
+                into, how = (staged, shutil.copy2) if steps else (finished, os.link)  # a build may change them
+                copied = partial(shutil.copytree, packages, into / requirements.FOLDER, copy_function=how)
+                await trio.to_thread.run_sync(copied)
             if steps:
-                await _run(submission, steps, build_log(sha256), staged, level)
-            # In a thread: to copy 10 000 files takes seconds, and other bots are prepared meanwhile.
-            await trio.to_thread.run_sync(_move_to, built, staged, workshop / "finished", submission)
+                await _run(submission, steps, log, staged, level)
+            await trio.to_thread.run_sync(_move_to, built, staged, finished, submission)
+    return _built_bot(submission, built, sha256)
+
+
+def _all_files(submission: Submission) -> list[File]:
+    """Return the files of a submission, and of the kit of its adapter."""
+    kit = sources(ADAPTERS[submission.spec.adapter]) if submission.spec.adapter else {}
+    files = [File(name, executable=False, content=source.read_bytes()) for name, source in kit.items()]
+    return [*read_files(submission.folder, submission.files, submission.limits.submission), *files]
+
+
+def _built_bot(submission: Submission, built: Path, sha256: str) -> BuiltBot:
+    """Return the bot in the folder of a finished build."""
+    language = LANGUAGES[submission.spec.language]
     files = frozenset(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file())
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
     argv = (ANY if submission.spec.run else kind).run(submission, files)
@@ -235,7 +296,7 @@ def _refuse_missing_programs(submission: Submission) -> None:
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:
     """Return how to get the programs that a bot lacks; the package of its language has only the usual ones."""
     language = LANGUAGES[submission.spec.language]
-    if {*lacks} <= {*language.programs}:
+    if {*lacks} <= {*language.programs, *language.project.programs}:
         return f"apt install {language.package}"
     if {*lacks} <= {*language.compilers}:
         return f"apt install {' '.join(lacks)}"  # a Lisp and its package have the same name
@@ -249,9 +310,9 @@ def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) 
 
     Raise UserError (exit code 4) if they are too many or too large, or if a folder has the name of the state file.
     """
-    finished.mkdir()
+    finished.mkdir(exist_ok=True)
     try:
-        copy_built(staged, finished)
+        copy_built(staged, finished, enlarged(BUILT, submission.limits.submission))
     except LimitExceeded as exceeded:
         where = f"{submission.name}: {exceeded.path[:MAX_PROGRAM_NAME_CHARS]}" if exceeded.path else submission.name
         raise UserError([Problem("B016", escape_control_chars(where), exceeded.why)], 4) from exceeded
@@ -341,19 +402,19 @@ def build_log(sha256: str) -> Path:
 
 
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
-    """Run the steps of a build and write their output to its log. Raise UserError (exit code 4) with the first error."""
-    log.write_text("")
+    """Run the steps of a build and append their output to its log. Raise UserError (exit code 4) with the first error."""
     row = LANGUAGES[submission.spec.language]
     compiler = tuple(map(need, row.programs[:1]))
-    executable = str(Path(compiler[0]).resolve()) if row.compiler_reads_proc else ""
-    home = Home(staged, writable=True, scratch=SCRATCH_BYTES, executable=executable, readable=row.build_reads)
+    executable = _proc_self_exe(submission)
+    home = Home(staged, writable=True, scratch=SCRATCH_BYTES, executable=executable, readable=row.build_view.folders)
     env = environment(compiler)
     for program in () if compiler else [name for other in LANGUAGES.values() for name in other.programs[:1]]:
         env |= environment((need(program),))  # its commands may call the tools of a JDK, which need their libraries
     env |= requirements.environment(submission)
     async with running_monitor() as watcher, sandboxed(level, home, BUILD_LIMITS) as sandbox:
-        env |= row.build_env(sandbox.tmp or "/tmp")
-        too_much = quota_check([staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])])
+        env |= row.build_view.env(sandbox.tmp or "/tmp")
+        folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
+        too_much = quota_check(folders, enlarged(BUILDING, submission.limits.submission))
         deadline = time.monotonic() + BUILD_TIMEOUT_S
         with watcher.watching(sandbox, BUILD_LIMITS.memory, too_much) as watched:
             for step in steps:
@@ -368,9 +429,9 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
                     raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out
                 took = time.monotonic() - started
                 with log.open("a") as words:
-                    words.write(
-                        f"$ {escape_control_chars(format_step(step))}\n{_compiler_output(ended)}\n({ended.words}, {took:.2f} s)\n"
-                    )
+                    printed = _printed(ended).decode(errors="replace")
+                    text = f"$ {format_step(step)}\n{printed}\n({ended.words}, {took:.2f} s)\n"
+                    words.write(escape_control_chars(text))
                 well = ended.status == 0 and not ended.error and not ended.timed_out
                 over = time.monotonic() >= deadline
                 if watched.limit_exceeded is None and not over and (well or step.optional):
@@ -387,13 +448,46 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
                 raise UserError([_build_error(submission, step, ended, how, took, log)], 4)
 
 
+async def _unpacked_packages(submission: Submission, log: Path, staged: Path, level: Level) -> Path:
+    """Move the wheels out of a bot's folder; return the folder of their packages, unpacked once for each set of wheels.
+
+    The sandbox that unpacks them contains only the wheels: so no bot can change the packages of another one.
+    """
+    wheels, steps = staged / requirements.WHEELS, requirements.unpacking(submission)
+    what = hashlib.sha256(hashed_steps(steps).encode())
+    for part in fingerprint(wheels):
+        what.update(part)
+    store = paths.cache_dir() / requirements.FOLDER
+    store.mkdir(exist_ok=True)
+    kept = store / what.hexdigest()[:32]
+    if not kept.exists():
+        unpacked = staged.with_name("unpacked")
+        unpacked.mkdir()
+        wheels.rename(unpacked / requirements.WHEELS)
+        await _run(submission, steps, log, unpacked, level)
+        found, copy = unpacked / requirements.FOLDER, staged.with_name("packages")
+        await trio.to_thread.run_sync(_move_to, kept, found, copy, submission.with_keys(state=""))
+    paths.remove_tree(wheels)
+    return kept
+
+
+def _proc_self_exe(submission: Submission) -> str:
+    """Return the compiler that finds its own files through /proc/self/exe, if the bot is in its language or has such sources."""
+    suffixes = {PurePosixPath(name).suffix for name in submission.files}
+    for row in LANGUAGES.values():
+        own = submission.spec.language in (row.name, ANY.name) and not suffixes.isdisjoint(row.suffixes)
+        if row.build_view.proc_self_exe and own and (compiler := tool(row.programs[0])):
+            return str(Path(compiler).resolve())
+    return ""
+
+
 def _disk_free(folder: Path) -> int:
     """Return the bytes that are free on a folder's disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
 
 
-def quota_check(folders: Sequence[Path]) -> Callable[[], bool]:
+def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Callable[[], bool]:
     """Return a function that returns whether a build's files are too large or too many.
 
     The free space is checked each time: a file that is open but already removed is in no folder. To walk through 10 000
@@ -409,7 +503,7 @@ def quota_check(folders: Sequence[Path]) -> Callable[[], bool]:
             return True
         if began < next_walk:
             return False
-        exceeded = any(exceeds(folder, BUILDING) for folder in folders)
+        exceeded = any(exceeds(folder, limits) for folder in folders)
         now = time.perf_counter()
         next_walk = now + SPARED * (now - began)
         return exceeded
@@ -417,20 +511,31 @@ def quota_check(folders: Sequence[Path]) -> Callable[[], bool]:
     return too_much
 
 
-def _compiler_output(ended: Ended) -> str:
-    return escape_control_chars((ended.stderr + ended.output).decode(errors="replace")).replace("/bot/", "")
+def _build_file_hint(submission: Submission) -> str:
+    """Return how to build with the file that describes the bot's own build; "" if it is used already or does not exist."""
+    found = [(name, command) for name, command in BUILD_FILES.items() if name in submission.files]
+    if submission.spec.build or not found:
+        return ""
+    name, command = found[0]
+    return f'it has a {name}; to build with it: build = ["{command}"] and run = ["./…"] in bot.toml'
+
+
+def _printed(ended: Ended) -> bytes:
+    """Return what a command of a build has printed; its paths begin in the bot's folder."""
+    return (ended.marked_stderr + ended.output).replace(b"/bot/", b"")
 
 
 def _build_error(submission: Submission, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
-    words = _compiler_output(ended)
-    lines = [line[:300] for line in words.splitlines() if line.strip()]
-    first = next((n for n, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
-    shown = "\n".join(lines[first : first + COMPILER_LINES_SHOWN]) or "(the compiler printed nothing)"
+    printed = Output(_printed(ended))
+    shown = "\n".join(printed.compiler_lines(COMPILER_LINES_SHOWN)) or "(the compiler printed nothing)"
+    errors = printed.compiler_errors
+    first = f":  {errors[0]}" if errors else ""
+    usual = FIRST_ERROR if len(errors) > 1 else ONE_ERROR
     return Problem(
         "B010",
         submission.name,
-        f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s)",
+        f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s){first}",
         f"{shown}{LOG_PREFIX}{log}",
-        advice(submission, words) or "fix the first error first: it may cause the others",
+        advice(submission, _printed(ended).decode(errors="replace")) or _build_file_hint(submission) or usual,
         log.read_text(errors="replace")[-MAX_LOG_CHARS:],
     )

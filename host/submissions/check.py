@@ -7,22 +7,26 @@ from typing import Any, NamedTuple
 
 from host.base.config_file import to_toml
 from host.base.errors import Problem
-from host.base.format import duration
+from host.base.format import counted, duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, Submission, format_limit
 from host.games.engine import Game
-from host.sandbox.levels import Level
+from host.sandbox.levels import EXACT_LEVEL, Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import ADAPTERS, adapted, own_name
-from host.submissions.build import format_step, protocol_of, reason_not_warm, steps_of
+from host.submissions.build import build_log, format_step, protocol_of, reason_not_warm, steps_of
 from host.submissions.conformance import AnswerSample, ConformanceResult
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access
+from host.submissions.empty_start import slow_starts
 from host.submissions.examine import Findings, examine
+from host.submissions.headline import Output
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
 WARNING_SHARE = 0.5  # of a limit; above it, the bot may exceed the limit on a slower or busier machine
+MANY_QUESTIONS = 1000  # a bot whose memory lasts for fewer gets a note
 MAX_LINE_CHARS = 76  # of the text of a line
+FASTER_STARTS = f'protocol = "lines" or "json"; a larger move; or clock = "fair" at level {EXACT_LEVEL}'
 FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
 
@@ -49,7 +53,7 @@ class Report(NamedTuple):
     seconds: float
     lines: tuple[Line, ...]
     problems: tuple[Problem, ...] = ()
-    stderr: str = ""  # the last line that the bot wrote to standard error
+    stderr: str = ""  # the error on the bot's standard error, or its last line
     playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +69,7 @@ class Report(NamedTuple):
         shown = [head, *map(str, self.lines), *map(str, self.problems)]
         notes = sum(line.mark == "!" for line in self.lines)
         words = "ready to play" if self.accepted else FAILS_BUT_PLAYS if self.playable else "not accepted"
-        noted = f" · {notes} note{'s' if notes > 1 else ''}" if notes else ""
+        noted = f" · {counted(notes, 'note')}" if notes else ""
         return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
 
     def remarks(self) -> list[str]:
@@ -82,11 +86,11 @@ def _in_short(line: Line) -> str:
 
 async def check_bot(
     submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
-) -> tuple[Report, BuiltBot | None]:
-    """Check a bot. Return the report, and the built bot if it builds. No action of the bot makes this function raise."""
+) -> tuple[Report, Findings]:
+    """Check a bot. Return the report, and what it is about. No action of the bot makes this function raise."""
     rules = rules or next(iter(game.presets.values()))
     found = await examine(submission, game, granted, level, rules)
-    return report_on(found, game, level, rules, place), found.bot
+    return report_on(found, game, level, rules, place), found
 
 
 def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str = "") -> Report:
@@ -104,7 +108,7 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
         seconds=found.seconds,
         lines=tuple(report_lines(found, game, rules, level)),
         problems=problems,
-        stderr=b"".join(answers.stderr.splitlines()[-1:]).decode(errors="replace") if answers else "",
+        stderr=Output(answers.stderr).headline_or_last_line if answers else "",
         playable=found.bot is not None and not found.refusals,
     )
 
@@ -138,6 +142,8 @@ def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Itera
     steps = steps_of(adapted(submission))
     command = format_step(steps[0])[:50] if steps else "nothing to build"
     yield Line("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
+    if undefined := _undefined_function(bot):
+        yield Line("!", "compiler", undefined, "the bot will fail where it calls that function")
     if (own := own_name(submission)) and own != submission.name:
         yield Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
     if found.answers is not None:
@@ -154,6 +160,14 @@ def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Itera
         yield Line("✓", "warm", "same answers as after a cold start")
 
 
+def _undefined_function(bot: BuiltBot) -> str:
+    """Return the compiler's warning of a function that is not defined; "" if there is none."""
+    try:
+        return Output(build_log(bot.sha256).read_bytes()).undefined_function
+    except OSError:
+        return ""
+
+
 def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
     """Yield the lines about the questions of `check`."""
     lives = PROTOCOLS[bot.spec.protocol].persistent
@@ -163,6 +177,8 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
     yield Line("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
+    if slow := slow_starts([bot], level):
+        yield Line("!", "start", slow.partition(": ")[2], FASTER_STARTS)
     if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
         no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
         yield Line("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
@@ -172,6 +188,10 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
     if course.repeated:
         yield _repeatable(course)
     yield _limits(bot, course.slowest(lives).wall, course.usage.memory)
+    if course.growth * MANY_QUESTIONS > bot.limits.memory:
+        left = max(bot.limits.memory - course.usage.memory, 0) / course.growth
+        words = f"grows by {course.growth / MIB:.1f} MiB a question: at its limit after about {left:.0f} more"
+        yield Line("!", "memory", words, "free what only one question needs: a process answers many questions")
     complaint = ACCESS_DENIED.search(escape_control_chars(course.stderr.decode(errors="replace")))
     if complaint:
         yield Line(

@@ -18,13 +18,17 @@ import trio
 from host.base.errors import HostFailure, Problem
 from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import HostStall
+from host.bots.input_state import bytes_in_pipe
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
+from host.bots.startup import startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
+from host.sandbox.launch import Sandbox
 from host.sandbox.levels import Level
+from host.sandbox.process_tree import descendant_numbers, read_proc
 from host.submissions.diagnosis import (
     diagnose,
     diagnose_start,
@@ -32,6 +36,7 @@ from host.submissions.diagnosis import (
     first_of_each,
     wrong_protocol,
 )
+from host.submissions.languages import LANGUAGES
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, View, read_move
 
@@ -40,15 +45,19 @@ REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 CHECK_SEED = b"the tables of croupier check"
+CHECK_SEED_OF_BOTS = 1  # the CROUPIER_SEED of every process that is checked
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
 """Faults that are notes: a bot with such faults is accepted.
 
 The rules define the cost of an illegal move. After an exception that an adapter reports, the process keeps running.
 """
 
-ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 OTHER_PROTOCOL = {"argv": "lines", "lines": "argv"}
 CHUNK_BYTES = 1 << 16
+POLL_S = 0.002
+MIN_GROWING_QUESTIONS = 20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+SECOND_QUESTION, END_OF_INPUT = "it was sent a second question", "its input was closed"
 SILENT_CODES = frozenset({"B031", "B034", "B035"})
 """The codes of a bot that may be waiting for a question by another protocol."""
 
@@ -65,9 +74,10 @@ class AnswerSample(NamedTuple):
 class Conformance:
     """Asks one seat and records every answer."""
 
-    def __init__(self, seat: Seat) -> None:
-        self.seat = seat
+    def __init__(self, seat: Seat, sandbox: Sandbox) -> None:
+        self.seat, self._sandbox = seat, sandbox
         self.samples: list[AnswerSample] = []
+        self._resident: list[int] = []  # bytes of memory in use after each answer
         self.stderr = b""  # the latest part of the bot's standard error
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
@@ -77,7 +87,20 @@ class Conformance:
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
         self.stderr = self.seat.stderr_tail(question.table) or self.stderr
         self.samples.append(AnswerSample(edge, question, answer, self.seat.usage().wall - before))
+        self._resident.append(_resident_bytes(self._sandbox))
         return answer
+
+    @property
+    def growth(self) -> float:
+        """The bytes by which the memory of one process has grown with each question; 0 if it did not grow steadily.
+
+        The first questions do not count: a program sets up its tables then.
+        """
+        later = self._resident[len(self._resident) // 4 :]
+        quarters = [later[len(later) * part // 4] for part in range(4)] + later[-1:]
+        if self.seat.usage().starts != 1 or len(later) < MIN_GROWING_QUESTIONS or quarters != sorted({*quarters}):
+            return 0.0
+        return (later[-1] - later[0]) / (len(later) - 1)
 
     async def ask_once(self, question: Question) -> Answer:
         """Ask one question and return the answer; a timeout if the machine was too busy to measure the time."""
@@ -140,18 +163,12 @@ class ConformanceResult(NamedTuple):
     usage: Usage | None = None
     stderr: bytes = b""
     problems: tuple[Problem, ...] = ()
+    faults: tuple[Evidence, ...] = ()  # that the problems explain, in their order
+    growth: float = 0.0  # bytes of memory a question
 
     def slowest(self, lives: bool) -> AnswerSample:
         """Return the slowest answer. For a persistent bot, skip the first: it includes the start of the process."""
         return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
-
-
-class FirstLine(NamedTuple):
-    """The first line of output, whether the line is complete, and the seconds since the start of the process."""
-
-    line: bytes
-    whole: bool
-    after: float
 
 
 class TestBench(NamedTuple):
@@ -166,8 +183,8 @@ class TestBench(NamedTuple):
     async def seated(self) -> AsyncIterator[Conformance]:
         """Seat a fresh process of the bot, with an empty state file and always the same CROUPIER_SEED."""
         self.home.write_state()
-        async with open_seat(self.bot, self.game, self.home.sandbox, 1, self.watcher) as seat:
-            yield Conformance(seat)
+        async with open_seat(self.bot, self.game, self.home.sandbox, CHECK_SEED_OF_BOTS, self.watcher) as seat:
+            yield Conformance(seat, self.home.sandbox)
 
     async def run(self, rules: Any, patience: float = float("inf")) -> Conformance | None:
         """Ask the bot all questions. Return None if its first answer takes more than `patience` seconds."""
@@ -189,24 +206,38 @@ class TestBench(NamedTuple):
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
         """Return the problem that explains a fault. First ask a silent bot by another protocol."""
-        problem = diagnose(self.bot, self.game, piece)
+        problem = diagnose(self.bot, self.game, piece, silent=silent)
         if silent and problem.code in SILENT_CODES and (other := await self.other_protocol()):
             return wrong_protocol(self.bot, self.game, piece, other)
         return problem
 
-    async def missing_flush(self) -> Problem | None:
-        """Close the input of a bot that has been silent for the time limit of a move. Return its problem if it answers then.
+    async def silence(self) -> ConformanceResult | None:
+        """Explain a bot that was silent for the time limit of a move. Return None if it computes, or never answers.
 
-        If it answers within half of that time, it was not computing.
+        It is sent another question, and then the end of its input. It answers after the question if it reads too much.
+        After the end it has two answers in its buffer if it does not flush, and one answer if it waits for the end.
         """
-        bot, protocol = self.bot, PROTOCOLS[self.bot.spec.protocol]
+        bot, limit, protocol = self.bot, self.bot.limits.move, PROTOCOLS[self.bot.spec.protocol]
         (question,) = protocol.ask(self.game.examples[0])
-        heard = await self._first_line((), protocol.number(1, question) if bot.spec.table_ids else question)
-        if not heard.whole or heard.after >= bot.limits.move / 2:
+        sent = protocol.number(1, question) if bot.spec.table_ids else question
+        async with self._talk(()) as talk:
+            if not await talk.write(sent, limit / 2) or await talk.lines(1, limit / 4):
+                return None
+            if not await talk.write(sent, limit / 4):
+                return None
+            after = SECOND_QUESTION
+            if not await talk.lines(1, limit / 4):
+                after = END_OF_INPUT
+                talk.end_input()
+            answers = await talk.lines(2, limit / 2)
+        if not answers:
             return None
-        wall = bot.limits.move
-        piece = Evidence(bot.name, 1, 1, FaultKind.TIMEOUT, "", question.rstrip(), heard.line, b"", wall, 0.0, "")
-        return diagnose(bot, self.game, piece, "B020")
+        reads_on = after == SECOND_QUESTION or answers == 1 or LANGUAGES[bot.spec.language].output.is_line_buffered
+        piece = Evidence(
+            *(bot.name, 1, 1, FaultKind.TIMEOUT, after, question.rstrip(), talk.first_line, b"", limit, 0.0, "")
+        )
+        problem = diagnose(bot, self.game, piece, "B040" if reads_on else "B020")
+        return ConformanceResult(problems=(problem,), faults=(piece,))
 
     async def other_protocol(self) -> str:
         """Return another protocol by which a silent bot makes a move; "" if there is none.
@@ -219,36 +250,80 @@ class TestBench(NamedTuple):
         words = PROTOCOLS["argv"].ask(self.game.examples[0])
         typed = PROTOCOLS["lines"].ask(self.game.examples[0])[0]
         asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
-        results = [await self._first_line(*each) for each in (asked, unasked)]
-        moves = [isinstance(PROTOCOLS[other].receive(self.game.grammar, heard.line), Move) for heard in results]
+        lines = [await self._first_line(*each) for each in (asked, unasked)]
+        moves = [isinstance(PROTOCOLS[other].receive(self.game.grammar, line), Move) for line in lines]
         return other if moves == [True, False] else ""
 
-    async def _first_line(self, words: Sequence[bytes], typed: bytes) -> FirstLine:
+    async def _first_line(self, words: Sequence[bytes], typed: bytes) -> bytes:
         """Start the bot with these arguments and this input, and return its first line of output."""
+        async with self._talk(words) as talk:
+            await talk.write(typed, 0)
+            talk.end_input()
+            await talk.lines(1, self.bot.limits.move)
+        return talk.first_line
+
+    @asynccontextmanager
+    async def _talk(self, words: Sequence[bytes]) -> AsyncIterator["Talk"]:
+        """Start the bot with these arguments."""
         bot, sandbox = self.bot, self.home.sandbox
-        began, output = time.perf_counter(), b""
         with ExitStack() as stack, self.watcher.watching(sandbox, bot.limits.memory) as watched:
             reads, types = _pipe(stack)
             listens, writes = _pipe(stack)
             _nobody, complains = _pipe(stack)
             watched.set_cpu_budget(bot.limits.cpu + bot.limits.startup)
-            types.write(typed)
-            types.close()
             argv = [word.encode() for word in bot.argv]
             env = dict(bot.env) | {"CROUPIER_SEED": "1"}
             stdio = (reads.fileno(), writes.fileno(), complains.fileno())
             await sandbox.keeper.start([*argv, *words], env, bot.limits, stdio)
             writes.close()
-            with trio.move_on_after(bot.limits.move):
-                while b"\n" not in output and len(output) < CHUNK_BYTES:
-                    await trio.lowlevel.wait_readable(listens.fileno())
-                    if not (chunk := listens.read(CHUNK_BYTES)):
-                        break
-                    output += chunk
-            after = time.perf_counter() - began
+            reads.close()
+            yield Talk(types, listens)
             await sandbox.keeper.kill_all()
-        line, end, _ = output.partition(b"\n")
-        return FirstLine(line, bool(end), after)
+
+
+class Talk:
+    """A process that is sent its input piece by piece."""
+
+    def __init__(self, types: io.FileIO, listens: io.FileIO) -> None:
+        self._types, self._listens = types, listens
+        self._output = b""
+
+    @property
+    def first_line(self) -> bytes:
+        """The first line of its output, without the line end."""
+        return self._output.partition(b"\n")[0]
+
+    async def write(self, typed: bytes, patience: float) -> bool:
+        """Write a piece of input; return whether the process reads it within some seconds."""
+        with suppress(BrokenPipeError):
+            self._types.write(typed)
+        until = time.perf_counter() + patience
+        while (unread := bytes_in_pipe(self._types.fileno())) and time.perf_counter() < until:
+            await trio.sleep(POLL_S)
+        return not unread
+
+    def end_input(self) -> None:
+        """Close its input."""
+        self._types.close()
+
+    async def lines(self, count: int, patience: float) -> int:
+        """Wait some seconds until the process has written this many lines; return how many there are."""
+        with trio.move_on_after(patience):
+            while self._output.count(b"\n") < count and len(self._output) < CHUNK_BYTES:
+                await trio.lowlevel.wait_readable(self._listens.fileno())
+                if not (chunk := self._listens.read(CHUNK_BYTES)):
+                    break
+                self._output += chunk
+        return self._output.count(b"\n")
+
+
+def _resident_bytes(sandbox: Sandbox) -> int:
+    """Return the bytes of memory that the processes of a sandbox use now."""
+    pages = 0
+    for number in descendant_numbers(sandbox.pid):
+        with suppress(OSError):  # it has just ended
+            pages += int(read_proc(f"/proc/{number}/statm").split()[1])
+    return pages * PAGE_BYTES
 
 
 def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
@@ -270,8 +345,8 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
         exam = None
         if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
             exam = await bench.run(rules, patience=bot.limits.move)
-            if exam is None and (problem := await bench.missing_flush()):
-                return ConformanceResult(problems=(problem,))
+            if exam is None and (silent := await bench.silence()):
+                return silent
         exam = exam or await bench.run(rules)
         assert exam is not None  # without `patience`, `run` waits for the first answer
         again = await bench.repeat(exam.samples[:REPEATED_QUESTIONS]) if not exam.fatal else ()
@@ -284,6 +359,8 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
         usage=exam.seat.usage(),
         stderr=exam.stderr,
         problems=tuple(problems),
+        faults=tuple(pieces),
+        growth=exam.growth,
     )
 
 
@@ -292,12 +369,9 @@ async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | 
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
-    async with open_bench(bot, game, level) as bench, bench.seated() as exam:
-        for number, view in enumerate(game.examples[1:3] or game.examples, 1):
-            answer = await exam.ask_once(Question(number, 1, view))
-            if not (isinstance(answer, Fault) and answer.kind in ENDED_FAULTS):
-                return None
-    return diagnose_start(bot, game, exam.seat.evidence[0])
+    async with open_bench(bot, game, level) as bench:
+        fault = await startup_fault(bot, game, bench.home, bench.watcher)
+    return diagnose_start(bot, game, fault) if fault else None
 
 
 async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:

@@ -1,17 +1,24 @@
 """Explains a fault to the bot's author: error code, evidence, suggested fix."""
 
 import re
+import shlex
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Protocol
 
 from host.base.errors import Problem
 from host.base.format import duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
-from host.bots.values import Evidence
+from host.bots.stall_sampler import Stalls
+from host.bots.values import Evidence, InputState
 from host.games.engine import Game
-from host.submissions.languages import LANGUAGES, Language
+from host.submissions.headline import MAX_SHOWN_CHARS, Output
+from host.submissions.headline import shown as shown_line
+from host.submissions.languages import LANGUAGES, Language, Symptom
+from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
 CODES: Mapping[str, str] = {
@@ -37,14 +44,29 @@ ACCESS_DENIED = re.compile(
 WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """The messages of programs when they cannot write into their own folder. The second one is the message with Landlock."""
 
-SYMPTOMS = {symptom.code: symptom for row in LANGUAGES.values() for symptom in row.symptoms}
-OUTPUT_PATTERNS: Mapping[str, re.Pattern[str]] = {code: symptom.pattern for code, symptom in SYMPTOMS.items()} | {
-    "B037": ACCESS_DENIED
-}
-"""The messages that a runtime prints before it exits, by error code."""
+
+class Late(Protocol):
+    """The times of an answer that was late, in seconds, and what the bot did with its input."""
+
+    @property
+    def wall(self) -> float: ...
+    @property
+    def cpu(self) -> float: ...
+    @property
+    def waited(self) -> float: ...
+    @property
+    def stalls(self) -> Stalls: ...
+    @property
+    def input(self) -> InputState: ...
+
+
+SYMPTOMS = tuple(symptom for row in LANGUAGES.values() for symptom in row.symptoms)
+
+OWN_FRAME = re.compile(r"\(/proc/self/exe\+(0x[0-9a-f]+)\)")
+"""A frame of a sanitizer that cannot read the names of functions, because there is no /proc in most sandboxes."""
 
 ENDS_CODE = "B035"
-NEVER_STARTS_CODES = {code for code, symptom in SYMPTOMS.items() if symptom.at_start} | {"B018"}
+NEVER_STARTS_CODES = {symptom.code for symptom in SYMPTOMS if symptom.at_start} | {"B018"}
 """The codes of bots that cannot be started. Other bots that end may answer another question."""
 
 EXPLAINED_FAULTS = frozenset(
@@ -52,11 +74,13 @@ EXPLAINED_FAULTS = frozenset(
 )
 """The faults whose cause may be in the output of a runtime."""
 
+STARTS_OFTEN = 'if only its start is slow:  protocol = "lines"  starts it once, and `startup` allows more time for that'
+COMPUTING_SHARE = 0.9  # of the time of a late answer
+
 ANY_FLUSH = "flush the output after each answer"
 HINTS_BY_LANGUAGE: Mapping[str, Callable[[Language], str]] = {
-    "B020": lambda row: row.flush or ANY_FLUSH,
+    "B020": lambda row: row.output.flush or ANY_FLUSH,
     "B022": lambda row: f"print one line per answer; write debug text to stderr, which croupier records{_debug(row)}",
-    "B031": lambda row: f"does it flush?  {row.flush or ANY_FLUSH}",
     "B038": lambda row: f"an answer is one short line; write debug text to stderr{_debug(row)}",
 }
 """Hints that depend on the bot's language."""
@@ -70,24 +94,29 @@ HINT_OF_CODE = {
     "B033": "it needs more memory than its limit",
     "B034": "build it with -g, and repeat the question by hand",
     "B035": "answer before exiting; a persistent bot reads until its input ends",
+    "B040": "read one line, answer it, and only then read the next; do not wait for the end of the input",
     "B037": "bots have no network and see only their folder: put what the bot needs there",
 }
-MAX_SHOWN_CHARS = 200  # of an answer, or of a line of standard error
-STDERR_LINES_SHOWN = 5  # the last lines of standard error
+STDERR_LINES_SHOWN = 5
 
 
-def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "") -> Problem:
-    """Return the explanation of a fault. The caller sets `code` if it already knows the cause."""
-    stderr = escape_control_chars(piece.stderr.decode(errors="replace"))
+def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "", *, silent: bool = False) -> Problem:
+    """Return the explanation of a fault. The caller sets `code` if it already knows the cause.
+
+    A silent bot has never made a move.
+    """
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
     if code == "B018":
         shown = [f"command: {escape_control_chars(' '.join(bot.argv))[:MAX_SHOWN_CHARS]}"]
     if piece.raw:
         shown.append(f"wrote: {_output_text(piece)!r}")
-    shown += [f"stderr: {line[:MAX_SHOWN_CHARS]}" for line in stderr.splitlines()[-STDERR_LINES_SHOWN:] if line.strip()]
-    message = _runtime_message(code, piece) if code in SYMPTOMS else MESSAGES.get(code, _any)(bot, game, piece)
-    return Problem(code, bot.name, message, "\n".join(shown), hint_of(code, bot, game, piece))
+    shown += [f"stderr: {line}" for line in Output(piece.stderr).lines(STDERR_LINES_SHOWN)]
+    symptom = symptom_of(piece)
+    if symptom is not None and symptom.code == code:
+        return Problem(code, bot.name, _runtime_message(symptom, piece), "\n".join(shown), symptom.hint(bot, piece))
+    hint = _hint_of_time_out(bot, piece, silent=silent) if code == "B031" else hint_of(code, bot, game, piece)
+    return Problem(code, bot.name, MESSAGES.get(code, _any)(bot, game, piece), "\n".join(shown), hint)
 
 
 def diagnose_start(bot: BuiltBot, game: Game, piece: Evidence) -> Problem:
@@ -129,32 +158,45 @@ def code_of(piece: Evidence) -> str:
         return "B025"  # its output has no newline
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
         piece = piece._replace(kind=FaultKind.EXIT)  # it exited by itself, with an error
-    words = (piece.stderr + piece.raw).decode(errors="replace")
     if piece.kind in EXPLAINED_FAULTS:
-        usual = CODES[piece.kind]
-        return next((code for code, pattern in OUTPUT_PATTERNS.items() if pattern.search(words)), usual)
+        if symptom := symptom_of(piece):
+            return symptom.code
+        if ACCESS_DENIED.search(_printed(piece)):
+            return "B037"
     return CODES.get(piece.kind, "B030")
+
+
+def symptom_of(piece: Evidence) -> Symptom | None:
+    """Return the symptom that the output of a runtime shows before it exits; None if there is none."""
+    words = _printed(piece)
+    return next((symptom for symptom in SYMPTOMS if symptom.pattern.search(words)), None)
+
+
+def _printed(piece: Evidence) -> str:
+    return (piece.stderr + piece.raw).decode(errors="replace")
 
 
 def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
     """Return the suggested fix."""
     expected = f"expected  {game.grammar.expected}"
-    if code in SYMPTOMS:
-        return SYMPTOMS[code].hint(bot)
     if code == "B037":
         return hint_of_denied_access(bot, piece.stderr + piece.raw)
     if code == "B023":
         words = re.findall(r"[A-Z]+", game.grammar.expected)
         word = re.sub(r"\W.*", "", _output_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
-        return f"{near[0]}  ({expected})" if near else expected
+        debug = f"{expected}; write debug text to stderr{_debug(LANGUAGES[bot.spec.language])}"
+        return f"{near[0]}  ({expected})" if near else debug
+    if code in ("B034", "B035") and (frame := OWN_FRAME.search(piece.stderr.decode(errors="replace"))):
+        program = shlex.quote(str(Path(bot.folder, bot.argv[0])))
+        return f"addr2line -Cfpe {program} {frame[1]}  names the line, if it is built with -g"
     if code in HINTS_BY_LANGUAGE:
         return HINTS_BY_LANGUAGE[code](LANGUAGES[bot.spec.language])
     return HINT_OF_CODE.get(code, expected)
 
 
 def _debug(row: Language) -> str:
-    return f":  {row.debug}" if row.debug else ""
+    return f":  {row.output.debug}" if row.output.debug else ""
 
 
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
@@ -174,53 +216,86 @@ def _output_text(piece: Evidence) -> str:
     return escape_control_chars(piece.raw.decode(errors="replace"))[:MAX_SHOWN_CHARS]
 
 
-def _last_line(piece: Evidence) -> str:
-    """Return the last line of standard error."""
-    lines = escape_control_chars(piece.stderr.decode(errors="replace")).strip().splitlines()
-    return lines[-1][:MAX_SHOWN_CHARS] if lines else ""
-
-
 def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"{piece.kind} after {duration(piece.wall)}: {piece.ended or 'the process kept running'}"
 
 
+def cause_of_time_out(late: Late) -> str:
+    """Return what a bot did that was late, for people."""
+    wall = late.wall
+    if computes(late):
+        does = "it computed all the time it could get"
+    elif late.cpu > wall / 2:
+        does = "it was computing, not waiting"
+    elif late.stalls.total > wall / 2:
+        does = f"it was held up for {duration(late.stalls.total)} by a disk, memory, or from outside"
+    elif late.waited > wall / 2:
+        does = f"it waited for a processor for {duration(late.waited)}: the machine was busy"
+    elif late.input == InputState.WAITING:
+        does = "it has read its question and waits for more input"
+    else:
+        does = "it was waiting, not computing"
+    return f"{does}, and has not read its question" if late.input == InputState.UNREAD else does
+
+
+def computes(late: Late) -> bool:
+    """Return whether a bot that was late computed whenever it had a processor, as in a loop that does not end."""
+    return late.cpu > 0 and late.cpu + late.waited >= COMPUTING_SHARE * late.wall
+
+
+def _hint_of_time_out(bot: BuiltBot, piece: Evidence, *, silent: bool) -> str:
+    """Return the suggested fix for a bot that was late."""
+    limits, row = bot.limits, LANGUAGES[bot.spec.language]
+    if silent and piece.input == InputState.UNREAD:
+        allowed = f"startup = {limits.startup:g} s and move = {limits.per_move:g} s"
+        return f"load less before the first question, or ask for a longer `startup`: the first answer has {allowed}"
+    persistent = PROTOCOLS[bot.spec.protocol].persistent
+    if computes(piece) or piece.cpu > piece.wall / 2:
+        hint = "compute less per move, or look for a loop that does not end"
+        return f"{hint}; {STARTS_OFTEN}" if silent and not persistent else hint
+    if piece.input == InputState.WAITING:
+        return HINT_OF_CODE["B040"]
+    if silent and persistent:
+        return f"does it flush?  {row.output.flush or ANY_FLUSH}"
+    return "croupier ask shows where the time goes"
+
+
 def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    was = "it was waiting, not computing"
-    if piece.waited > piece.wall / 2:
-        was = f"it waited for a processor for {duration(piece.waited)}: the machine was busy"
-    if piece.stalls.total > piece.wall / 2:
-        was = f"it was held up for {duration(piece.stalls.total)} by a disk, memory, or from outside"
-    if piece.cpu > piece.wall / 2:
-        was = "it was computing, not waiting"
+    was = cause_of_time_out(piece)
     bank = "" if piece.bank is None else f"; it had {piece.bank / 1000:.3f} s in its time bank"
     return f"no answer after {duration(piece.wall)} (CPU used {duration(piece.cpu)}: {was}{bank})"
 
 
 def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     number = int(re.sub(r"\D", "", piece.ended))
-    return f"crashed: {piece.ended} ({(signal.strsignal(number) or 'unknown signal').lower()})"
+    error = Output(piece.stderr).headline
+    crashed = f"crashed: {piece.ended} ({(signal.strsignal(number) or 'unknown signal').lower()})"
+    return crashed + (f":  {error}" if error else "")
 
 
 def _exited(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    last = _last_line(piece)
-    return f"{piece.ended} without an answer" + (f":  {last}" if last else "")
+    error = Output(piece.stderr).headline_or_last_line
+    return f"{piece.ended} without an answer" + (f":  {error}" if error else "")
 
 
 def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
-    return f"the sandbox denied an operation, and the bot {piece.ended or 'gave no answer'}:  {_last_line(piece)}"
+    error = Output(piece.stderr).headline_or_last_line
+    return f"the sandbox denied an operation, and the bot {piece.ended or 'gave no answer'}:  {error}"
 
 
-def _runtime_message(code: str, piece: Evidence) -> str:
+def _runtime_message(symptom: Symptom, piece: Evidence) -> str:
     """Return the message about a fault, from the output of the runtime."""
-    lines = escape_control_chars((piece.stderr + piece.raw).decode(errors="replace")).splitlines()
-    line = next((line for line in lines if SYMPTOMS[code].pattern.search(line)), "")
-    return SYMPTOMS[code].message(piece, line.strip()[:MAX_SHOWN_CHARS])
+    line = next((line for line in _printed(piece).splitlines() if symptom.pattern.search(line)), "")
+    return symptom.message(piece, shown_line(line.strip()))
 
 
 MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B018": lambda _bot, _game, piece: f"cannot be started: {piece.detail}",
     "B020": lambda _bot, _game, piece: (
         f"answered only after its input was closed: it does not flush (nothing came for {duration(piece.wall)})"
+    ),
+    "B040": lambda _bot, _game, piece: (
+        f"answered only after {piece.detail}: it reads more than its question (nothing came for {duration(piece.wall)})"
     ),
     "B021": lambda _bot, game, _piece: (
         f"waits for input, but {game.name} sends its question as arguments: it answers when the question is typed"
@@ -234,7 +309,7 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B031": _timed_out,
     "B032": lambda bot, _game, piece: (
         f"{duration(piece.cpu or bot.limits.cpu)} of CPU for one move, the limit is {duration(bot.limits.cpu)}: "
-        "too slow, not stuck"
+        "too slow, or a loop that does not end"
     ),
     "B033": lambda bot, _game, _piece: (
         f"used more than {format_limit(bot.limits.memory)} of memory and was killed; it did not crash by itself"

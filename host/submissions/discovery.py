@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from host.base.config_file import (
     InvalidValue,
+    OwnName,
     Toml,
     closest_match,
     display_path,
@@ -23,14 +25,14 @@ from host.base.config_file import (
 )
 from host.base.errors import Problem, UserError
 from host.base.format import with_article
-from host.base.paths import SAMPLE_PREFIX
+from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
-from host.play.custom_games import game_by_name, knows_game
+from host.play.custom_games import game_by_name, knows_game, of_library
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
-from host.submissions.file_tree import FileTree, SingleFile
-from host.submissions.languages import ANY, LANGUAGES, Language, language_of, languages_with
+from host.submissions.file_tree import FileTree, SingleFile, submitted
+from host.submissions.languages import ANY, BUILD_FILES, LANGUAGES, Language, language_of, languages_with
 from host.submissions.sample_bots import sample, samples
 
 DEFAULT_LIMITS = Limits()
@@ -43,7 +45,7 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: str = ""
 
     Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
+    path = absolute(path)
     try:
         status = path.lstat()
     except OSError as error:
@@ -53,8 +55,8 @@ def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: str = ""
             [Problem("C012", display_path(path), f"there is no bot here: {error.strerror}", hint=hint)], 2
         ) from None
     if stat.S_ISDIR(status.st_mode):
-        return _from_folder(path, FileTree(path), granted, game)
-    contents = SingleFile(path, status)
+        return _from_folder(path, FileTree(path, submitted(granted.submission)), granted, game)
+    contents = SingleFile(path, status, submitted(granted.submission))
     _refuse_if(contents.problems)
     return _from_file(path, contents, granted)
 
@@ -158,11 +160,11 @@ def _matches(pattern: str, base: Path, game: str) -> list[Path]:
                 else f"nothing in {display_path(base)} has that name"
             )
             raise UserError([Problem("C012", "", f"{to_toml(pattern)} is not a bot", hint=hint)], 3)
-        return [Path(os.path.abspath(place))]  # noqa: PTH100 - Path.resolve would follow links
+        return [absolute(place)]
     _list_fixed_part(pattern, base)
     names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207 - takes absolute patterns too
     return [
-        Path(os.path.abspath(base / name))  # noqa: PTH100
+        absolute(base / name)
         for name in names
         if not Path(name).name.startswith(("README", "__")) and Path(name).suffix != ".md"
     ]
@@ -285,8 +287,11 @@ def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSp
     problems: list[Problem] = []
     try:
         toml = read_untrusted(folder / MANIFEST)
-        if toml.data.get("game") == game:
-            toml.data["game"] = game  # the name of an organiser's own game carries it
+        said = toml.data.get("game")
+        if said == game and (isinstance(game, OwnName) or not of_library(game)):
+            toml.data["game"] = game  # the name of an organiser's own game, or of a library's, carries it
+        elif isinstance(said, str) and of_library(said):
+            toml.data["game"] = OwnName.carrying(said, said, None)  # a command loads it if its bots play it
         problems = _unknown_names(toml)
         spec = load_model(toml, BotSpec)
     except UserError as refused:
@@ -361,8 +366,13 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
 # Values for keys that bot.toml does not set.
 
 
+TEST_SOURCE = re.compile(r"(^|/)src/test/|_test\.go$")
+"""The names that build tools give to the tests of a project, which do not belong to the program."""
+
+
 def _of_language(contents: FileTree, row: Language) -> list[str]:
-    return [name for name in contents.names if PurePosixPath(name).suffix in row.suffixes]
+    mine = [name for name in contents.names if PurePosixPath(name).suffix in row.suffixes]
+    return [name for name in mine if not TEST_SOURCE.search(name)]
 
 
 def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
@@ -388,7 +398,9 @@ def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Pro
         choice = [name for name in top if runnable(contents.start_of(name))] or (top if len(top) == 1 else [])
         wanted = f'run = ["./{choice[0]}"]' if choice else 'run = ["./…"], or language = "…"'
     else:
-        choice = [name for name in top if name in _of_language(contents, row)]
+        mine = _of_language(contents, row)
+        described = [name for name in top if fnmatchcase(name, row.project.file)]
+        choice = described or [name for name in mine if name in top] or (mine if len(mine) == 1 else [])
         wanted = f'entry = "{choice[0]}"' if choice else 'entry = "…"'
     if len(choice) == 1:
         return choice[0], []
@@ -453,12 +465,12 @@ def _how_to_run(first: str, contents: FileTree) -> str:
     stems = [name for name in mine if PurePosixPath(name).stem.lower() == wanted.lower()]
     if near := stems[0] if stems else closest_match(wanted, mine):
         row = language_of(PurePosixPath(near).suffix)
-        build = next((name for name in contents.names if name in ("build.sh", "make.sh", "Makefile")), "")
+        build = next((name for name in contents.names if name in BUILD_FILES), "")
         if row.is_executable:
             return f'did you mean  run = ["./{near}"] ?'
         if not build:
             return f'did you mean  language = "{row.name}"  in the place of run?'
-    for name, command in (("build.sh", "sh build.sh"), ("make.sh", "sh make.sh"), ("Makefile", "make")):
+    for name, command in BUILD_FILES.items():
         if name in contents.modes:
             return f'did you mean  build = ["{command}"] ?'
     return "run names a file of this folder, ./NAME, or a program of the system"

@@ -10,6 +10,7 @@ import trio
 from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
+from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
 from host.sandbox.detect import no_sandbox_here, require_clock
 from host.sandbox.launch import why_no_sandbox
@@ -18,6 +19,7 @@ from host.sandbox.limits import Limits
 from host.submissions.build import build
 from host.submissions.conformance import ConformanceResult, run_conformance, startup_problem, warm_mismatch
 from host.submissions.diagnosis import ENDS_CODE, sandbox_failure
+from host.submissions.empty_start import empty_start
 
 Prepared = TypeVar("Prepared")
 """The result of a step of a bot's preparation."""
@@ -45,7 +47,9 @@ class Findings(NamedTuple):
 
 
 async def examine(submission: Submission, game: Game, granted: Limits, level: Level, rules: Any = None) -> Findings:
-    """Build and start a bot. If rules are given, also ask it the questions of `check`, at tables with these rules.
+    """Build a bot, and start it unless it has started on this machine before.
+
+    If rules are given, also ask it the questions of `check`, at tables with these rules.
 
     No action of the bot makes this function raise.
     """
@@ -58,12 +62,16 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
         bot = await repeated(submission, level, build, submission, level)
         bot = bot._replace(limits=granted.at_most(submission.limits))
         build_seconds = time.monotonic() - began
+        if rules is None and (known := recall_start(bot, game, level)):
+            return Findings(submission, known, build_seconds, build_seconds, None, (), 0, None)
         if rules is not None:
             answers = await repeated(submission, level, run_conformance, bot, game, rules, level)
         faulty = answers is not None and bool(answers.problems)
         if answers is None or faulty:
             problem = await repeated(submission, level, startup_problem, bot._replace(warm=()), game, level)
             refusals += [problem] if problem else []
+        if not refusals:
+            bot = bot._replace(empty_start=await empty_start(bot, level))
         if bot.warm and not faulty and not refusals:
             mismatch = await repeated(submission, level, warm_mismatch, bot, game, level)
     except UserError as refused:
@@ -72,6 +80,8 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
         refusals.append(mismatch)
     elif mismatch and bot:
         bot = bot._replace(warm=())  # the warm start is a default; bot.toml does not request it
+    if bot and not refusals and not (answers and answers.problems):
+        remember_start(bot, game, level)
     seconds = time.monotonic() - began
     return Findings(submission, bot, build_seconds, seconds, answers, tuple(refusals), exit_code, mismatch)
 
@@ -84,7 +94,8 @@ async def prepare_bots(
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> list[BuiltBot]:
-    """Build and start the bots, one per core at a time, and return them in order.
+    """Build and start the bots, one per core at a time, and return them in order. Bots that have started here before
+    are not started.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.submissions.file_tree import FileTree
-from host.submissions.languages import LANGUAGES, PATH, Language, tool
+from host.submissions.languages import LANGUAGES, PATH, SHELLS, Language, line_end_problems, tool
 
 
 def runnable(start: bytes) -> bool:
@@ -27,7 +27,7 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
     if not runnable(start):
         line = start.partition(b"\n")
         first = repr((line[0] + line[1])[:40].decode(errors="backslashreplace"))
-        row = next((row for row in LANGUAGES.values() if row.looks_like and row.looks_like.match(start)), None)
+        row = next((row for row in LANGUAGES.values() if row.marks.start and row.marks.start.match(start)), None)
         message = "the kernel cannot run this file (Exec format error): no '#!' line, not a binary"
         hint = "put  #! and its interpreter  in line 1, or give it the suffix of its language"
         if row:
@@ -49,7 +49,9 @@ VISIBLE_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib")
 
 def _interpreted_by(program: str) -> Language | None:
     """Return the language of an interpreter in a '#!' line; None if it is unknown."""
-    return next((row for row in LANGUAGES.values() if row.interpreter and row.interpreter.match(program)), None)
+    return next(
+        (row for row in LANGUAGES.values() if row.marks.interpreter and row.marks.interpreter.match(program)), None
+    )
 
 
 def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]:
@@ -67,14 +69,14 @@ def _shebang_problems(contents: FileTree, name: str, line: str) -> list[Problem]
     shown_line = f"line 1: #!{one_line(line)}"
     if by_env and interpreter.startswith("/") and exists(interpreter):
         if shutil.which(asked[0], path=PATH):
-            return []
+            return line_end_problems(contents, name) if asked[0] in SHELLS else []
         message = f"{one_line(interpreter)}: '{one_line(asked[0])}': No such file or directory  (exit 127)"
         hint = f"it is not on {PATH}; change line 1, or add it to `needs` and have it installed"
         if (row := _interpreted_by(asked[0])) and tool(row.programs[0]):
             hint = f'this system has {row.programs[0]} only; change line 1, or language = "{row.name}" in bot.toml'
         return [Problem("B007", f"{where}:1", message, shown_line, hint)]
     if interpreter.startswith(VISIBLE_FOLDERS) and exists(interpreter):
-        return []
+        return line_end_problems(contents, name) if PurePosixPath(interpreter).name in SHELLS else []
     if not interpreter.startswith("/") and str(PurePosixPath(interpreter)) in contents.modes:
         return []
     base = PurePosixPath(interpreter).name

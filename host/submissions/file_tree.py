@@ -15,7 +15,7 @@ from typing import NamedTuple
 from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
-from host.bots.bot_spec import unsafe_name
+from host.bots.bot_spec import format_limit, unsafe_name
 from host.sandbox.limits import MIB
 
 
@@ -34,6 +34,20 @@ BUILDING = TreeLimits(10_000, 512 * MIB, 512 * MIB, 40, on_disk=True)  # each fo
 BUILT = TreeLimits(10_000, 64 * MIB, 256 * MIB, 40)  # a built bot, with its unpacked packages
 WHEEL_LIMITS = TreeLimits(1000, 128 * MIB, 128 * MIB, 40, on_disk=True)  # the packages that a bot requires
 DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip copies a file, then deletes the original
+
+
+def submitted(file_bytes: int) -> TreeLimits:
+    """Return the largest submission whose files may have this size."""
+    ratio = SUBMITTED.total_bytes // SUBMITTED.file_bytes
+    return SUBMITTED._replace(file_bytes=file_bytes, total_bytes=ratio * file_bytes)
+
+
+def enlarged(limits: TreeLimits, file_bytes: int) -> TreeLimits:
+    """Return the limits of a build of a submission whose files may have this size: in proportion, but never less."""
+    factor = max(1, -(-file_bytes // SUBMITTED.file_bytes))
+    return limits._replace(file_bytes=factor * limits.file_bytes, total_bytes=factor * limits.total_bytes)
+
+
 MAX_PATH_BYTES = 2000  # of a path relative to its tree
 MAX_PROBLEMS = 20  # of one tree; an untrusted author can submit thousands of wrong files
 
@@ -47,6 +61,7 @@ SPECIAL = {
     stat.S_IFBLK: "is a device",
     stat.S_IFCHR: "is a device",
 }
+LARGER_HINT = "an organiser can accept larger files: submission in [limits] of croupier.toml"
 ALLOWED_FILES_HINT = "a bot contains only regular files: no links, no devices, no unusual names"
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -60,9 +75,9 @@ def special(mode: int) -> str:
 class LimitExceeded(Exception):
     """Raised for a tree that exceeds its limits. `path` is the first file that does; "" for the whole tree."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, hint: str = ALLOWED_FILES_HINT) -> None:
         super().__init__(path, why)
-        self.path, self.why = path, why
+        self.path, self.why, self.hint = path, why, hint
 
 
 class Budget:
@@ -83,9 +98,10 @@ class Budget:
         if len(os.fsencode(path)) > MAX_PATH_BYTES:
             raise LimitExceeded(path, f"has a path of more than {MAX_PATH_BYTES} bytes")
         if size > self.limits.file_bytes:
-            raise LimitExceeded(path, f"is larger than {self.limits.file_bytes // MIB} MiB")
+            raise LimitExceeded(path, f"is larger than {format_limit(self.limits.file_bytes)}", LARGER_HINT)
         if self.bytes_left < 0:
-            raise LimitExceeded(path, f"makes the folder larger than {self.limits.total_bytes // MIB} MiB")
+            why = f"makes the folder larger than {format_limit(self.limits.total_bytes)}"
+            raise LimitExceeded(path, why, LARGER_HINT)
 
 
 class TreeEntry(NamedTuple):
@@ -188,11 +204,22 @@ class File(NamedTuple):
     content: bytes
 
 
-def read_files(tree: Path, names: Iterable[str]) -> Iterator[File]:
-    """Yield files of a submission. Raise UserError (exit code 4) if one is not a regular file."""
+def vanished(path: Path) -> UserError:
+    """Return the error for a file of a bot that existed when the bot was loaded, and no longer does."""
+    hint = "put it back, then give the command again"
+    return UserError([Problem("C012", display_path(path), "was removed while croupier read the bot", hint=hint)], 3)
+
+
+def read_files(tree: Path, names: Iterable[str], most: int) -> Iterator[File]:
+    """Yield files of a submission, at most `most` bytes of each.
+
+    Raise UserError: exit code 4 if one is not a regular file, 3 if one has been removed.
+    """
     for name in names:
         try:
-            content, status = read_file(tree, name, SUBMITTED.file_bytes)
+            content, status = read_file(tree, name, most)
+        except FileNotFoundError as error:
+            raise vanished(tree / name) from error
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ELOOP):
                 raise
@@ -223,12 +250,12 @@ def _refused_name(name: str) -> str:
 class FileTree:
     """The regular files of a submission and their modes, and the problems of all other files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, limits: TreeLimits = SUBMITTED) -> None:
         self.folder = folder
         self.modes: dict[str, int] = {}
         self.problems: list[Problem] = []
         try:
-            for entry in walk(folder, SUBMITTED, IGNORED_NAMES):
+            for entry in walk(folder, limits, IGNORED_NAMES):
                 if why := entry.refused or _refused_name(entry.path.rpartition("/")[2]):
                     self.refuse(entry.path, why)
                 elif entry.is_file:
@@ -236,12 +263,12 @@ class FileTree:
                 if len(self.problems) == MAX_PROBLEMS:
                     break
         except LimitExceeded as exceeded:
-            self.refuse(exceeded.path, exceeded.why)
+            self.refuse(exceeded.path, exceeded.why, exceeded.hint)
         self.names = tuple(sorted(self.modes))
 
-    def refuse(self, path: str, why: str) -> None:
+    def refuse(self, path: str, why: str, hint: str = ALLOWED_FILES_HINT) -> None:
         """Add the problem of a file."""
-        self.problems.append(Problem("B016", self.where(path), why, hint=ALLOWED_FILES_HINT))
+        self.problems.append(Problem("B016", self.where(path), why, hint=hint))
 
     def where(self, path: str) -> str:
         """Return a file's name for messages."""
@@ -263,15 +290,15 @@ class FileTree:
 class SingleFile(FileTree):
     """A bot that is a single file. Other files in its folder do not belong to it."""
 
-    def __init__(self, path: Path, status: os.stat_result) -> None:
+    def __init__(self, path: Path, status: os.stat_result, limits: TreeLimits = SUBMITTED) -> None:
         self.folder, self.modes, self.problems = path.parent, {}, []
-        why = special(status.st_mode) or _refused_name(path.name)
+        why, hint = special(status.st_mode) or _refused_name(path.name), ALLOWED_FILES_HINT
         try:
-            Budget(SUBMITTED).take(path.name, 0, status.st_size)
+            Budget(limits).take(path.name, 0, status.st_size)
         except LimitExceeded as exceeded:
-            why = why or exceeded.why
+            why, hint = (why, hint) if why else (exceeded.why, exceeded.hint)
         if why:
-            self.refuse(path.name, why)
+            self.refuse(path.name, why, hint)
         else:
             self.modes[path.name] = status.st_mode
         self.names = tuple(self.modes)

@@ -18,6 +18,7 @@ from host.bots.bot_spec import Submission
 from host.sandbox.limits import Limits
 from host.submissions.archive import import_submission
 from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.file_tree import submitted
 
 
 class Intake:
@@ -41,7 +42,7 @@ class Intake:
 
     def load(self, handed_in: Path, granted: Limits, game: str = "", name: str | None = None) -> Submission:
         """Copy a submission and return it. `name` is another name for it. Raise UserError if it is not accepted."""
-        self.copy = import_submission(handed_in, self._folder, name)
+        self.copy = import_submission(handed_in, self._folder, name, submitted(granted.submission))
         self._handed_in = handed_in
         with self.naming_the_original():
             entry = load_entry(self.copy, game, granted)

@@ -7,7 +7,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +20,7 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import SUBMITTED, FileTree
+from host.submissions.file_tree import SUBMITTED, FileTree, vanished
 
 if TYPE_CHECKING:
     from host.bots.bot_spec import BotSpec
@@ -27,6 +29,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 """The PATH of every bot: the folders that exist inside a sandbox."""
 
 INTERPRETER = Path(__file__).parents[1] / "sandbox" / "fork_server.py"
+
+BUILD_FILES = {"build.sh": "sh build.sh", "make.sh": "sh make.sh", "Makefile": "make"}
+"""The files in which authors describe their own build, each with the command that builds."""
 
 Command = tuple[str, ...]
 
@@ -49,14 +54,60 @@ class Starter(NamedTuple):
     keys: Mapping[str, object]
 
 
+class EmptyBot(NamedTuple):
+    """A bot of a language that only starts and answers once."""
+
+    source: str  # a complete program that answers S to any question by argv
+    start_ms: float = 3.0  # processor time in which it starts and ends
+
+
+class WarmStart(NamedTuple):
+    """How a bot of a language starts from a ready interpreter."""
+
+    command: Callable[[Submission, Kit], Command]  # of a process that forks the bot
+    reason_against: Callable[[Submission], str]  # why a bot cannot start so; "" if it can
+
+
+class Marks(NamedTuple):
+    """How croupier finds the language of a file that has no suffix of a language."""
+
+    start: re.Pattern[bytes] | None = None  # the first bytes of a source file
+    interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
+
+
+class OutputHints(NamedTuple):
+    """How a program of a language writes its output, for messages to its author."""
+
+    flush: str = ""  # how it flushes its output
+    debug: str = ""  # how it prints text to standard error
+    # The error with which its runtime ends a program: the groups of the match, or else the whole match.
+    crash: re.Pattern[str] | None = None
+    is_line_buffered: bool = False  # whether croupier starts it so that it flushes each line
+
+
+class Project(NamedTuple):
+    """How a language describes a project of several sources."""
+
+    file: str = ""  # the pattern of the file that describes it, which is then the entry
+    programs: tuple[str, ...] = ()  # the programs that must be installed for it
+
+
 class Symptom(NamedTuple):
     """Output of a runtime that explains why a bot failed."""
 
     code: str
     pattern: re.Pattern[str]
     message: Callable[[Evidence, str], str]  # from the fault and the line that matches the pattern
-    hint: Callable[[BuiltBot], str]
+    hint: Callable[[BuiltBot, Evidence], str]
     at_start: bool = True  # whether a bot with this symptom can never start
+
+
+class BuildView(NamedTuple):
+    """What the compiler of a language needs in the sandbox of a build, besides /usr."""
+
+    env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
+    folders: tuple[str, ...] = ()  # folders that it reads
+    proc_self_exe: bool = False  # whether programs[0] finds its own files through /proc/self/exe
 
 
 class Language(NamedTuple):
@@ -64,10 +115,11 @@ class Language(NamedTuple):
 
     name: str
     starter: Starter
-    hello: str  # a complete program that answers S to any question by argv
+    empty: EmptyBot
     suffixes: tuple[str, ...] = ()  # of source files; the first is the usual one
     programs: tuple[str, ...] = ()  # the programs that must be installed
     package: str = ""  # the Debian packages with these programs
+    project: Project = Project()
     # From the submission and the arguments of a first question.
     build: Callable[[Submission, Command], list[Step]] = lambda _submission, _question: []
     # From the submission and the file names after the build.
@@ -75,21 +127,14 @@ class Language(NamedTuple):
     compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
     keys: tuple[str, ...] = ()  # keys of bot.toml that this language has, but not every language
     is_executable: bool = False  # any program: the submitted file itself is executed
-    looks_like: re.Pattern[bytes] | None = None  # the first bytes of a source file
-    interpreter: re.Pattern[str] | None = None  # names in a '#!' line that mean programs[0]
-    flush: str = ""  # how a bot flushes its output
-    debug: str = ""  # how a bot prints text to standard error
-    build_env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables of the build, by its temporary folder
-    build_reads: tuple[str, ...] = ()  # folders outside of /usr that the compiler reads
-    compiler_reads_proc: bool = False  # whether programs[0] finds its own files through /proc/self/exe
+    marks: Marks = Marks()
+    output: OutputHints = OutputHints()
+    build_view: BuildView = BuildView()
     is_tested: bool = True  # whether croupier's own tests play a bot with a real toolchain
     symptoms: tuple[Symptom, ...] = ()
     programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
-    warm: Callable[[Submission, Kit], Command] = lambda _spec, _kit: ()  # the command of a process that forks the bot
-    reason_not_warm: Callable[[Submission], str] = lambda _spec: (
-        "only Python scripts with the argv protocol can start warm"
-    )
+    warm: WarmStart | None = None
 
     @property
     def has_entry(self) -> bool:
@@ -114,15 +159,24 @@ def own_build(submission: Submission) -> list[Step]:
     return [Step(("/bin/sh", "-c", line)) for line in submission.spec.build]
 
 
+def include_options(submission: Submission) -> Command:
+    """Return the options with which a C or C++ compiler finds the headers in the folders called `include`."""
+    folders = [PurePosixPath(name).parent.parts for name in submission.files]
+    found = {"/".join(parts[: parts.index("include") + 1]) for parts in folders if "include" in parts}
+    return tuple(f"-I{folder}" for folder in sorted(found))
+
+
 def build_c(submission: Submission, _question: Command) -> list[Step]:
     """Compile C as permissively as in 2011. A missing header is only a warning with any version of the compiler."""
     lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
-    return [Step((need("cc"), "-O2", *lax, "-o", "bot", *submission.spec.sources, "-lm"))]
+    options = (*lax, *include_options(submission))
+    return [Step((need("cc"), "-O2", *options, "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
 def build_cpp(submission: Submission, _question: Command) -> list[Step]:
     """Compile C++."""
-    return [Step((need("c++"), "-O2", "-std=gnu++20", "-o", "bot", *submission.spec.sources, "-lm"))]
+    options = ("-std=gnu++20", *include_options(submission))
+    return [Step((need("c++"), "-O2", *options, "-o", "bot", *submission.spec.sources, "-lm"))]
 
 
 JAVA_LEAN = (
@@ -135,12 +189,38 @@ MAX_SOURCE_CHARS = 1 << 20
 PACKAGE = re.compile(r"^[^\S\n]*+package\s++([\w.]++)\s*+;", re.MULTILINE)
 MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
 TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
+BRACE_OR_PUBLIC_TYPE = re.compile(
+    r"[{}]|\bpublic\s++(?:(?:final|abstract|sealed|non-sealed|strictfp)\s++)*+(?:class|record|enum|@?interface)\s++(\w++)"
+)
+NOT_CODE = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*+"?|\'(?:\\.|[^\'\\\n])*+\'?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL
+)
+"""The strings, characters and comments of a Java source. Each alternative also matches one without its end: so a search takes
+linear time."""
 
 
 def source_text(submission: Submission, name: str) -> str:
-    """Return the text of a source file, without what is beyond MAX_SOURCE_CHARS."""
-    with (submission.folder / name).open(errors="replace") as file:
-        return file.read(MAX_SOURCE_CHARS)
+    """Return the text of a source file, without what is beyond MAX_SOURCE_CHARS. Raise UserError if it has been removed."""
+    try:
+        with (submission.folder / name).open(errors="replace") as file:
+            return file.read(MAX_SOURCE_CHARS)
+    except FileNotFoundError as error:
+        raise vanished(submission.folder / name) from error
+
+
+def java_code(submission: Submission, name: str) -> str:
+    """Return the text of a Java source without its strings and comments."""
+    return NOT_CODE.sub(" ", source_text(submission, name))
+
+
+def public_type(code: str) -> str:
+    """Return the public class of a Java source, after which javac wants the file to be named; "" if it has none."""
+    depth = 0
+    for found in BRACE_OR_PUBLIC_TYPE.finditer(code):
+        if found[1] and not depth:
+            return found[1]
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+    return ""
 
 
 def main_class(submission: Submission) -> str:
@@ -148,14 +228,27 @@ def main_class(submission: Submission) -> str:
     if submission.spec.main:
         return submission.spec.main
     for source in submission.spec.sources:
-        text = source_text(submission, source)
-        if not MAIN.search(text):
+        code = java_code(submission, source)
+        if not MAIN.search(code):
             continue
-        package = PACKAGE.search(text)
+        package = PACKAGE.search(code)
         stem = Path(source).stem
-        types = TYPE.findall(text)
-        return (package[1] + "." if package else "") + (stem if stem in types or not types else types[0])
+        types = TYPE.findall(code)
+        named = stem if stem in types or not types else public_type(code) or types[0]
+        return (package[1] + "." if package else "") + named
     return Path(submission.spec.sources[0]).stem if submission.spec.sources else "Main"
+
+
+def named_for_javac(submission: Submission) -> tuple[Submission, list[Step]]:
+    """Return a Java bot whose single source is named after its public class, and the build step that renames the file."""
+    if len(submission.spec.sources) != 1:
+        return submission, []
+    (source,) = submission.spec.sources
+    wanted = public_type(java_code(submission, source))
+    renamed = str(PurePosixPath(source).with_name(f"{wanted}.java"))
+    if not wanted or renamed == source:
+        return submission, []
+    return submission.with_keys(sources=(renamed,)), [Step(("/bin/mv", source, renamed))]
 
 
 def jvm(submission: Submission) -> Command:
@@ -164,15 +257,24 @@ def jvm(submission: Submission) -> Command:
     return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m")
 
 
+def class_path(submission: Submission, *own: str) -> Command:
+    """Return the option with a Java bot's class path: its `own` entries and the jars in a folder `lib`; () if that is empty."""
+    jars = [name for name in submission.files if name.endswith(".jar") and PurePosixPath(name).parent.name == "lib"]
+    return ("-cp", ":".join([*own, *jars])) if own or jars else ()
+
+
 def java(submission: Submission, *options: str) -> Command:
     """Return the command that runs a Java bot."""
-    return (*jvm(submission), *options, "-cp", "bot.jar", main_class(submission))
+    return (*jvm(submission), *options, *class_path(submission, "bot.jar"), main_class(submission))
 
 
 def build_java(submission: Submission, question: Command) -> list[Step]:
     """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
+    named, renaming = named_for_javac(submission)
+    options = ("-encoding", "UTF-8", "-nowarn", *class_path(submission), "-d", "classes")
     return [
-        Step((need("javac"), "-encoding", "UTF-8", "-nowarn", "-d", "classes", *submission.spec.sources)),
+        *renaming,
+        Step((need("javac"), *options, *named.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
         Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
     ]
@@ -210,6 +312,12 @@ STARTER = (
 """
 
 
+STARTER_2 = (
+    "import __builtin__, os, sys; __builtin__.exit = __builtin__.quit = sys.exit; sys.stdout = os.fdopen(1, 'w', 1); "
+    "del sys.argv[0]; __file__ = sys.argv[0]; execfile(__file__)"
+)
+"""Does the same for Python 2, without the packages of the machine."""
+
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
@@ -237,7 +345,13 @@ def run_python(submission: Submission, _files: frozenset[str]) -> Command:
 def script(submission: Submission, entry: str) -> Command:
     """Return the command that starts a Python script."""
     program = python(submission)
-    return (need(program), "-B", "-S", "-c", STARTER.format(packages=[*packages(program)]), entry)
+    starter = STARTER_2 if is_python_2(submission.spec) else STARTER.format(packages=[*packages(program)])
+    return (need(program), "-B", "-S", "-c", starter, entry)
+
+
+def is_python_2(spec: "BotSpec") -> bool:
+    """Return whether a bot.toml names a version of Python 2."""
+    return spec.python.lstrip(">= ").startswith("2")
 
 
 def warm_python(submission: Submission, kit: Kit) -> Command:
@@ -252,6 +366,9 @@ def warm_python(submission: Submission, kit: Kit) -> Command:
     return (need(program), "-B", "-ES", "-c", ready, entry)
 
 
+NEVER_WARM = "only Python scripts with the argv protocol can start warm"
+
+
 def reason_not_warm_python(submission: Submission) -> str:
     """Return the reason why a Python bot cannot have a warm start; "" if it can.
 
@@ -259,8 +376,10 @@ def reason_not_warm_python(submission: Submission) -> str:
     module of the standard library, and must not set environment variables.
     """
     hiding = [name for name in submission.files if name.partition("/")[0].partition(".")[0] in sys.stdlib_module_names]
+    if is_python_2(submission.spec):
+        return "Python 2 cannot"
     if submission.spec.run or (submission.spec.protocol not in ("", "argv") and not submission.spec.adapter):
-        return "only Python scripts with the argv protocol can start warm"
+        return NEVER_WARM
     if hiding:
         return f"its own {hiding[0]} hides the module of the standard library"
     return "its bot.toml has `env`" if submission.spec.env else ""
@@ -318,7 +437,7 @@ PYTHON_2_LINE = re.compile(r"<>|`|\b[0-9]+[lL]\b|^\s*raise\s+\w+\s*,|^\s*(print|
 
 def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[Problem]:
     """Return the reason why Python cannot compile a source file: the file is Python 2, or has a syntax error."""
-    if manifest.python.lstrip(">= ").startswith("2") or name not in contents.modes:
+    if is_python_2(manifest) or name not in contents.modes:
         return []
     program = tool("python3")
     if program is None:
@@ -367,16 +486,45 @@ def can_convert() -> bool:
 
 
 def build_lisp(submission: Submission, _question: Command) -> list[Step]:
-    """Compile for SBCL. A source that does not compile runs as a script."""
+    """Compile for SBCL. A source that does not compile runs as a script. An ASDF system becomes a core."""
     if submission.spec.compiler not in ("", "sbcl"):
         return []
+    bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
+    if is_system(submission):
+        name = to_lisp(PurePosixPath(submission.spec.entry).stem)
+        forms = ("(require :asdf)", ASDF_SOURCES, f"(asdf:load-system {name})", SAVE_CORE % {"name": name})
+        return [Step((need("sbcl"), *bare, *(word for form in forms for word in ("--eval", form))))]
     compile_it = (
         f'(multiple-value-bind (made warned failed) (compile-file "{submission.spec.entry}" :output-file "bot.fasl")'
         " (declare (ignore warned)) (when (and failed made) (delete-file made))"
         " (sb-ext:exit :code (if (or failed (null made)) 1 0)))"
     )
-    bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
     return [Step((need("sbcl"), *bare, "--eval", compile_it), optional=True)]
+
+
+ASDF_SOURCES = (
+    "(asdf:initialize-source-registry"
+    " (list :source-registry (list :tree (uiop:getcwd)) :ignore-inherited-configuration))"
+)
+SAVE_CORE = """
+(let ((entry (asdf/system:component-entry-point (asdf:find-system %(name)s))))
+  (unless entry
+    (format *error-output* "error: the system ~a has no :entry-point~%%" %(name)s)
+    (sb-ext:exit :code 1 :abort t))
+  (let ((main (uiop:ensure-function entry)))
+    (sb-ext:save-lisp-and-die "bot.core" :toplevel (lambda () (sb-ext:disable-debugger) (funcall main) (sb-ext:exit)))))
+"""
+"""Saves a process that has loaded a system. A start of the core calls the entry point of the system."""
+
+
+def is_system(submission: Submission) -> bool:
+    """Return whether a Lisp bot is an ASDF system."""
+    return submission.spec.entry.endswith(".asd")
+
+
+def to_lisp(text: str) -> str:
+    """Return a Lisp string. The name of a bot's file contains no quotes and no backslashes."""
+    return f'"{text}"'
 
 
 def beside(submission: Submission, name: str) -> str:
@@ -393,6 +541,8 @@ def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
             return (need("clisp"), "-q", "-norc", submission.spec.entry)
     compiled = beside(submission, "bot.fasl")
     heap = ("--dynamic-space-size", f"{max(submission.spec.heap // MIB, 32)}MB") if submission.spec.heap else ()
+    if is_system(submission):
+        return (need("sbcl"), "--noinform", "--core", "bot.core", *heap, "--disable-ldb", "--lose-on-corruption")
     return (need("sbcl"), *heap, "--script", compiled if compiled in files else submission.spec.entry)
 
 
@@ -413,7 +563,20 @@ def lisp_programs(submission: Submission) -> Command:
 
 
 C_HELLO = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
-JAVA_HELLO = 'public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n'
+
+C_CRASH = re.compile(
+    r"^==\d+==ERROR: (\w+Sanitizer: [\w-]+).*\n(?:.*\n)*?"
+    r"\s+#\d+ 0x[0-9a-f]+ (?:(in .+) (?!\.\.|/usr/)(?:\S*/)?([^/\s]+:\d+).*| \((/proc/self/exe\+0x[0-9a-f]+)\))$"
+    r"|^==\d+==(?:ERROR: )?(\w+Sanitizer: .+)"
+    r"|^(.+:\d+:\d+: runtime error: .+)"
+    r"|^(terminate called .+(?:\n +what\(\): .+)?)"
+    r"|^(.+: Assertion `.+' failed\.)"
+    r"|^((?:\*\*\* .+ detected \*\*\*|(?:free|malloc|realloc)\(\)|double free|corrupted|munmap_chunk).*)",
+    re.MULTILINE,
+)
+"""Sanitizers, with the first frame in a file of the bot; uncaught exceptions, assertions, and what the C library finds."""
+
+JAVA_CRASH = re.compile(r"^(?:Exception in thread |Caused by: |Error: ).+", re.MULTILINE)
 
 C = Language(
     name="c",
@@ -422,10 +585,9 @@ C = Language(
     package="gcc libc6-dev",
     keys=("sources",),
     build=build_c,
+    empty=EmptyBot(C_HELLO),
     starter=Starter("bot.c", {}),
-    flush="C: fflush(stdout)",
-    debug="fprintf(stderr, …)",
-    hello=C_HELLO,
+    output=OutputHints(flush="C: fflush(stdout)", debug="fprintf(stderr, …)", crash=C_CRASH),
 )
 CPP = Language(
     name="cpp",
@@ -434,10 +596,9 @@ CPP = Language(
     package="g++",
     keys=("sources",),
     build=build_cpp,
+    empty=EmptyBot(C_HELLO),
     starter=Starter("bot.cpp", {}),
-    hello=C_HELLO,
-    flush="C++: std::flush",
-    debug="std::cerr << …",
+    output=OutputHints(flush="C++: std::flush", debug="std::cerr << …"),
 )
 JAVA = Language(
     name="java",
@@ -447,22 +608,21 @@ JAVA = Language(
     keys=("main", "heap", "sources"),
     build=build_java,
     run=run_java,
+    empty=EmptyBot('public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n', 70),
     starter=Starter("Bot.java", {"heap": "64 MiB"}),
-    flush="Java: out.flush()",
-    debug="System.err.println(…)",
-    hello=JAVA_HELLO,
+    output=OutputHints(flush="Java: out.flush()", debug="System.err.println(…)", crash=JAVA_CRASH),
     symptoms=(
         Symptom(
             "B011",
             re.compile(r"Could not find or load main class|Main method not found in class"),
             lambda _fault, line: f"Java does not find the main class:  {line}",
-            main_hint,
+            lambda bot, _fault: main_hint(bot),
         ),
         Symptom(
             "B012",
             re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
             lambda _fault, line: f"the JVM cannot reserve its heap:  {line}",
-            lambda _bot: (
+            lambda _bot, _fault: (
                 'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used'
             ),
         ),
@@ -475,6 +635,28 @@ PYTHON_2_ERROR = re.compile(
 )
 """The errors of Python 3 at a name that only Python 2 has. Such a file compiles."""
 
+PYTHON_CRASH = re.compile(
+    r"^Traceback \(most recent call last\):\n(?:(?:[ \t].*)?\n)*(\S.*)|^([A-Z]\w*(?:Error|Exception): .+)", re.MULTILINE
+)
+MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+PACKAGE_OF = {
+    "cv2": "opencv-python-headless",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil",
+}
+"""Packages that are not called like their module."""
+
+
+def requires_hint(fault: Evidence) -> str:
+    """Return the line of bot.toml that names the package of a missing module."""
+    found = MISSING_MODULE.search(fault.stderr.decode(errors="replace"))
+    module = found[1].partition(".")[0] if found else ""
+    return f'requires = ["{PACKAGE_OF.get(module, module)}"] in bot.toml, or put {module}.py into its folder'
+
+
 PYTHON = Language(
     name="python",
     suffixes=(".py",),
@@ -482,12 +664,12 @@ PYTHON = Language(
     package="python3",
     keys=("entry", "python", "requires", "warm"),
     run=run_python,
+    empty=EmptyBot('print("S")\n', 20),
     starter=Starter("bot.py", {"entry": "bot.py"}),
-    flush="Python: print(…, flush=True)",
-    debug="print(…, file=sys.stderr)",
-    hello='print("S")\n',
-    looks_like=re.compile(rb"(import|from|def|class|print|if|#.*python)\b"),
-    interpreter=re.compile("python"),
+    output=OutputHints(
+        "Python: print(…, flush=True)", "print(…, file=sys.stderr)", PYTHON_CRASH, is_line_buffered=True
+    ),
+    marks=Marks(re.compile(rb"(import|from|def|class|print|if|#.*python)\b"), re.compile("python")),
     programs_of=python_programs,
     source_problems=python_problems,
     symptoms=(
@@ -495,39 +677,60 @@ PYTHON = Language(
             "B006",
             PYTHON_2_ERROR,
             lambda _fault, line: f"is Python 2:  {line}",
-            lambda bot: f"rewrite it for Python 3; {python_2_cure(bot.spec.entry or 'FILE')}",
+            lambda bot, _fault: f"rewrite it for Python 3; {python_2_cure(bot.spec.entry or 'FILE')}",
             at_start=False,
         ),
+        Symptom(
+            "B036",
+            re.compile(r"\(Pdb\)|bdb\.BdbQuit|^> .+\.py\(\d+\)", re.MULTILINE),
+            lambda _fault, _line: "stopped in Python's debugger, which reads the questions as its commands",
+            lambda _bot, _fault: "remove breakpoint() and pdb.set_trace()",
+            at_start=False,
+        ),
+        Symptom(
+            "B041",
+            MISSING_MODULE,
+            lambda _fault, line: f"needs a module that is not installed:  {line}",
+            lambda _bot, fault: requires_hint(fault),
+        ),
     ),
-    warm=warm_python,
-    reason_not_warm=reason_not_warm_python,
+    warm=WarmStart(warm_python, reason_not_warm_python),
+)
+LISP_CRASH = re.compile(
+    r"^(Unhandled \S+|debugger invoked on an? \S+) (?:@\S+ )?in thread .+(?:\n +\{.+)?\n((?:[ \t]+\S.*\n?)+)"
+    r"|^An error occurred during initialization:\n((?:.+\n?)+)"
+    r"|^(\*\*\* - .+)"
+    r"|^(Heap exhausted.*)",
+    re.MULTILINE,
 )
 LISP = Language(
     name="lisp",
     suffixes=(".lisp", ".lsp", ".cl"),
     programs=("sbcl",),
     package="sbcl",
+    project=Project("*.asd"),
     compilers=("sbcl", "ecl", "clisp"),
     keys=("entry", "compiler", "heap"),
     build=build_lisp,
     run=run_lisp,
+    empty=EmptyBot('(format t "S~%")\n', 15),
     starter=Starter("bot.lisp", {"entry": "bot.lisp"}),
-    flush="Lisp: (finish-output)",
-    debug="(format *error-output* …)",
-    hello='(format t "S~%")\n',
+    output=OutputHints(flush="Lisp: (finish-output)", debug="(format *error-output* …)", crash=LISP_CRASH),
     programs_of=lisp_programs,
     symptoms=(
         Symptom(
             "B013",
             re.compile(r"can't allocate|can't map|failed to allocate", re.IGNORECASE),
             lambda _fault, line: f"SBCL cannot reserve its heap:  {line}",
-            lambda _bot: 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
+            lambda _bot, _fault: 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
         ),
         Symptom(
             "B036",
             re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
             lambda fault, _line: f"stopped in the Lisp debugger, and {fault.ended or 'waits for input'}",
-            lambda _bot: "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown",
+            lambda _bot, _fault: (
+                "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown"
+            ),
             at_start=False,
         ),
     ),
@@ -537,14 +740,14 @@ ANY = Language(
     keys=("entry", "sources"),
     is_executable=True,
     run=run_any,
+    empty=EmptyBot("#!/bin/sh\necho S\n"),
     starter=Starter("bot", {"run": ["./bot"]}),
-    hello="#!/bin/sh\necho S\n",
     programs_of=any_programs,
 )
 
 
 def scripts(
-    name: str, *, suffixes: Command, package: str, command: Command, hello: str, debug: str, flush: str = ""
+    name: str, *, suffixes: Command, package: str, command: Command, empty: str, output: OutputHints
 ) -> Language:
     """Return the row of a language whose scripts are run by an interpreter; `command` is the interpreter with its options."""
     file = f"bot{suffixes[0]}"
@@ -556,16 +759,47 @@ def scripts(
         keys=("entry",),
         run=lambda submission, _files: (need(command[0]), *command[1:], submission.spec.entry),
         starter=Starter(file, {"entry": file}),
-        hello=hello,
-        interpreter=re.compile(command[0]),
-        flush=flush,
-        debug=debug,
+        marks=Marks(interpreter=re.compile(command[0])),
+        output=output,
+        empty=EmptyBot(empty, 20),
     )
 
 
+CARGO = "Cargo.toml"
+
+
 def build_rust(submission: Submission, _question: Command) -> list[Step]:
-    """Compile Rust."""
+    """Compile Rust: a file, or the program of a Cargo package."""
+    if submission.spec.entry == CARGO:
+        program = cargo_program(submission)
+        moving = 'mv "target/release/$0" bot && rm -r target'
+        return [
+            Step((need("cargo"), "build", "--release", "--offline", "--target-dir=target", f"--bin={program}")),
+            Step(("/bin/sh", "-c", moving, program)),
+        ]
     return [Step((need("rustc"), "-O", "--edition=2021", "-o", "bot", submission.spec.entry))]
+
+
+def cargo_program(submission: Submission) -> str:
+    """Return the name of the program of a Cargo package: its `default-run`, else its first [[bin]], else its own name."""
+    try:
+        described = tomllib.loads(source_text(submission, CARGO))
+        binaries = [described["package"].get("default-run"), *(each["name"] for each in described.get("bin", ()))]
+        return str(next(filter(None, binaries), described["package"]["name"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return submission.name  # cargo reports what is wrong
+
+
+def build_go(submission: Submission, _question: Command) -> list[Step]:
+    """Compile Go: all files, or the only package `main` of a module."""
+    what = submission.spec.sources
+    if GO.project.file in submission.files:
+        programs = {str(PurePosixPath(name).parent) for name in what if GO_MAIN.search(source_text(submission, name))}
+        what = (f"./{programs.pop()}" if len(programs) == 1 else ".",)
+    return [Step((need("go"), "build", "-o", "bot", *what))]
+
+
+GO_MAIN = re.compile(r"^package[ \t]++main\b", re.MULTILINE)
 
 
 def build_haskell(submission: Submission, _question: Command) -> list[Step]:
@@ -587,79 +821,115 @@ JAVASCRIPT = scripts(
     "javascript",
     suffixes=(".js", ".mjs", ".cjs"),
     package="nodejs",
+    empty='console.log("S");\n',
     command=("node", "--openssl-config=/dev/null", "--single-threaded-gc", "--v8-pool-size=1"),
-    hello='console.log("S");\n',
-    debug="console.error(…)",
+    output=OutputHints(
+        debug="console.error(…)",
+        crash=re.compile(r"^.+:\d+\n(?:.*\n){1,2}[ \t]*\^+\n+(\S.*)|^(FATAL ERROR: .+)", re.MULTILINE),
+    ),
 )
 PERL = scripts(
     "perl",
     suffixes=(".pl",),
     package="perl",
+    empty='print "S\\n";\n',
     command=("perl",),
-    hello='print "S\\n";\n',
-    flush="Perl: $| = 1",
-    debug="print STDERR …",
+    output=OutputHints(
+        flush="Perl: $| = 1", debug="print STDERR …", crash=re.compile(r"^.+ at \S+ line \d+\.$", re.MULTILINE)
+    ),
 )
 RUBY = scripts(
     "ruby",
     suffixes=(".rb",),
     package="ruby",
+    empty='puts "S"\n',
     command=("ruby",),
-    hello='puts "S"\n',
-    flush="Ruby: $stdout.sync = true",
-    debug="warn …",
+    output=OutputHints(
+        flush="Ruby: $stdout.sync = true", debug="warn …", crash=re.compile(r"^\S+:\d+:in .+", re.MULTILINE)
+    ),
 )
 PHP = scripts(
     "php",
     suffixes=(".php",),
     package="php-cli",
+    empty='<?php echo "S\\n";\n',
     command=("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-f"),
-    hello='<?php echo "S\\n";\n',
-    debug="fwrite(STDERR, …)",
+    output=OutputHints(
+        debug="fwrite(STDERR, …)", crash=re.compile(r"^(?:PHP )?(?:Fatal|Parse) error: .+", re.MULTILINE)
+    ),
 )
 LUA = scripts(
     "lua",
     suffixes=(".lua",),
     package="lua5.4",
+    empty='print("S")\n',
     command=("lua",),
-    hello='print("S")\n',
-    flush='Lua: io.stdout:setvbuf("line")',
-    debug="io.stderr:write(…)",
+    output=OutputHints(
+        flush='Lua: io.stdout:setvbuf("line")',
+        debug="io.stderr:write(…)",
+        crash=re.compile(r"^lua[\d.]*: .+", re.MULTILINE),
+    ),
 )
+SHELLS = frozenset({"sh", "bash", "dash"})
+
+
+def line_end_problems(contents: FileTree, name: str) -> list[Problem]:
+    """Return the reason why a shell cannot run a script: a line ends with CR LF, and the CR is a part of its last word."""
+    for number, line in enumerate(contents.start_of(name, MAX_SOURCE_CHARS).splitlines(keepends=True), 1):
+        if line.endswith(b"\r\n"):
+            where = contents.where(name)
+            message = f"line {number} ends with CR LF: the shell takes the CR as a part of the last word"
+            return [Problem("B005", where, message, hint=rf"sed -i 's/\r$//' {shlex.quote(where)}")]
+    return []
+
+
 BASH = scripts(
     "bash",
     suffixes=(".bash",),  # not .sh: many folders have a build.sh, and such a file may be a script of another shell
     package="bash",
+    empty="echo S\n",
     command=("bash", "--norc"),
-    hello="echo S\n",
-    debug="echo … >&2",
-)
+    output=OutputHints(debug="echo … >&2", crash=re.compile(r"^\S+: (?:line )?\d+: .+", re.MULTILINE)),
+)._replace(source_problems=lambda contents, name, _manifest: line_end_problems(contents, name))
 RUST = Language(
     name="rust",
     suffixes=(".rs",),
     programs=("rustc", "cc"),
-    package="rustc gcc libc6-dev",
+    package="rustc cargo gcc libc6-dev",
+    project=Project(CARGO, ("cargo",)),
     keys=("entry",),
     build=build_rust,
-    compiler_reads_proc=True,
+    build_view=BuildView(proc_self_exe=True),
+    empty=EmptyBot('fn main() { println!("S"); }\n'),
     starter=Starter("bot.rs", {"entry": "bot.rs"}),
-    hello='fn main() { println!("S"); }\n',
-    debug="eprintln!(…)",
+    output=OutputHints(
+        debug="eprintln!(…)",
+        crash=re.compile(r"^thread '.*' (?:\(\d+\) )?(panicked at (?:'.*', \S+|.+\n.+))", re.MULTILINE),
+    ),
 )
 GO = Language(
     name="go",
     suffixes=(".go",),
     programs=("go",),
     package="golang-go",
+    project=Project("go.mod"),
     keys=("sources",),
-    build=lambda submission, _question: [
-        Step((need("go"), "build", "-o", "bot", *(["."] if "go.mod" in submission.files else submission.spec.sources)))
-    ],
-    build_env=lambda tmp: {"GOCACHE": f"{tmp}/go-cache", "GOPATH": f"{tmp}/go", "GOFLAGS": "-buildvcs=false"},
+    build=build_go,
+    build_view=BuildView(
+        env=lambda tmp: {
+            "GOCACHE": f"{tmp}/go-cache",
+            "GOPATH": f"{tmp}/go",
+            "GOFLAGS": "-buildvcs=false",
+            "GOPROXY": "off",
+        }
+    ),
+    empty=EmptyBot('package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("S") }\n'),
     starter=Starter("bot.go", {}),
-    hello='package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("S") }\n',
-    flush="Go: Flush() of a bufio.Writer",
-    debug="fmt.Fprintln(os.Stderr, …)",
+    output=OutputHints(
+        flush="Go: Flush() of a bufio.Writer",
+        debug="fmt.Fprintln(os.Stderr, …)",
+        crash=re.compile(r"^(?:panic|fatal error): .+", re.MULTILINE),
+    ),
 )
 HASKELL = Language(
     name="haskell",
@@ -668,12 +938,17 @@ HASKELL = Language(
     package="ghc",
     keys=("entry",),
     build=build_haskell,
-    build_env=haskell_libraries,
-    build_reads=("/var/lib/ghc/package.conf.d",),  # Debian's list of packages
+    build_view=BuildView(
+        env=haskell_libraries,
+        folders=("/var/lib/ghc/package.conf.d",),  # Debian's list of packages
+    ),
+    empty=EmptyBot('main :: IO ()\nmain = putStrLn "S"\n'),
     starter=Starter("bot.hs", {"entry": "bot.hs"}),
-    hello='main :: IO ()\nmain = putStrLn "S"\n',
-    flush="Haskell: hSetBuffering stdout LineBuffering",
-    debug="hPutStrLn stderr …",
+    output=OutputHints(
+        flush="Haskell: hSetBuffering stdout LineBuffering",
+        debug="hPutStrLn stderr …",
+        crash=re.compile(r"^bot: .+", re.MULTILINE),
+    ),
 )
 KOTLIN = Language(
     name="kotlin",
@@ -685,10 +960,9 @@ KOTLIN = Language(
         Step((need("kotlinc"), "-include-runtime", "-d", "bot.jar", *submission.spec.sources))
     ],
     run=lambda submission, _files: (*jvm(submission), "-jar", "bot.jar"),
+    empty=EmptyBot('fun main(arguments: Array<String>) { println("S") }\n', 70),
     starter=Starter("bot.kt", {"heap": "64 MiB"}),
-    hello='fun main(arguments: Array<String>) { println("S") }\n',
-    flush="Kotlin: System.out.flush()",
-    debug="System.err.println(…)",
+    output=OutputHints(flush="Kotlin: System.out.flush()", debug="System.err.println(…)", crash=JAVA_CRASH),
     is_tested=False,
 )
 
@@ -716,10 +990,19 @@ def language_of(suffix: str) -> Language:
     return next((row for row in LANGUAGES.values() if suffix in row.suffixes), ANY)
 
 
+def language_called(name: str) -> Language | None:
+    """Return the language of a name: its own, a suffix of its sources, or one of its programs: "js", "c++", "sbcl"."""
+    rows = LANGUAGES.values()
+    by_tool = (row for row in rows if f".{name}" in row.suffixes or name in (*row.programs[-1:], *row.compilers))
+    return LANGUAGES.get(name) or next(by_tool, None)
+
+
 def missing(submission: Submission) -> list[str]:
     """Return the programs that a bot needs and this machine does not have."""
     row = LANGUAGES[submission.spec.language]
     wanted = row.programs_of(submission) if row.programs_of else row.programs
+    if submission.spec.entry and fnmatchcase(submission.spec.entry, row.project.file):
+        wanted += row.project.programs
     if submission.spec.build and not row.is_executable:
         wanted = ()  # the bot's own commands report a missing program
     return [name for name in (*wanted, *submission.spec.needs) if tool(name) is None]

@@ -14,7 +14,7 @@ from protocols.wire import spell
 STARTER_PROTOCOLS = ("argv", "lines")
 """The protocols of starter bots. JSON needs a library in most languages."""
 
-FIELD_KINDS = {int: "number", bool: "number", tuple[int, ...]: "numbers"}
+FIELD_KINDS = {int: "number", bool: "number", tuple[int, ...]: "numbers", tuple[str, ...]: "cards"}
 """How a starter bot reads a field, by its type in the view. It does not convert a field of another type: it is a text."""
 
 
@@ -49,7 +49,7 @@ class TemplateField(NamedTuple):
     """A field of a question as the templates use it."""
 
     name: str
-    kind: str  # number, numbers or text
+    kind: str  # number, numbers, cards or text
     example: str
 
 
@@ -78,6 +78,8 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
         opening=game.opening,
         sums=fields[game.opening.field].kind == "numbers",
         below_is_field=game.opening.below in fields,
+        plays_card=game.opening.otherwise in fields,
+        has_cards=any(field.kind == "cards" for field in fields.values()),
         expected=game.grammar.expected,
     )
     return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}

@@ -22,8 +22,9 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
 from host.stages.adhoc import Adhoc
-from host.stages.kind import Field
+from host.stages.kind import Field, with_plan
 from host.submissions.examine import prepare_bots
+from host.tournament.fixture_size import fewest_tables
 from host.tournament.runner import Observer
 from host.tournament.stage_runner import Executor, WorkerPool, run_stage
 
@@ -62,6 +63,7 @@ class AdhocSession(NamedTuple):
     journal: Journal
     pool: WorkerPool
     blank: Fixture
+    stage: Adhoc
 
 
 @contextlib.asynccontextmanager
@@ -89,7 +91,8 @@ async def adhoc_session(
             seed=seed,
             seed_sha256=commitment(seed),
         )
-        journal.set_state(state.with_stages(settings.stage))
+        stage = settings.stage.with_fixture_tables(fewest_tables(game, bots, len(bots)))
+        journal.set_state(state.with_stages(stage))
         for bot, submission in zip(bots, submissions, strict=True):
             is_file = len(submission.files) == 1 and not submission.manifest
             source = submission.folder / submission.files[0] if is_file else submission.folder
@@ -97,13 +100,14 @@ async def adhoc_session(
         setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
         async with executor(setup, watch.say, workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
-            yield AdhocSession(bots, seed, journal, pool, Fixture(game.name, settings.rules, "", "", (), 0))
+            blank = with_plan(stage, Fixture(game.name, settings.rules, "", "", (), 0))
+            yield AdhocSession(bots, seed, journal, pool, blank, stage)
 
 
 async def played(settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer) -> AdhocMatch:
     """Play the stage's tables between the bots, which change seats from table to table."""
     async with adhoc_session(settings, place, executor, workers, watch) as session:
         journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed)
-        await run_stage(settings.stage, session.blank, field, journal, session.pool, watch.progress)
+        await run_stage(session.stage, session.blank, field, journal, session.pool, watch.progress)
         records = [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
         return AdhocMatch(session.seed, journal.state(), records, journal.bots())

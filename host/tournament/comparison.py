@@ -1,27 +1,42 @@
 """Compares a new bot with an old one: they play until a sequential test (GSPRT) decides."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job
+from host.play.lines import Repeats, repeats_in
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
-from host.rating.statistics import Elo, Interval, Verdict, Z, elo_between, sequential, sequential_mean
+from host.rating.statistics import (
+    NORMAL,
+    Elo,
+    Interval,
+    Verdict,
+    Won,
+    Z,
+    elo_of,
+    sequential_mean,
+    sequential_points,
+    sure_by_wins,
+)
 from host.results.descriptions import fixture_metadata
-from host.stages.kind import MAX_BLOCK_TABLES, blocks
+from host.stages.kind import block_size, blocks, shares_deals
 from host.tournament.adhoc import AdhocSession
 
 DUEL = "duel"  # the name of its stage
 FIRST_TEST_TABLES = 80  # tables before the first test
 GROWTH = 4  # a batch has a fourth of the number of all tables before it
-BATCH_FIXTURES = 8  # fixtures in a batch, for any number of workers, so that all of them have work
 
 
 class Comparison(NamedTuple):
-    """The results of two sides after some tables; `lead` and `squares` sum the first side's lead at each table."""
+    """The results of two sides after some tables. A deal is one result: all tables that share it, or a table of its own.
+
+    `lead` sums the first side's lead at each table, `squares` the squares of its mean lead in each deal.
+    """
 
     tables: int = 0
     won: int = 0
@@ -29,13 +44,24 @@ class Comparison(NamedTuple):
     lost: int = 0
     lead: float = 0.0
     squares: float = 0.0
+    repeats: Repeats = Repeats()
+    deals: int = 0
+    points: Mapping[float, int] = MappingProxyType({})
+    """How many deals brought the first side these mean points at a table: 1 for a win, 0.5 for a draw."""
 
-    def after(self, ours: float, theirs: float, ahead: int) -> "Comparison":
-        """Return the results after one more table with these scores; `ahead` is 1, 0 or -1."""
-        tables, won, drawn, lost, lead, squares = self
-        by = ours - theirs
-        return Comparison(
-            *(tables + 1, won + (ahead > 0), drawn + (ahead == 0), lost + (ahead < 0)), lead + by, squares + by * by
+    def after(self, deal: "Sequence[TableResult]") -> "Comparison":
+        """Return the results after one more deal."""
+        ahead, lead = [table.ahead for table in deal], sum([table.lead for table in deal])
+        points = (1 + sum(ahead) / len(deal)) / 2
+        return self._replace(
+            tables=self.tables + len(deal),
+            won=self.won + ahead.count(1),
+            drawn=self.drawn + ahead.count(0),
+            lost=self.lost + ahead.count(-1),
+            lead=self.lead + lead,
+            squares=self.squares + (lead / len(deal)) ** 2,
+            deals=self.deals + 1,
+            points={**self.points, points: self.points.get(points, 0) + 1},
         )
 
     @property
@@ -45,26 +71,54 @@ class Comparison(NamedTuple):
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the lead from table to table."""
-        variance = (self.squares - self.lead * self.mean) / max(1, self.tables - 1)
+        """The standard deviation of the mean lead from deal to deal."""
+        variance = (self.squares - self.deals * self.mean**2) / max(1, self.deals - 1)
         return math.sqrt(max(0.0, variance))
+
+    @property
+    def units(self) -> float:
+        """How many independent deals the tables count as: fewer if some tables repeat others."""
+        return self.deals / self.repeats.per_unit
+
+    @property
+    def counted(self) -> dict[float, float]:
+        """How often deals brought these points, together as many as `units`."""
+        return {points: times / self.repeats.per_unit for points, times in sorted(self.points.items(), reverse=True)}
+
+    def sure(self, game: Game) -> float:
+        """Return the probability (0 to 1) that the first side is ahead, if the number of tables was fixed before."""
+        if game.winners is None:
+            error = self.deviation / math.sqrt(self.units)
+            return NORMAL.cdf(self.mean / error) if error else 0.5
+        if self.deals < self.tables:
+            points, error = self.elo
+            return NORMAL.cdf(Z * points / error)
+        ours, theirs = (Won(self.tables, wins, per_unit=self.repeats.per_unit) for wins in (self.won, self.lost))
+        return sure_by_wins({"": ours}, {"": theirs})
 
     @property
     def elo(self) -> Elo:
         """The Elo difference of the first side above the other, from its wins."""
-        return elo_between(self.won, self.drawn, self.lost)
+        return elo_of([*self.counted.items()])
 
     @property
     def interval(self) -> Interval:
         """The 95 % interval of the mean lead."""
-        half = Z * self.deviation / math.sqrt(self.tables)
+        half = Z * self.deviation / math.sqrt(self.units)
         return Interval(self.mean - half, self.mean + half)
 
     def verdict(self, game: Game, bounds: tuple[float, float]) -> Verdict:
         """Return the state of the test: by wins, or by the lead at each table if a game has no winners."""
         if game.winners is None:
-            return sequential_mean(self.tables, self.mean, self.deviation, bounds)
-        return sequential(self.won, self.drawn, self.lost, bounds)
+            return sequential_mean(self.units, self.mean, self.deviation, bounds)
+        return sequential_points(self.counted, bounds)
+
+
+class TableResult(NamedTuple):
+    """A table as the first side sees it: by how many points it leads, and 1, 0 or -1 for a win, a draw or a loss."""
+
+    lead: float
+    ahead: int
 
 
 def sides(game: Game) -> int:
@@ -72,11 +126,15 @@ def sides(game: Game) -> int:
     return -(-game.seats[0] // 2)
 
 
-def batches(most: int) -> Iterator[tuple[int, int]]:
-    """Yield the first table and the size of each batch. Batches grow, so that a few of them are enough."""
-    first = 1
+def batches(most: int, deal: int = 1) -> Iterator[tuple[int, int]]:
+    """Yield the first table and the size of each batch. Batches grow, so that a few of them are enough.
+
+    As many tables as `deal` share a deal and stay together: there may be fewer than `most` tables, but at least one deal.
+    """
+    first, most = 1, max(deal, most - most % deal)
     while first <= most:
-        size = min(max(FIRST_TEST_TABLES, (first - 1) // GROWTH), most - first + 1)
+        size = max(FIRST_TEST_TABLES, (first - 1) // GROWTH)
+        size = min(size + -size % deal, most - first + 1)
         yield first, size
         first += size
 
@@ -91,12 +149,13 @@ async def run_comparison(
     """Play the bots of the new and the old side in turn, with rotating seats; call `on_batch` after every batch.
 
     Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
+    The comparison also ends if a whole batch repeats earlier tables: more of them would decide nothing.
     """
     names = [bot.name for bot in session.bots]
     group, pool = FixtureId(DUEL, meeting=contestants(names)).group, session.pool
-    duel = Comparison()
-    for first, size in batches(most):
-        share = min(MAX_BLOCK_TABLES, -(-size // BATCH_FIXTURES))
+    duel, played = Comparison(), list[Record]()
+    for first, size in batches(most, len(names) if shares_deals(session.blank) else 1):
+        share = block_size(session.stage, size, 1, least=1)
         due = {fixture.path: fixture for fixture in blocks(session.blank, group, names, first + size - 1, share, first)}
         for fixture in due.values():
             await pool.submit(Job(fixture))
@@ -105,9 +164,11 @@ async def run_comparison(
             fixture = due[record.path]
             session.journal.add(DUEL, record, fixture_metadata(fixture))
             duel = add_result(duel, game, fixture, session.seed, record)
+            played.append(record.summary())
+        before, duel = duel.repeats.different, duel._replace(repeats=repeats_in(played))
         verdict = duel.verdict(game, bounds)
         on_batch(duel, verdict)
-        if verdict.accepted:
+        if verdict.accepted or duel.repeats.different == before:
             break
     return duel
 
@@ -115,12 +176,13 @@ async def run_comparison(
 def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Comparison:
     """Return the results after one more fixture; bots at even indexes of the fixture belong to the first side."""
     new = set(fixture.bots[::2])
+    deals: dict[str, list[TableResult]] = {}
     for sitting, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
         mine = [bot in new for bot in sitting.bots]
-        ours, theirs = (
-            sum(score for score, is_ours in zip(scores, mine, strict=True) if is_ours is side) for side in (True, False)
-        )
-        duel = duel.after(ours, theirs, _ahead(game, scores, mine, ours - theirs))
+        lead = sum([score if is_ours else -score for score, is_ours in zip(scores, mine, strict=True)])
+        deals.setdefault(sitting.luck or sitting.path, []).append(TableResult(lead, _ahead(game, scores, mine, lead)))
+    for deal in deals.values():
+        duel = duel.after(deal)
     return duel
 
 

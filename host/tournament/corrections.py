@@ -20,6 +20,7 @@ from host.results.journal import Journal
 from host.results.state import RunStatus, StageState, StageStatus
 from host.stages import kind_of, references_of
 from host.stages.agenda import Records
+from host.stages.kind import SkippedStage
 
 START_AGAIN = "start again with  croupier run --fresh"
 
@@ -37,7 +38,12 @@ class Begun(NamedTuple):
     number: int  # from 0
     position: Position
     blank: Fixture
-    later: Sequence[StageState]
+    following: Sequence[Position]
+
+    @property
+    def later(self) -> Sequence[StageState]:
+        """The stages after it."""
+        return [position.state for position in self.following]
 
     @property
     def name(self) -> str:
@@ -67,8 +73,8 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
     if not begun:
         raise nothing_played(journal.path)
     number, played = begun[-1], Played(journal.stage_records, journal.sizes)
-    position = course(state, journal.bots(), seed, played)[number]
-    return Begun(number, position, _blank(journal), state.stages[number + 1 :])
+    positions = course(state, journal.bots(), seed, played)
+    return Begun(number, positions[number], _blank(journal), positions[number + 1 :])
 
 
 def _blank(journal: Journal) -> Fixture:
@@ -175,10 +181,18 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
         raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", START_AGAIN)
     effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
     unchanged = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
-    following = [f"it does not play in {stage.name}" for stage in begun.later]
+    following = [_absence(position, bot) for position in begun.following]
     return Correction(
         Draft(WITHDRAW, bot, reason), (*filter(None, effects), *unchanged, *following, "nothing is deleted")
     )
+
+
+def _absence(position: Position, bot: str) -> str:
+    """Return what a withdrawal means for a stage that has not begun."""
+    left = sum(each != bot for each in position.bots)
+    if position.decided and left < position.config.min_bots <= len(position.bots):
+        return str(SkippedStage(position.config, left))
+    return f"it does not play in {position.state.name}"
 
 
 def _loss(journal: Journal, stage: StageState, bot: str) -> str:

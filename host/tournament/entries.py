@@ -1,16 +1,18 @@
 """Enters bots in a tournament: adds a submission to its folder, or puts a new version in the place of an old one."""
 
 import contextlib
+import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
-from host.base.paths import SAMPLE_PREFIX
-from host.bots.bot_spec import BuiltBot, Submission
+from host.base.paths import SAMPLE_PREFIX, absolute
+from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
 from host.play.custom_games import game_by_name
 from host.results.changes import Change
@@ -21,12 +23,13 @@ from host.sandbox.levels import Level
 from host.submissions.check import Report, report_on
 from host.submissions.discovery import expand_patterns, load_submission
 from host.submissions.examine import examine
+from host.submissions.file_tree import FileTree, SingleFile, TreeLimits, submitted
 from host.submissions.intake import Intake
 from host.submissions.sample_bots import sample
-from host.tournament.additions import replace_bot, replacement_problems
+from host.tournament.additions import late_problems, replace_bot, replacement_problems
 
 REPLACED = ".replaced"
-"""The folder inside `bots/` that keeps the files of old versions. A hidden folder is not a bot."""
+"""The folder inside `bots/` that keeps the files of old versions and of removed bots. A hidden folder is not a bot."""
 
 
 class Entered(NamedTuple):
@@ -36,19 +39,27 @@ class Entered(NamedTuple):
     path: Path
     report: Report
     change: Change | None = None
+    identical: tuple[Path, ...] = ()  # other bots with the same files, under any name
 
 
-async def add_bot(tournament: Tournament, bots: Path, submission: Path, name: str | None, level: Level) -> Entered:
-    """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or exists already."""
+async def add_bot(
+    tournament: Tournament, bots: Path, submission: Path, name: str | None, level: Level, *, force: bool = False
+) -> Entered:
+    """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or exists already.
+
+    Raise UserError also if a run has begun that cannot take the bot, but not with `force`.
+    """
     ours = str(submission).startswith(SAMPLE_PREFIX)
     path = sample(str(submission), tournament.game) if ours else submission
     with Intake(bots) as intake, intake.naming_the_original():
         checked = intake.load(path, tournament.limits, tournament.game, name)
         target = bots / intake.copy.name
         _refuse_duplicate(tournament, intake, target, checked.name)
+        if not force:
+            _refuse_late(tournament, Folder(bots.parent), checked.name)
         bot, report = await _examined(tournament, checked, level)
         intake.copy.rename(target)
-    return Entered(bot, target, report)
+    return Entered(bot, target, report, identical=tuple(_identical(tournament, target)))
 
 
 async def replace_version(
@@ -57,7 +68,7 @@ async def replace_version(
     """Put a new version of a bot in the place of its `old` files. Raise UserError if the run cannot take it."""
     bots = old.parent
     folder = Folder(bots.parent)
-    begun = folder.journal.exists() and folder.journal.stat().st_size > 0
+    begun = has_begun(folder)
     if begun:
         if holder := lock_holder(folder.journal):
             raise UserError([in_use(folder.run, holder)], 5)
@@ -71,7 +82,7 @@ async def replace_version(
             message = f'is called "{checked.name}" in its bot.toml, and the old version "{name}"'
             raise UserError([Problem("C003", str(intake.copy), message, hint=f'name = "{name}"')], 3)
         target = bots / intake.copy.name
-        if os.path.lexists(target) and target.absolute() != old.absolute():
+        if os.path.lexists(target) and absolute(target) != absolute(old):
             raise UserError([Problem("C016", str(target), "already exists", hint="remove it, or rename it")], 3)
         bot, report = await _examined(tournament, tournament.as_played(checked), level)
         swap, change = partial(_swap, old, intake.copy), None
@@ -98,13 +109,64 @@ def _refuse_duplicate(tournament: Tournament, intake: Intake, target: Path, name
     duplicates = []
     for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
         with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
-            duplicates += [path] if load_submission(path, game=tournament.game).name == name else []
+            duplicates += [path] if load_submission(path, tournament.limits, tournament.game).name == name else []
     if duplicates:
         message = f'a bot called "{name}" already exists: {duplicates[0]}'
         hint = "--as NAME adds it under another name" + (
             "; or name = … in its bot.toml" if intake.copy.is_dir() else ""
         )
         raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
+
+
+def _identical(tournament: Tournament, target: Path) -> Iterator[Path]:
+    """Yield the other bots of a tournament whose files have the same contents, whatever the files are called."""
+    limits = submitted(tournament.limits.submission)
+    own = _contents(target, limits)
+    for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
+        if path != absolute(target) and _contents(path, limits) == own:
+            yield path
+
+
+def _contents(path: Path, limits: TreeLimits) -> list[bytes]:
+    """Return the hashes of a bot's files without its bot.toml, in the order of the hashes."""
+    tree = FileTree(path, limits) if path.is_dir() else SingleFile(path, path.lstat(), limits)
+    names = [name for name in tree.names if name != MANIFEST]
+    return sorted(hashlib.sha256(tree.start_of(name, limits.file_bytes)).digest() for name in names)
+
+
+def _refuse_late(tournament: Tournament, folder: Folder, name: str) -> None:
+    """Raise UserError if a run has begun that cannot take another bot."""
+    if not has_begun(folder):
+        return
+    with reading(folder.journal, tournament.registry) as journal:
+        late = {name} - journal.bots().keys() if journal.begun else set()
+        problems = late_problems(tournament, journal, late)
+    if problems:
+        hint = "--force adds it for the next run, which begins with  croupier run --fresh"
+        raise UserError([problem._replace(hint=hint) for problem in problems], 3)
+
+
+def has_begun(folder: Folder) -> bool:
+    """Return whether a folder has a journal."""
+    return folder.journal.exists() and folder.journal.stat().st_size > 0
+
+
+def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -> Path:
+    """Move the files of a bot that has played nothing out of `bots`, and return where they are now.
+
+    Raise UserError if it has played, or if its files are not in `bots`.
+    """
+    if place.parent != absolute(folder.path / "bots"):
+        message = f"is {display_path(place)}, and `remove` removes only what is in bots/"
+        raise UserError([Problem("R015", name, message, hint="remove it from `bots` in croupier.toml")], 3)
+    if has_begun(folder):
+        if holder := lock_holder(folder.journal):
+            raise UserError([in_use(folder.run, holder)], 5)
+        with reading(folder.journal, tournament.registry) as journal:
+            if journal.begun and name in journal.bots():
+                hint = f"croupier withdraw {name} --reason …  keeps what it played, and nothing of it counts"
+                raise UserError([Problem("R015", name, "is part of a run that has begun", hint=hint)], 3)
+    return _set_aside(place)
 
 
 def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str, swap: Callable[[], None]) -> Change:
@@ -116,12 +178,17 @@ def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str
             message = "cannot be replaced: the new version has the same files as the old one"
             hint = "croupier redo FIXTURE --reason … plays a fixture again"
             raise UserError([Problem("R015", bot.name, message, hint=hint)], 3)
-        return replace_bot(journal, bot, reason, revealed=folder.revealed, swap=swap)
+        return replace_bot(journal, bot, reason, revealed=folder.revealed(journal), swap=swap)
 
 
 def _swap(old: Path, new: Path) -> None:
     """Move the old files into the folder of old versions, and the new files into their place."""
+    _set_aside(old)
+    new.rename(old.parent / new.name)
+
+
+def _set_aside(old: Path) -> Path:
+    """Move the files of a bot into the folder of old versions; return where they are now."""
     former = old.parent / REPLACED / str(time.time_ns())
     former.mkdir(parents=True)
-    old.rename(former / old.name)
-    new.rename(old.parent / new.name)
+    return old.rename(former / old.name)

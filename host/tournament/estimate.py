@@ -7,6 +7,7 @@ import contextlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import trio
 
 from host.base.format import thousands
+from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
 from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId
@@ -117,17 +119,18 @@ class Forecast(NamedTuple):
 
 
 def remaining(
-    tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path
+    tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path, bots: Sequence[BuiltBot] = ()
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     entered = [name for name in names if name not in tournament.guests]
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
-        known, bots = (book.state(), book.bots()) if book else (RunState(), {})
+        known, recorded = (book.state(), book.bots()) if book else (RunState(), {})
+        known = known if book and book.begun else replace(known, stages=())
         played = Played(book.stage_records, book.sizes) if book else NOTHING
         stages, now = list[StageEstimate](), list[Fixture]()
-        for position in course(with_terms(known, tournament), bots, seed, played, entered, blank):
+        for position in course(with_terms(known, tournament, bots), recorded, seed, played, entered, blank):
             stages.append(estimate_of(position, blank))
             now = now or position.due
         return stages, now
@@ -187,7 +190,7 @@ async def forecast(
     """
     tournament, folder, submissions = load_checked(place, watch.say)
     cost, count = None, 0
-    async with interruptible(watch.say), open_backend(cluster or tournament.cluster, watch.say) as backend:
+    async with interruptible(watch.say), open_backend(cluster or tournament.run.cluster, watch.say) as backend:
         level = await choose_level(backend, tournament, folder, watch.say, unsafe=unsafe)
         bots = await backend.ready(
             submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
@@ -197,10 +200,10 @@ async def forecast(
         if folder.journal.exists():
             with reading(folder.journal, tournament.registry) as journal:
                 check_unchanged(journal, tournament, bots, level)
-        stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal)
+        stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal, bots)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:
-            async with backend.executor(setup, watch.say, workers or tournament.workers) as pool:
+            async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 count = pool.count
                 cost = await trial(now, pool, watch.say)
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)

@@ -15,7 +15,7 @@ import trio
 from host import __version__
 from host.base import paths
 from host.base.errors import Problem, UserError
-from host.base.format import day
+from host.base.format import counted, day
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
@@ -33,6 +33,7 @@ from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.stages import references_of
 from host.stages.kind import SkippedStage
+from host.submissions.empty_start import slow_starts
 from host.tournament.additions import (
     Additions,
     late_problems,
@@ -41,6 +42,7 @@ from host.tournament.additions import (
     record_additions,
     with_raised,
 )
+from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
 
@@ -114,7 +116,7 @@ async def run_tournament(
     """
     tournament, folder, submissions = load_checked(place, watch.say, last=last)
     level = ""
-    async with interruptible(watch.say) as stop, open_backend(cluster or tournament.cluster, watch.say) as backend:
+    async with interruptible(watch.say) as stop, open_backend(cluster or tournament.run.cluster, watch.say) as backend:
         level = await choose_level(backend, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
         try:
@@ -127,6 +129,8 @@ async def run_tournament(
             )
         except UserError as refused:
             raise logs.refused(refused) from refused
+        if slow := slow_starts(bots, level):
+            watch.say(f"WARNING  {slow} (docs/planning.md)")
         if fresh and folder.journal.exists() and folder.commitment_file.exists():
             watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
         with writing(folder.journal, tournament.registry, fresh=folder.reset if fresh else None) as journal:
@@ -136,10 +140,10 @@ async def run_tournament(
                 watch.say(change.sentence)
             logs.built(bots)
             setup = tournament.setup(bots, seed, level)
-            async with backend.executor(setup, watch.say, workers or tournament.workers) as pool:
+            async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 journal.set_state(replace(journal.state(), workers=pool.description))
                 watch.say(
-                    f"{tournament.name} · {tournament.game} · {len(bots)} bot{'s' * (len(bots) > 1)} · "
+                    f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
                     f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
                 )
                 if tournament.max_faults:
@@ -201,7 +205,7 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     """
     loaded = load_playable(place, say)
     tournament, folder, _ = loaded
-    if not tournament.cluster:
+    if not tournament.run.cluster:
         wanted = tournament.level
         require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
     if folder.journal.exists() and folder.journal.stat().st_size:
@@ -301,7 +305,7 @@ async def play_stages(
             begins = None if state.stage(stage.name).over else StageStatus.RUNNING
             journal.set_stage(stage.name, begins, field=position.bots)
             before = journal.seal(stage.name)
-            await run_stage(stage, blank, position.field, journal, pool, watch.progress)
+            await run_stage(position.config, blank, position.field, journal, pool, watch.progress)
             journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
             if (seal := journal.seal(stage.name)) != before:
                 watch.say(f"{stage.name} is over; publish its seal: {seal}")
@@ -333,7 +337,7 @@ def open_run(
     if broken:
         hint = "restore the old one, or start again with  croupier run --fresh"
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
-    record_additions(journal, added, reason, revealed=folder.revealed)
+    record_additions(journal, added, reason, revealed=bool(added.late) and folder.revealed(journal))
     began = journal.state()
     committed = began.committed if journal.begun else promised.at if promised else None
     known = replace(began, level=level, seed_sha256=commitment(seed), committed=committed)
@@ -424,23 +428,27 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
     return Additions(late, raised_keys(state.config, tournament.stages))
 
 
-def with_terms(known: RunState, tournament: Tournament) -> RunState:
-    """Return what a run knows of itself, with the terms of a tournament."""
+def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot] = ()) -> RunState:
+    """Return what a run knows of itself, with the terms of a tournament.
+
+    `bots` are those with which it begins. What is known of its stages counts if a fixture has been played.
+    """
     terms = replace(
         known,
         game=tournament.game,
         name=tournament.name,
         config=canonical(tournament),
         guests=sorted(tournament.guests),
-        parallel_tables=tournament.parallel_tables,
+        parallel_tables=tournament.run.parallel_tables,
     )
-    return terms.with_stages(*tournament.stages)
+    known, number = terms.with_stages(*tournament.stages), fewest_tables(game_by_name(tournament.game), bots, 2)
+    return known.with_stages(*(stage.with_fixture_tables(number) for stage in known.configs))
 
 
 def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
     """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
     state = replace(
-        with_terms(known, tournament),
+        with_terms(known if journal.begun else replace(known, stages=()), tournament, bots),
         status=RunStatus.RUNNING,
         version=__version__,
         machine=paths.describe_machine(),

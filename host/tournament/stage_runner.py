@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
+from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.descriptions import fixture_metadata
@@ -19,9 +20,6 @@ from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
 from host.tournament.progress import AllMeet, Progress
 
-MAX_SCORED_TABLES = 100
-"""Most tables of a fixture whose scores are in the records that rankings read; of more tables, they read the sums."""
-
 
 class WorkerPool(Protocol):
     """A running executor. `description` says what it is ("2 workers"); `count` is the number of fixtures it plays at once."""
@@ -30,7 +28,7 @@ class WorkerPool(Protocol):
     count: int
 
     async def submit(self, job: Job) -> None:
-        """Queue one fixture; wait while as many are queued as workers play at once."""
+        """Queue one fixture; wait while too many are not finished."""
         ...
 
     @property
@@ -44,7 +42,7 @@ class WorkerPool(Protocol):
 
 
 class BotPreparer(Protocol):
-    """Prepares bots on the machines where they will play (submissions/preflight.py)."""
+    """Prepares bots on the machines where they will play (submissions/examine.py)."""
 
     async def __call__(
         self,
@@ -89,7 +87,7 @@ async def run_stage(
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
-    turns, states = Turns(agenda, lasting), journal.states(stage.name)
+    turns, states, game = Turns(agenda, lasting), journal.states(stage.name), game_by_name(blank.game)
     playing: dict[str, Job] = {}
     done, known = len(records), 0
     staying = [bot for bot in field.bots if bot not in field.withdrawn]
@@ -106,9 +104,8 @@ async def run_stage(
         record = await pool.next_result()
         job = playing.pop(record.path)
         changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
-        scored = kind.by_table and job.fixture.tables <= MAX_SCORED_TABLES and len(job.fixture.bots) > 2
         stored = record._replace(states=changed)
-        journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=scored)
+        journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=kind.keeps_scores(game, job.fixture))
         states.update(changed)
         turns.played(job.fixture)
         done += 1

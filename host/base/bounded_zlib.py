@@ -1,0 +1,16 @@
+"""Decompresses what a file from a stranger holds. A megabyte of zlib's can become a gigabyte of memory."""
+
+import zlib
+
+MAX_UNPACKED_BYTES = 256 << 20  # of one fixture's answers, scores or seats
+
+
+def decompress(squeezed: bytes, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """Return the decompressed bytes. Raise ValueError if they are more than `limit`, zlib.error if they are damaged."""
+    unpacker = zlib.decompressobj()
+    found = unpacker.decompress(squeezed, limit + 1)
+    if len(found) > limit:
+        raise ValueError(f"compressed data of more than {limit} bytes")
+    if not unpacker.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return found

@@ -1,0 +1,44 @@
+"""Determines what a bot that is late does with its input: it has not read the question, or it waits for more of it."""
+
+import fcntl
+import os
+import struct
+import termios
+from pathlib import Path
+
+from host.bots.values import InputState
+from host.sandbox.process_tree import descendant_numbers
+
+READ_CALLS = {"x86_64": "0", "aarch64": "63"}
+"""The number of the system call read(2), as /proc/PID/syscall shows it."""
+
+
+def bytes_in_pipe(descriptor: int) -> int:
+    """Return the number of bytes in a pipe, from either of its ends."""
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
+    return int(count)
+
+
+def input_state(pipe: int, unsent: int, due: int, keeper: int) -> InputState:
+    """Return the state of the input of a bot.
+
+    `pipe` is the host's end, and `due` the number of bytes of its open questions, of which `unsent` did not fit. The bot is
+    a descendant of the process `keeper`. Which system call a process waits in may be hidden from this user.
+    """
+    unread = bytes_in_pipe(pipe) + unsent
+    if unread:
+        return InputState.UNREAD if unread >= due else InputState.UNKNOWN
+    inode = os.fstat(pipe).st_ino
+    waits = any(_waits_for(inode, Path(f"/proc/{number}")) for number in descendant_numbers(keeper))
+    return InputState.WAITING if waits else InputState.UNKNOWN
+
+
+def _waits_for(inode: int, process: Path) -> bool:
+    """Return whether a thread of a process waits in read(2) for this pipe, which is its standard input."""
+    waiting = f"{READ_CALLS.get(os.uname().machine)} 0x0 "
+    try:
+        if (process / "fd" / "0").stat().st_ino != inode:
+            return False
+        return any((thread / "syscall").read_text().startswith(waiting) for thread in (process / "task").iterdir())
+    except OSError:
+        return False

@@ -1,0 +1,98 @@
+"""Prints the progress of a run as plain lines, or as events for programs."""
+
+import json
+import time
+from typing import Any
+
+import click
+
+from host.base.format import rough_duration
+from host.tournament.progress import Progress
+
+MAX_LINE_INTERVAL_S = 10.0  # between two plain lines
+MIN_LINE_INTERVAL_S = 1.0
+SILENT_START_S = 2.0  # of a stage, in which no line is printed
+
+
+class Plain:
+    """Prints a line for each percent, at most every second and at least every ten. Short stages print nothing."""
+
+    def __init__(self) -> None:
+        self._stage, self._percent, self._printed_at, self._began = "", -1, 0.0, time.monotonic()
+        self._at_start = 0
+
+    def say(self, text: str) -> None:
+        """Print one line; warnings go to standard error."""
+        click.echo(text, err=text.startswith("WARNING"))
+
+    def progress(self, progress: Progress) -> None:
+        """Print the progress of a stage if it is time for a line."""
+        percent = 100 * progress.done // progress.known if progress.known else 100
+        now = time.monotonic()
+        if progress.stage != self._stage:
+            self._stage, self._percent, self._began, self._at_start = progress.stage, -1, now, progress.done
+        interval = MAX_LINE_INTERVAL_S if percent == self._percent else MIN_LINE_INTERVAL_S
+        if now - self._began < SILENT_START_S or now - self._printed_at < interval:
+            return
+        self._percent, self._printed_at = percent, now
+        click.echo(progress_text(progress) + ("" if progress.more else self.left(progress)))
+
+    def left(self, progress: Progress) -> str:
+        """Return the estimated time left; "" if too little has been played."""
+        played, seconds = progress.done - self._at_start, time.monotonic() - self._began
+        if played < 2 or progress.done >= progress.known:
+            return ""
+        return f"  {rough_duration(seconds / played * (progress.known - progress.done))} left"
+
+
+class Quiet(Plain):
+    """Prints only warnings."""
+
+    def say(self, text: str) -> None:
+        """Print a warning; ignore any other line."""
+        if text.startswith("WARNING"):
+            click.echo(text, err=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Print nothing."""
+
+
+class OnStderr(Plain):
+    """Prints every line to standard error: the output of the command is its result."""
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        click.echo(text, err=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Print nothing."""
+
+
+class ProgressEvents(Plain):
+    """Prints one JSON object per line."""
+
+    def say(self, text: str) -> None:
+        """Print a line as an event."""
+        click.echo(json.dumps({"v": 1, "ev": "say", "text": text}))
+
+    def progress(self, progress: Progress) -> None:
+        """Print a finished fixture as an event."""
+        event: dict[str, Any] = {
+            "v": 1,
+            "ev": "progress",
+            "stage": progress.stage,
+            "done": progress.done,
+            "known": progress.known,
+        }
+        if progress.record is not None:
+            finals = {bot: result.final for bot, result in progress.record.results.items()}
+            event |= {"fixture": progress.record.path, "finals": finals, "faults": progress.record.faults}
+        click.echo(json.dumps(event))
+
+
+def progress_text(progress: Progress) -> str:
+    """Return the progress of a stage; in percent if the number of its fixtures is known."""
+    if progress.more:
+        return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
+    percent = 100 * progress.done // progress.known if progress.known else 100
+    return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"

@@ -1,0 +1,28 @@
+"""The command `remove`: removes a bot from a tournament before it has played."""
+
+import click
+
+from host.base.config_file import display_path
+from host.cli import CliContext, completers, print_json
+
+
+@click.command()
+@click.argument("bot", shell_complete=completers.bots)
+@click.pass_obj
+def remove(context: CliContext, bot: str) -> None:
+    """Remove a bot that has not played yet. Its files are moved to bots/.replaced.
+
+    A bot of a run that has begun is withdrawn instead: `croupier withdraw`.
+    """
+    from host.cli.common import find_entries
+    from host.config.tournament_config import load
+    from host.results.tournament_dir import Folder
+    from host.tournament.entries import remove_bot
+
+    tournament = load(context.folder)
+    (entry,) = find_entries(tournament, context.folder, (bot,))
+    kept = display_path(remove_bot(tournament, Folder(context.folder), entry.name, entry.path))
+    if context.json:
+        print_json("remove", bot=entry.name, kept=kept)
+        return
+    click.echo(f"removed {entry.name}; its files are kept as {kept}")

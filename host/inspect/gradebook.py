@@ -1,0 +1,228 @@
+"""The grade list of a stage: a row for each bot and each refused submission, and why a bot has lost points."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.format import THIN_SPACE, counted, day, thousands
+from host.base.safe_text import one_line
+from host.bots.bot_spec import BotSpec, BuiltBot
+from host.bots.values import Evidence
+from host.inspect.faults import RecordedFault, fault_groups
+from host.play.custom_games import game_by_name
+from host.play.fixture_id import FixtureId
+from host.play.records import Record, count_faults
+from host.results.course import Position
+from host.results.grades import Graded, Mark, grades_of
+from host.results.journal import Journal
+from host.results.roster import Entrant
+from host.results.standings import Row
+from host.results.state import RecordedBot
+from host.stages import kind_of
+from host.submissions.diagnosis import diagnose
+from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals
+from protocols.wire import FaultKind
+
+NO_SUBMISSION, SEVERAL = "no submission", "several submissions"
+"""The status of a student without a bot, and of one to whom several bots may belong."""
+
+
+class GradeRow(NamedTuple):
+    """The grade of a bot, or a submission that was refused.
+
+    `code`, `why` and `cure` describe its problem: that of the intake, or else its first fault.
+    """
+
+    bot: str
+    author: str
+    status: str
+    points: int
+    most: int
+    faults: int = 0
+    benched: int = 0  # fixtures in which it was benched
+    code: str = ""
+    why: str = ""
+    cure: str = ""
+    file: str = ""  # that was handed in
+    first_fault: int | None = None  # the number of its first recorded fault
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def entrant(self) -> Entrant:
+        """The bot as a roster can name it."""
+        return Entrant(self.bot, self.author, self.file)
+
+    @property
+    def status_and_code(self) -> str:
+        """The status, with the code of a refusal."""
+        return f"{self.status} {self.code}" if self.status == REFUSED else self.status
+
+    def cells(self) -> dict[str, str | int]:
+        """Return the cells of the row in a spreadsheet, by the titles of its columns. Shares are in per cent."""
+        own = {key: getattr(self, key) for key in ("bot", "author", "status")}
+        rest = {key: getattr(self, key) for key in ("faults", "benched", "code", "why")}
+        cells = {**own, "points": f"{self.points:.2f}", "most": f"{self.most:.2f}", **rest}
+        for mark in self.marks:
+            cells |= {
+                f"{mark.reference} points": f"{mark.points:.2f}",
+                f"{mark.reference} percent": "" if mark.share is None else f"{100 * mark.share:.2f}",
+                f"{mark.reference} score": "" if mark.scores is None else f"{mark.scores[0]:.2f}",
+                f"{mark.reference} sure": "" if mark.sure is None else f"{100 * mark.sure:.2f}",
+                f"{mark.reference} tables": mark.tables,
+            }
+        return cells
+
+    def json(self) -> dict[str, Any]:
+        """Return the row as JSON values."""
+        return self._asdict() | {"marks": [mark._asdict() for mark in self.marks]}
+
+
+class Gradebook(NamedTuple):
+    """The grades of a stage, by the names of the bots, and the log of the intake."""
+
+    rows: Sequence[GradeRow]
+    intake: Sequence[IntakeRow]
+
+    def row(self, bot: str) -> GradeRow | None:
+        """Return the row of a bot, or of the refused submission of this name."""
+        return next((row for row in self.rows if row.bot == bot), None)
+
+
+def with_grades(positions: Sequence[Position], name: str | None) -> Position | None:
+    """Return the stage with this name, or the last one that gives grades. None if it gives none."""
+    graded = [each for each in positions if name in (None, each.state.name) and gives_grades(each)]
+    return graded[-1] if graded else None
+
+
+def gives_grades(position: Position) -> bool:
+    """Return whether a stage gives grades."""
+    kind = kind_of(position.config)
+    return bool(kind.grades and kind.grades(position.config))
+
+
+def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:
+    """Return the grades of a stage. The log adds what was refused, and what has come too late to play."""
+    grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
+    standings = {row.bot: row for row in position.standings.rows}
+    added, first = last_added(intake), first_faults(journal, position)
+    rows = [_row(position, each, standings.get(each.bot), added.get(each.bot), first.get(each.bot)) for each in grades]
+    most = sum(mark.points for mark in kind_of(position.config).grades(position.config).values())  # type: ignore[misc]
+    played = {*position.tournament.bots}
+    for bot, logged in added.items():
+        if bot not in played:
+            rows.append(GradeRow(bot, logged.author, "not played", 0, most, file=logged.submission))
+    for logged in open_refusals(intake):
+        row = GradeRow(logged.bot, logged.author, REFUSED, 0, most, file=logged.submission)
+        rows.append(row._replace(code=logged.code, why=logged.why, cure=logged.cure))
+    return Gradebook(sorted(rows, key=lambda row: (row.bot, row.file)), intake)
+
+
+def _row(
+    position: Position, grade: Graded, standing: Row | None, logged: IntakeRow | None, fault: RecordedFault | None
+) -> GradeRow:
+    row = GradeRow(grade.bot, grade.author, "", grade.grade, grade.most, marks=grade.marks)
+    if standing is not None:
+        row = row._replace(faults=standing.costs.faults, benched=standing.costs.benched)
+    row = row._replace(status=_status(position, row, standing), file=logged.submission if logged else "")
+    if fault is not None:
+        row = row._replace(first_fault=fault.id)
+    if logged and logged.code:
+        return row._replace(code=logged.code, why=logged.why, cure=logged.cure)
+    if fault is None:
+        return row
+    found = explained(position, position.tournament.bots[grade.bot], fault.evidence)
+    return row._replace(code=found.code, why=found.message, cure=found.hint)
+
+
+def _status(position: Position, row: GradeRow, standing: Row | None) -> str:
+    """Return the status of a bot, in words."""
+    if row.bot in position.tournament.run.withdrawn:
+        return "withdrawn"
+    if standing is not None and standing.disqualified:
+        return "disqualified"
+    if not any(mark.tables for mark in row.marks):
+        return "not played"
+    if row.faults and row.faults >= questions(row.bot, position.counted):
+        return "never answered"
+    return "graded" if all(mark.tables >= mark.planned for mark in row.marks) else "incomplete"
+
+
+def questions(bot: str, records: Sequence[Record]) -> int:
+    """Return how many questions a bot had to answer, with those that it was not asked because it was benched."""
+    asked = sum(record.usage[bot].questions for record in records if bot in record.usage)
+    return asked + count_faults(records)[bot, FaultKind.BENCHED]
+
+
+def first_faults(journal: Journal, position: Position) -> dict[str, RecordedFault]:
+    """Return the first recorded fault of each bot in a stage."""
+    found: dict[str, RecordedFault] = {}
+    for group in fault_groups(journal):
+        for fault in group.recorded:
+            if FixtureId.parse(fault.decision).stage == position.state.name:
+                earlier = found.setdefault(group.bot, fault)
+                found[group.bot] = min(earlier, fault, key=lambda each: each.id)
+    return found
+
+
+def explained(position: Position, bot: RecordedBot, piece: Evidence) -> Problem:
+    """Return the explanation of a recorded fault."""
+    spec = BotSpec(name=bot.name, language=bot.language, protocol=bot.protocol, state=bot.state)
+    built = BuiltBot(spec, (), "", bot.sha256, limits=bot.limits)
+    return diagnose(built, game_by_name(position.tournament.run.game), piece)
+
+
+def no_grades(path: str, stage: str | None) -> UserError:
+    """Return the error of a stage, or a run, that gives no grades."""
+    what = "no stage of this run gives grades" if stage is None else f'stage "{stage}" gives no grades'
+    return UserError([Problem("C017", path, what, hint="a gauntlet with [stage.grades] does: docs/grading.md")], 2)
+
+
+class Reason(NamedTuple):
+    """Why a bot has its points: its row, its faults by reference and kind, and its row in the log of the intake."""
+
+    row: GradeRow
+    faults: Mapping[str, Mapping[str, int]]  # by reference and kind
+    asked: Mapping[str, int]  # questions by reference
+    intake: IntakeRow | None
+
+    def json(self) -> dict[str, Any]:
+        """Return the reason as JSON keys."""
+        intake = None if self.intake is None else self.intake._asdict()
+        return self.row.json() | {"faults_by_reference": self.faults, "questions": self.asked, "intake": intake}
+
+    def text(self) -> Iterator[str]:
+        """Yield the reason as lines."""
+        row = self.row
+        yield f"{one_line(row.bot)} · {row.points} of {row.most} points · {row.status}"
+        for mark in row.marks:
+            yield _line(mark.reference, f"{mark.points} of {mark.most} points: {mark.words}; {mark.result}")
+            if faults := self.faults.get(mark.reference):
+                kinds = ", ".join(f"{thousands(count)} {kind}" for kind, count in faults.items())
+                asked = counted(self.asked[mark.reference], "question")
+                yield _line("", f"{counted(sum(faults.values()), 'fault')} in {asked}: {kinds}")
+        if row.code:
+            yield _line("cause", f"{row.code} {row.why}")
+            yield _line("remedy", row.cure or f"croupier explain {row.code}")
+        if row.first_fault is not None:
+            yield _line("first fault", f"croupier ask fault:{row.first_fault}")
+        if self.intake:
+            yield _line("intake", f"{self.intake.result} from {self.intake.submission}, {day(self.intake.at)}")
+            yield from (_line("", remark) for remark in self.intake.remarks)
+
+
+def _line(title: str, text: str) -> str:
+    shown = THIN_SPACE.join(map(one_line, text.split(THIN_SPACE)))  # one_line would escape a thin space
+    return f"  {one_line(title):<14} {shown}"
+
+
+def reason(position: Position, row: GradeRow, intake: Sequence[IntakeRow]) -> Reason:
+    """Return why a bot has its points in a stage."""
+    faults: dict[str, dict[str, int]] = {}
+    asked = dict[str, int]()
+    for mark in row.marks:
+        met = [record for record in position.counted if {row.bot, mark.reference} <= record.results.keys()]
+        asked[mark.reference] = questions(row.bot, met)
+        if counts := {kind: count for (bot, kind), count in count_faults(met).items() if bot == row.bot}:
+            faults[mark.reference] = counts
+    logged = [each for each in intake if each.bot == row.bot and row.file in ("", each.submission)]
+    return Reason(row, faults, asked, logged[-1] if logged else None)

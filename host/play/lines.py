@@ -1,0 +1,109 @@
+"""Finds tables that repeat another one: the line of a table identifies what happened at it.
+
+Chance deals every table again, so a table at which something was drawn repeats no other. Without chance, two tables with
+the same bots in the same seats and the same moves are one game that was played twice: it is evidence only once.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from host.base.bounded_zlib import decompress
+from host.base.format import thousands
+from host.games.engine import Table
+from host.play.records import Record, spelled_answer
+from host.play.table_plans import TableSetup
+from protocols.wire import Answer, Fault
+
+LINE_BYTES = 8  # two of a million different lines are equal with a probability of 1 in 30 million
+NO_LINE = bytes(LINE_BYTES)
+"""The line of a table that repeats no other, because chance took part in it."""
+
+
+def line_of(table_setup: TableSetup, table: Table) -> bytes:
+    """Return the line of a table that has ended: a digest of its seats, its rules and its moves.
+
+    A game's own `moves` include its opening. Otherwise the answers are the moves; what an error message says is left out.
+    """
+    moves = table.moves
+    if moves is None:
+        if table.luck.drawn:
+            return NO_LINE
+        moves = ",".join(map(_spelled, table.answers))
+    known = "\n".join((*table_setup.bots, repr(table_setup.rules), moves))
+    return blake2b(known.encode(errors="surrogatepass"), digest_size=LINE_BYTES).digest()
+
+
+def _spelled(answer: Answer) -> str:
+    return f"!{answer.kind}" if isinstance(answer, Fault) else spelled_answer(answer)
+
+
+def pack_lines(lines: Sequence[bytes]) -> bytes:
+    """Return the lines of the tables of a fixture for its record; empty if no table can repeat another."""
+    return b"" if all(line == NO_LINE for line in lines) else zlib.compress(b"".join(lines), 1)
+
+
+def lines_of(record: Record) -> list[bytes]:
+    """Return the line of each table of a fixture; none if no table can repeat another. Raise ValueError if damaged."""
+    if not record.lines:
+        return []
+    most = LINE_BYTES * sum([result.tables for result in record.results.values()])
+    try:
+        packed = decompress(record.lines, most)
+    except zlib.error as broken:
+        raise ValueError(f"the journalled lines are damaged: {broken}") from broken
+    if len(packed) % LINE_BYTES:
+        raise ValueError("the journalled lines are damaged: they are not those of its tables")
+    return [packed[at : at + LINE_BYTES] for at in range(0, len(packed), LINE_BYTES)]
+
+
+class Repeats(NamedTuple):
+    """How many tables there were, and how many of them were different."""
+
+    tables: int = 0
+    different: int = 0
+    per_unit: float = 1.0
+    """Tables that count as one in statistics: the sum of the squares of how often each line was played, by `tables`.
+
+    Equal tables are one unit (Kish, "Survey Sampling", 1965). If each was played equally often, as many count as are
+    different. A game that makes up half of all tables leaves at most four.
+    """
+
+    @property
+    def figure(self) -> str:
+        """How many tables are different: "2 different tables in 400"."""
+        return f"{thousands(self.different)} different tables in {thousands(self.tables)}"
+
+    @property
+    def mostly(self) -> bool:
+        """Whether most tables repeat others, so that more tables would decide little."""
+        return 2 * self.different < self.tables
+
+    @property
+    def sentence(self) -> str:
+        """What that means for intervals and certainties; empty if no table repeats another."""
+        return f"{self.figure}: a table that repeats another is not evidence" if self.different < self.tables else ""
+
+
+def may_repeat(records: Iterable[Record]) -> bool:
+    """Return whether a table of some fixtures can repeat another."""
+    return any(record.lines for record in records)
+
+
+def repeats_in(records: Iterable[Record]) -> Repeats:
+    """Return how many tables of some fixtures repeat others."""
+    tables, times = 0, Counter[bytes]()
+    for record in records:
+        if lines := lines_of(record):
+            tables += len(lines)
+            times.update(lines)
+        else:
+            tables += max([result.tables for result in record.results.values()], default=0)
+    times.pop(NO_LINE, None)
+    again = times.total() - len(times)
+    if not again:
+        return Repeats(tables, tables)
+    squares = tables - times.total() + sum([count * count for count in times.values()])
+    return Repeats(tables, tables - again, squares / tables)

@@ -1,0 +1,202 @@
+"""Reads a roster of students, as learning platforms and spreadsheets write it, and finds the bot of each student.
+
+A roster is a table of text with a header: separated by commas, semicolons or tabs, in UTF-8 or UTF-16 with or without a
+byte order mark, or in the Western encoding of Windows.
+"""
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
+from host.submissions.intake_log import file_stem
+
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MAX_ROSTER_BYTES = 16 * 1024 * 1024
+MIN_TOKEN_CHARS = 3
+"""Fewest characters of an id that is searched for inside the name of a file."""
+
+TITLES: Mapping[str, str] = {
+    "first": "firstname givenname forename vorname",
+    "last": "lastname surname familyname nachname",
+    "name": "name fullname student studentname username displayname participant author",
+    "id": "id idnumber studentid studentnumber matriculationnumber matrikelnummer login loginid userid sisid sisuserid "
+    "sisloginid orgdefinedid externalid",
+    "email": "email emailaddress mail",
+    "file": "file filename submission submissionfile",
+    "bot": "bot botname",
+}
+"""What a column of a roster has, by its title in small letters without blanks and signs."""
+
+MEANINGS = {title: meaning for meaning, titles in TITLES.items() for title in titles.split()}
+
+
+class Roster(NamedTuple):
+    """The students of a course, with all columns of the file, and how the file is written."""
+
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, str]]
+    delimiter: str = ","
+    marked: bool = False  # whether it begins with a byte order mark
+
+
+class Entrant(NamedTuple):
+    """A bot, or a submission that was refused, as a roster can name it."""
+
+    bot: str
+    author: str = ""
+    file: str = ""  # the path that was handed in; empty if it is not known
+
+
+class Match(NamedTuple):
+    """A student, with the entrant found; otherwise with the reason why there is none."""
+
+    row: Mapping[str, str]
+    entrant: Entrant | None
+    candidates: Sequence[Entrant] = ()  # if there are several
+
+
+class Matches(NamedTuple):
+    """The students of a roster in its order, and the entrants that belong to no student."""
+
+    students: Sequence[Match]
+    others: Sequence[Entrant]
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a roster. Raise UserError if the file cannot be read, or has no column that names students."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_ROSTER_BYTES + 1)
+    except OSError as failed:
+        raise UserError([file_problem("read", path, failed)], 2) from failed
+    if len(data) > MAX_ROSTER_BYTES:
+        message = f"is not a roster: it is larger than {MAX_ROSTER_BYTES >> 20} MiB"
+        raise UserError([Problem("R013", str(path), message)], 2)
+    text = _decoded(data)
+    marked = data.startswith((codecs.BOM_UTF8, *UTF16_MARKS))
+    first = text.partition("\n")[0].removesuffix("\r")
+    if given := re.fullmatch("sep=(.)", first):  # written by a spreadsheet for a spreadsheet
+        text, delimiter = text.partition("\n")[2], given[1]
+    else:
+        delimiter = max(",;\t", key=first.count)
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(line)]
+    except csv.Error as wrong:
+        raise UserError([Problem("R013", str(path), f"is not a table of text: {wrong}")], 2) from wrong
+    columns = [title.strip() for title in lines[0]] if lines else []
+    if not {_meaning(title) for title in columns} - {None}:
+        message = "names no students: its first line must have the title of at least one column"
+        hint = "name, first name and last name, id, e-mail, file or bot"
+        raise UserError([Problem("R013", str(path), message, hint=hint)], 2)
+    rows = [dict(zip(columns, [*line, *[""] * len(columns)], strict=False)) for line in lines[1:]]
+    return Roster(columns, rows, delimiter, marked)
+
+
+def _decoded(data: bytes) -> str:
+    encodings = ["utf-16"] if data.startswith(UTF16_MARKS) else ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
+    """Find the bot of each student.
+
+    A column `bot`, or `file` with the name of the file that was handed in, decides. Otherwise the name, the id or the
+    address of a student must be the bot's author, its name or the name of its file; or else be a part of one of them, as
+    in the names that learning platforms give to files. A bot that suits two students belongs to neither.
+    """
+    found = [_suiting(row, entrants) for row in roster.rows]
+    claimed: dict[Entrant, int] = {}
+    for some in found:
+        if len(some) == 1:
+            claimed[some[0]] = claimed.get(some[0], 0) + 1
+    students = [
+        Match(row, some[0]) if len(some) == 1 and claimed[some[0]] == 1 else Match(row, None, some)
+        for row, some in zip(roster.rows, found, strict=True)
+    ]
+    named = {entrant for some in found for entrant in some}
+    return Matches(students, [entrant for entrant in entrants if entrant not in named])
+
+
+def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Return the entrants that suit a student best."""
+    given: dict[str, list[str]] = {}
+    for title, text in row.items():
+        if (meaning := _meaning(title)) and text.strip():
+            given.setdefault(meaning, []).append(text.strip())
+    decided = [
+        entrant
+        for entrant in entrants
+        if entrant.bot in given.get("bot", ())
+        or (entrant.file and {Path(entrant.file).name, _stem(entrant.file)} & {*given.get("file", ())})
+    ]
+    if decided:
+        return decided
+    names = [
+        *given.get("name", ()),
+        *(" ".join(pair) for pair in zip(given.get("first", ()), given.get("last", ()), strict=False)),
+    ]
+    addresses = given.get("email", ())
+    whole = {*map(_key, [*names, *given.get("id", ()), *addresses, *(each.partition("@")[0] for each in addresses)])}
+    whole |= {_key(" ".join(reversed(words))) for name in names if len(words := re.split(r"[,\s]+", name)) > 1}
+    equal = [entrant for entrant in entrants if whole & {*map(_key, _texts(entrant))} - {""}]
+    if equal:
+        return equal
+    parts = [words for name in names if len(words := _words(name)) > 1]
+    parts += [words[::-1] for words in parts]
+    parts += [[_key(each)] for each in (*given.get("id", ()), *addresses) if len(_key(each)) >= MIN_TOKEN_CHARS]
+    return [entrant for entrant in entrants if any(_inside(part, entrant) for part in parts)]
+
+
+def _inside(part: Sequence[str], entrant: Entrant) -> bool:
+    """Return whether words are successive words of what names an entrant, or of the folder in which its file lay."""
+    folder = Path(entrant.file).parent.name
+    for text in (*_texts(entrant), folder):
+        words = _words(text)
+        if any(words[start : start + len(part)] == [*part] for start in range(len(words))):
+            return True
+    return False
+
+
+def _texts(entrant: Entrant) -> tuple[str, str, str]:
+    return entrant.bot, entrant.author, _stem(entrant.file)
+
+
+def _stem(file: str) -> str:
+    return file_stem(Path(file).name)
+
+
+def _meaning(title: str) -> str | None:
+    return MEANINGS.get(re.sub(r"[^a-z]", "", title.casefold()))
+
+
+def _plain(text: str) -> str:
+    """Return a text in small letters without accents."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[\W_]+", _plain(text)) if word]
+
+
+def _key(text: str) -> str:
+    return "".join(_words(text))
+
+
+def roster_name(row: Mapping[str, str]) -> str:
+    """Return what a person calls a student: the name, otherwise the first column that names students."""
+    given = {_meaning(title): text for title, text in reversed([*row.items()]) if _meaning(title)}
+    both = " ".join(filter(None, [given.get("first"), given.get("last")]))
+    return given.get("name") or both or next(iter(given.values()), "")

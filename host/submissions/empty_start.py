@@ -1,0 +1,85 @@
+"""Measures how long an empty bot of a language takes to start on this machine. The host measures it: a bot may claim anything."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from host.base.errors import HostFailure, UserError
+from host.base.format import duration
+from host.bots.bot_spec import BuiltBot
+from host.bots.values import Question
+from host.games import GAMES
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
+from host.submissions.build import build
+from host.submissions.conformance import open_bench
+from host.submissions.discovery import load_submission
+from host.submissions.languages import ANY, LANGUAGES
+from protocols import PROTOCOLS
+from protocols.wire import Move
+
+STARTS = 3
+MAX_START_SHARE = 0.05  # of the limit of a move; above it, a bot that gets a small share of a core may be late
+PATIENT = Limits(move=10.0, cpu=10.0)
+
+_measured: dict[tuple[str, str, Level], float] = {}
+
+
+async def empty_start(bot: BuiltBot, level: Level) -> float:
+    """Return the seconds that an empty bot of a bot's language takes to start and to answer: the median of three starts.
+
+    Return 0.0 for a bot without later starts, and for a program that needs no runtime: it takes a millisecond. Return 0.0 also
+    if the empty bot cannot be built or started. A language is measured once in a process of croupier.
+    """
+    spec = bot.spec
+    if not PROTOCOLS[spec.protocol].persistent or bot.argv[0] == "./bot":
+        return 0.0
+    known = (spec.language, spec.compiler, level)
+    if known not in _measured:
+        try:
+            _measured[known] = await _measure(spec.language, spec.compiler, level)
+        except (UserError, HostFailure):
+            _measured[known] = 0.0
+    return _measured[known]
+
+
+async def _measure(language: str, compiler: str, level: Level) -> float:
+    row, game = LANGUAGES[language], next(iter(GAMES.values()))  # the bot answers S to any question
+    with tempfile.TemporaryDirectory(prefix="croupier-") as folder:
+        source = Path(folder) / f"Hello{row.suffixes[0] if row.suffixes else ''}"
+        source.write_text(row.empty.source)
+        source.chmod(0o755)
+        keys = {"game": game.name, "protocol": "argv", "compiler": compiler}
+        bot = await build(load_submission(source).with_keys(**keys), level)
+        bot = bot._replace(limits=PATIENT, warm=())
+        took = []
+        async with open_bench(bot, game, level) as bench, bench.seated() as exam:
+            for number in range(1, STARTS + 1):
+                began = time.perf_counter()
+                answer = await exam.ask_once(Question(number, 1, game.examples[0]))
+                took.append(time.perf_counter() - began if isinstance(answer, Move) else 0.0)
+    return sorted(took)[STARTS // 2]
+
+
+def slow_starts(bots: Sequence[BuiltBot], level: Level) -> str:
+    """Return a sentence about the bots whose every answer begins with a slow start, at a level that cannot deduct waits.
+
+    Return "" if there are none. The figures are those of an empty bot of the language, so they are the same on all machines.
+    """
+    if level.traits.exact_cpu:
+        return ""
+    shares = {
+        bot.name: (LANGUAGES.get(bot.spec.language, ANY).empty.start_ms / 1000, bot.limits.move)
+        for bot in bots
+        if not PROTOCOLS[bot.spec.protocol].persistent and not bot.warm
+    }
+    slow = [name for name, (start, move) in shares.items() if start > MAX_START_SHARE * move]
+    if not slow:
+        return ""
+    start, move = max((shares[name] for name in slow), key=lambda each: each[0] / each[1])
+    shown = ", ".join(slow[:3]) + (f" and {len(slow) - 3} more" if len(slow) > 3 else "")
+    return (
+        f"{shown}: each answer starts a process, which alone computes {duration(start)} of the {move:g} s of a move; "
+        f"beside other programs such a bot can time out at level {level}"
+    )

@@ -1,0 +1,91 @@
+"""The log of an intake: what was handed in to a tournament, and with which result. It is in the folder of the bots."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.base.errors import Problem, UserError
+from host.base.format import clock
+from host.submissions.archive import UNPACKERS
+
+INTAKE_LOG = ".intake.jsonl"
+"""The file inside `bots/`, one JSON object a line. A hidden file is not a bot."""
+
+ADDED, REFUSED = "added", "refused"
+ARCHIVE = re.compile("(?:" + "|".join(map(re.escape, UNPACKERS)) + ")$", re.IGNORECASE)
+
+
+class IntakeRow(NamedTuple):
+    """A submission and its result. `code`, `why` and `cure` are those of the first problem, if there is one.
+
+    A bot that was added can have a problem, too: it builds and starts, but fails the check.
+    """
+
+    submission: str  # the path that was handed in
+    result: str  # ADDED or REFUSED
+    bot: str  # its name; of a refused submission, that of the file
+    author: str = ""
+    code: str = ""
+    why: str = ""
+    cure: str = ""
+    remarks: tuple[str, ...] = ()
+    sha256: str = ""  # of the bot; empty if it was refused
+    path: str = ""  # of its copy in bots/
+    at: float = 0.0  # in seconds since 1970
+
+    @classmethod
+    def refused(cls, submission: Path, name: str | None, problem: Problem, at: float) -> "IntakeRow":
+        """Return the row of a refused submission."""
+        bot = file_stem(submission.name) if name is None else name
+        why = problem.message.splitlines()[0] if problem.message else ""
+        return cls(str(submission), REFUSED, bot, code=problem.code, why=why, cure=problem.hint, at=at)
+
+    def cells(self) -> dict[str, str]:
+        """Return the row for a spreadsheet."""
+        return {**self._asdict(), "remarks": " · ".join(self.remarks), "at": clock(self.at)}
+
+
+def file_stem(name: str) -> str:
+    """Return the name of a file without the suffix of an archive or of a source."""
+    return ARCHIVE.sub("", name) if ARCHIVE.search(name) else Path(name).stem
+
+
+def append(bots: Path, row: IntakeRow) -> None:
+    """Append a row to the log of a folder of bots."""
+    with (bots / INTAKE_LOG).open("ab") as log:
+        log.write(msgspec.json.encode(row._asdict()) + b"\n")
+
+
+def read(bots: Path) -> list[IntakeRow]:
+    """Return the rows of a log in their order; none if there is no log. Raise UserError if it is damaged."""
+    path = bots / INTAKE_LOG
+    if not path.exists():
+        return []
+    try:
+        stored = [msgspec.json.decode(line, type=dict[str, Any]) for line in path.read_bytes().splitlines()]
+        return [IntakeRow(**row | {"remarks": tuple(row["remarks"])}) for row in stored]
+    except (OSError, msgspec.MsgspecError, TypeError, KeyError) as damaged:
+        raise UserError([Problem("C011", str(path), f"cannot be read: {damaged}", hint="remove it")], 3) from damaged
+
+
+def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
+    """Return the last refusal of each submission that was never added under its name or from its file.
+
+    A refusal because of a name that another submission had is not settled by that other submission.
+    """
+    found = dict[str, IntakeRow]()
+    files = {row.submission for row in rows if row.result == ADDED}
+    for row in rows:
+        if row.result == REFUSED and row.submission not in files:
+            found[row.submission] = row
+        elif row.result == ADDED:
+            found = {file: refused for file, refused in found.items() if refused.bot != row.bot}
+    return list(found.values())
+
+
+def last_added(rows: Iterable[IntakeRow]) -> dict[str, IntakeRow]:
+    """Return the last row of each bot that was added."""
+    return {row.bot: row for row in rows if row.result == ADDED}
