@@ -11,6 +11,7 @@ demo: ## play a Blackjack tournament of the sample bots (after ^C, the same comm
 	@tools/setup.sh .
 	@test -d demo || .venv/bin/croupier new demo --game cardshark --with-samples
 	@.venv/bin/croupier -C demo run
+	@echo "demo: to use the command croupier in this terminal:  . .venv/bin/activate"
 
 test: ## run the tests (less than ten minutes on two cores)
 	@echo "test: up to ten minutes on two cores; the first time also a few minutes of installing"
@@ -38,3 +39,4 @@ test-toolchains: ## play bots in the languages whose toolchains are large (insta
 
 setup:
 	@tools/setup.sh .
+	@echo "setup: to use the command croupier in this terminal:  . .venv/bin/activate"

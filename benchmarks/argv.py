@@ -153,7 +153,11 @@ async def decisions(levels: Sequence[Level], rounds: int) -> None:
         if any(tool(program) is None for program in row.programs):
             print(f"{language}: not installed")
             continue
-        bot = (await written(row.hello, row.suffixes[0], language))._replace(limits=LIMITS).with_keys(protocol="argv")
+        bot = (
+            (await written(row.empty.source, row.suffixes[0], language))
+            ._replace(limits=LIMITS)
+            .with_keys(protocol="argv")
+        )
         async with contextlib.AsyncExitStack() as stack:
             watcher = await stack.enter_async_context(running_monitor())
             contenders = {"bare spawn": spawned(bot, times)}
@@ -175,7 +179,7 @@ def at_best(results: Sequence[Measured]) -> str:
 
 async def starts(levels: Sequence[Level], rounds: int) -> None:
     """Print the time from creating a sandbox to the first answer, and from the last answer to its end."""
-    bot = await written(LANGUAGES["c"].hello, ".c", "c")
+    bot = await written(LANGUAGES["c"].empty.source, ".c", "c")
     rows = []
     for name in levels:
         up, down = [], []

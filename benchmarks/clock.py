@@ -25,7 +25,6 @@ from rounds import duration, table
 
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.deadline import HostStall, RunQueueWaits, answering
-from host.bots.freezer import OFF_TURN
 from host.bots.monitor import running_monitor
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
@@ -85,24 +84,63 @@ int main(void)
 """
 PONDERS = r"""
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
-static void *ponder(void *nothing)
+#define THREADS %d
+#define KEPT 65536
+
+/* Of each thread: at which time it had computed how long, in microseconds by the kernel's clocks. */
+static struct { long at, computed; } history[THREADS][KEPT];
+static atomic_long entries[THREADS];
+
+static long clock_us(clockid_t clock)
 {
-    for (;;) {}
-    return nothing;
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void *ponder(void *number)
+{
+    long self = (long)number;
+    for (long n = 0;; n++) {
+        history[self][n %% KEPT].at = clock_us(CLOCK_MONOTONIC);
+        history[self][n %% KEPT].computed = clock_us(CLOCK_THREAD_CPUTIME_ID);
+        atomic_store(&entries[self], n + 1);
+        for (volatile int spin = 0; spin < 5000; spin++) {}
+    }
+    return NULL;
+}
+
+/* What all threads had computed at a time. */
+static long computed_at(long when)
+{
+    long sum = 0;
+    for (int thread = 0; thread < THREADS; thread++) {
+        long n = atomic_load(&entries[thread]), oldest = n > KEPT / 2 ? n - KEPT / 2 : 0;
+        while (n > oldest && history[thread][(n - 1) %% KEPT].at > when) n--;
+        if (n > oldest) sum += history[thread][(n - 1) %% KEPT].computed;
+    }
+    return sum;
 }
 
 int main(void)
 {
     char line[8192];
     pthread_t thread;
-    for (int n = 0; n < %d; n++) pthread_create(&thread, NULL, ponder, NULL);
-    while (fgets(line, sizeof line, stdin)) puts("S"), fflush(stdout);
+    long asked, answered = 0;
+    for (long n = 0; n < THREADS; n++) pthread_create(&thread, NULL, ponder, (void *)n);
+    while (fgets(line, sizeof line, stdin) && sscanf(line, "%%*s %%*s %%*s %%*s %%ld", &asked) == 1) {
+        printf("B %%ld\n", answered ? computed_at(asked) - computed_at(answered) : 0);
+        answered = clock_us(CLOCK_MONOTONIC);
+        fflush(stdout);
+    }
     return 0;
 }
 """
-PAUSES = 20  # turns of one process that ponders
+PAUSES = 40  # turns of one process that ponders
 SPIN = """\
 import os
 
@@ -241,30 +279,47 @@ async def cost(moves: int) -> None:
     )
 
 
+async def pondered(ponderer: BuiltBot, thinker: BuiltBot) -> list[int]:
+    """Return the microseconds that a bot computed in each of the pauses of one life, while another bot was thinking.
+
+    The bot reads the kernel's clock of each of its threads, and the question has the time at which it was asked.
+    """
+    told = []
+    async with (
+        running_monitor() as watcher,
+        sandboxed(Level.L4, Home(Path(ponderer.folder)), ponderer.limits) as own,
+        sandboxed(Level.L4, Home(Path(thinker.folder)), thinker.limits) as others,
+        open_seat(ponderer, GAME, own, 1, watcher) as seat,
+        open_seat(thinker, GAME, others, 1, watcher) as other,
+    ):
+        for number in range(1, PAUSES + 2):
+            asked = GAME.view(*GAME.examples[0][:4], chips=int(time.perf_counter() * 1e6))
+            (answer,) = await seat.ask(Batch([Question(number, 1, asked)]))
+            told.append(answer.n)
+            await other.ask(Batch([Question(number, 1, GAME.examples[0])]))
+    return told[1:]
+
+
 async def off_turn(lives: int) -> None:
-    """Print the CPU time of a bot between its answer and being stopped, while another bot is thinking."""
+    """Print the processor time of a bot that computes all the time, from its answer to its next question."""
     rows = []
-    thinker = await made(COMPUTES % 0.005, Limits(move=10, cpu=10))
-    for threads in (1, os.cpu_count() or 1):
-        ponderer, told = await made(PONDERS % threads, Limits(move=10, cpu=10)), []
-        async with (
-            running_monitor() as watcher,
-            sandboxed(Level.L4, Home(Path(ponderer.folder)), ponderer.limits) as own,
-            sandboxed(Level.L4, Home(Path(thinker.folder)), thinker.limits) as others,
-        ):
-            for _ in range(lives):
-                async with (
-                    open_seat(ponderer, GAME, own, 1, watcher) as seat,
-                    open_seat(thinker, GAME, others, 1, watcher) as other,
-                ):
-                    for number in range(1, PAUSES + 1):
-                        for each in (seat, other):
-                            await each.ask(Batch([Question(number, 1, GAME.examples[0])]))
-                used = seat.usage()
-                told.append(used.pondered / max(used.pauses, 1))
-        rows.append((f"{threads}", f"{lives}", duration(min(told)), duration(median(told)), duration(max(told))))
-    print(f"\nOff turn, of {duration(OFF_TURN)}: computed a pause, the mean of a life (promised: 1 ms, and once 6 ms)")
-    print(table(("threads that ponder", "lives", "at best", "median", "at worst"), rows))
+    patient = Limits(move=10, cpu=10)
+    for spinners in (0, 2):
+        for thinks in (0.0005, 0.005, 0.05):
+            thinker = await made(COMPUTES % thinks, patient)
+            for threads in (1, os.cpu_count() or 1):
+                ponderer = await made(PONDERS % threads, patient)
+                with spinning(spinners):
+                    told = [await pondered(ponderer, thinker) for _ in range(lives)]
+                first = sorted(life[0] for life in told)
+                later = sorted(pause for life in told for pause in life[1:])
+                shown = (median(first), first[-1], median(later), later[len(later) * 99 // 100], later[-1])
+                cells = [duration(each / 1e6) if each else "0" for each in shown]
+                rows.append((f"{spinners}", duration(thinks), f"{threads}", *cells))
+                print(f"{len(rows)} of 12 measured, load {os.getloadavg()[0]:.1f}", flush=True)
+    heads = ("busy processes", "the other computes", "threads", "first pause", "worst", "later", "99 of 100", "worst")
+    print(f"\nComputed from an answer to the next question, by the kernel's clocks; {lives} lives of {PAUSES} pauses")
+    print(table(heads, rows))
 
 
 async def main() -> None:
@@ -280,7 +335,7 @@ async def main() -> None:
     parts = {
         "cost": lambda: cost(2000),
         "waits": lambda: own_waits(given.spinners),
-        "turns": lambda: off_turn(20),
+        "turns": lambda: off_turn(10),
         "timeouts": lambda: false_timeouts(given.moves, given.spinners, given.move / 1000),
     }
     for name, part in parts.items():

@@ -412,3 +412,138 @@ def test_a_bot_can_not_bring_code_of_its_own(folder: Path) -> None:
     (guest / "bot.toml").write_text('name = "guest"\nlanguage = "python"\nentry = "evil.py"\ngame = "evil:GAME"\n')
     done = croupier("check", guest)
     assert done.code != 0 and "C008" in done.err + done.out and not Path("/tmp/evil").exists()
+
+
+# A game that fails is named with the file and the line of its module, by every command.
+
+FAILS = '    raise LookupError("no such card")\n'
+
+
+def broken(folder: Path, function: str) -> str:
+    """Let a function of the module fail; return the file and the line."""
+    module = folder / "goofspiel.py"
+    lines = module.read_text().splitlines(keepends=True)
+    number = next(at for at, line in enumerate(lines, 1) if line.startswith(f"def {function}(")) + 2
+    module.write_text("".join([*lines[: number - 1], FAILS, *lines[number - 1 :]]))
+    return f"{module}:{number}"
+
+
+@pytest.mark.parametrize("function", ["bid", "allows"])
+@pytest.mark.parametrize("command", ["check copycat", "check --all", "play copycat miser -n 4", "run"])
+def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: str, folder: Path) -> None:
+    where = broken(folder, function)
+
+    done = croupier_process("-C", folder, *command.split())
+
+    assert done.code == 3, (done.out, done.err)
+    assert f"error[C020] {where}: " in done.err and "LookupError: no such card" in done.err, done.err
+    assert "no bot is charged" in done.err and "H001" not in done.err + done.out
+
+
+@pytest.mark.parametrize("command", ["replay last", "ask copycat last:1", "verify"])
+def test_a_game_that_fails_when_it_is_replayed_is_named_with_file_and_line(
+    command: str, played: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sunday"
+    shutil.copytree(played, folder)
+    where = broken(folder, "bid")
+
+    done = croupier_process("-C", folder, *command.split())
+
+    assert done.code == 3, (done.out, done.err)
+    code = "C019" if command.startswith("replay") else "C020"
+    assert f"error[{code}] {where}: " in done.err and "LookupError: no such card" in done.err, done.err
+
+
+def test_a_module_that_fails_outside_of_a_table_is_named_with_file_and_line(folder: Path) -> None:
+    where = broken(folder, "winners")
+
+    done = croupier_process("-C", folder, "play", "copycat", "miser", "-n", "4")
+
+    assert done.code == 3, done.err
+    assert f"error[C020] {where}: raised LookupError: no such card\n" in done.err
+
+
+TALK = """
+import re
+from typing import NamedTuple
+from host.games.engine import Game, Opening, Request
+from protocols.wire import Grammar, Move
+
+class Rules(NamedTuple):
+    seats: int = 2
+
+class Bid(NamedTuple):
+    turn: int
+    said: str
+
+class View(NamedTuple):
+    turn: int
+    said: str
+    all: tuple[str, ...]
+    points: int
+
+def allows(rules, view, move):
+    return True
+
+def play(rules, luck, tell=None):
+    said, points = [], [0, 0]
+    for turn in range(6):
+        seat, last = turn % 2, said[-1] if said else ""
+        view = View(turn, last, tuple(said), 5) if turn % 3 else Bid(turn, last)  # views of two forms
+        answer = yield Request(seat, view)
+        text = answer.text if isinstance(answer, Move) else ""
+        points[seat] += text != "FORGED"
+        said.append(text)
+        if tell:
+            tell("say", seat=seat, text=text)
+    return points[0], points[1]
+
+GAME = Game(
+    name="talk", title="Talk", seats=(2, 2), protocol="lines", presets={"talk": Rules()},
+    grammar=Grammar(re.compile(r"(?P<verb>S) (?P<text>.*)"), "S <text>"), play=play, allows=allows,
+    winners=lambda scores: (), view=View, edges={"the first": View(1, "x", ("x",), 5)},
+    opening=Opening("points", 1, "S a", "S b"), card="Say a text.",
+)
+"""
+LISTENS = """
+import json, sys
+for line in sys.stdin if PROTOCOL != "argv" else [" ".join(sys.argv[1:])]:
+    if PROTOCOL == "json":
+        fields = list(json.loads(line).values())
+    else:
+        fields = sys.argv[1:] if PROTOCOL == "argv" else line.rstrip("\\n").split(" ")
+    whole = len(fields) == (4 if int(fields[0]) % 3 else 2) and (len(fields) == 2 or int(fields[3]) == 5)
+    answer = "S ok" if whole else "S FORGED"
+    print(json.dumps({"move": answer}) if PROTOCOL == "json" else answer, flush=True)
+"""
+
+
+def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tmp_path: Path) -> None:
+    from tests.test_web import commanded
+
+    (tmp_path / "talk.py").write_text(TALK)
+    for protocol in ("argv", "lines", "json"):
+        bot = tmp_path / "bots" / protocol
+        bot.mkdir(parents=True)
+        (bot / "bot.py").write_text(f"PROTOCOL = {protocol!r}\n{LISTENS}")
+        (bot / "bot.toml").write_text(f'name = "{protocol}"\nlanguage = "python"\nprotocol = "{protocol}"\n')
+    shutil.copy(ROOT / "sample_bots" / "rogues" / "forges_fields.py", tmp_path / "bots" / "rogue.py")
+    (tmp_path / "croupier.toml").write_text(
+        'game = "talk:GAME"\nbots = ["bots/*"]\n[[stage]]\nname = "talks"\nkind = "round-robin"\ntables_per_pair = 2\n'
+    )
+    assert croupier_process("-C", tmp_path, "run").code == 0
+    rows = croupier_process("-C", tmp_path, "standings", "--json").json["rows"]
+    assert {row["bot"]: row["points"] for row in rows} == dict.fromkeys(("argv", "lines", "json", "rogue"), 18)
+    tables = list(answers_in(tmp_path / "run" / "run.sqlite"))
+    for words in (
+        ["verify"],
+        ["report", "-o", tmp_path / "page.html"],
+        ["replay", tables[-1]],
+        ["export", "jsonl", "-o", tmp_path / "out.jsonl"],
+    ):
+        done = croupier_process("-C", tmp_path, *words)
+        assert done.code == 0, done.err
+    with commanded(tmp_path) as server:
+        for table in tables:
+            assert server.get(f"/api/replay?table={quote(table, safe='')}")[0] == 200

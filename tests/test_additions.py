@@ -1,5 +1,6 @@
 """Additions to a run that has begun: bots that come late and more tables, which leave what was played as it is."""
 
+import json
 import shutil
 import subprocess
 import time
@@ -23,6 +24,7 @@ from host.play.table_plans import table_setups
 from host.results.journal import reading
 from host.stages import KINDS, kind_of
 from host.stages.kind import Field, StageConfig
+from host.stages.round_robin import RoundRobin
 from host.tournament.estimate import remaining
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
@@ -262,8 +264,11 @@ def test_a_bracket_under_way_takes_no_late_bot_and_fixes_what_comes_before_it(tm
     (cup / "croupier.toml").write_text((CUP + BRACKET).format(tables=20))
 
     (tmp_path / "dan.py").write_text(PAZAAK_BOT.format(limit=13))
-    added = croupier("add", tmp_path / "dan.py", "-C", cup)
     told = 'dan cannot join: stage "cup" has begun, and its bracket is under way'
+    refused = croupier("add", tmp_path / "dan.py", "-C", cup)
+    assert (refused.code, refused.first) == (3, f"error[R004] {cup}/croupier.toml: {told}")
+    assert "--force adds it for the next run" in refused.err and not (cup / "bots" / "dan.py").exists()
+    added = croupier("add", tmp_path / "dan.py", "--force", "-C", cup)
     assert added.code == 0 and f"WARNING  {told}" in added.err
     for words in ((), ("--dry-run",)):
         late = croupier("run", "-C", cup, *words)
@@ -321,6 +326,63 @@ def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Pat
         3,
         "error[R015] bob: cannot be replaced: the new version has the same files as the old one",
     )
+
+
+FRAGILE = """import sys
+for number, line in enumerate(sys.stdin):
+    if {fails} and number % 40 == 7:
+        sys.exit("a fault of version 1")
+    print("STAND", flush=True)
+"""
+
+
+def test_the_evidence_of_a_replaced_version_can_be_read_and_asked_again(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", CUP, 20, "ada", "bob")
+    (cup / "bots" / "bob.py").write_text(FRAGILE.format(fails=True))
+    ran(cup)
+
+    def faults(*words: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(croupier("faults", *words, "-C", cup, "--json").out)["rows"]
+        return found
+
+    (before,) = faults("bob")
+    assert "a fault of version 1" in before["stderr"] and faults("bob", "--version", "1") == [before]
+    (tmp_path / "bob-2.py").write_text(FRAGILE.format(fails=False))
+    assert croupier("add", tmp_path / "bob-2.py", "--replace", "bob", "--reason", "fixed", "-C", cup).code == 0
+    ran(cup)
+
+    assert faults() == faults("bob") == faults("bob", "--version", "2") == []
+    assert faults("bob", "--version", "1") == [before]
+    assert croupier("faults", "bob", "--version", "3", "-C", cup).err.startswith(
+        "error[U001] bob has no version 3: it has 2 versions"
+    )
+    assert "needs a bot" in croupier("faults", "--version", "1", "-C", cup).err
+    (old,) = (cup / "bots" / ".replaced").glob("*/bob.py")
+    where = f"fault:{before['fault']}"
+    now, then = croupier("ask", where, "-C", cup), croupier("ask", old, where, "--same", "-C", cup)
+    assert "STAND" in now.out and "a fault of version 1" in then.out
+
+
+def test_a_new_version_in_another_language_keeps_the_fixtures_of_its_stage(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", CUP + CROSS, 200, "ada", "bob")
+    ran(cup, "--stage", "league")
+    with reading(cup / "run" / "run.sqlite") as journal:
+        begun, paths, terms = journal.state().configs[0], set(journal.paths()), journal.seal()
+    assert isinstance(begun, RoundRobin) and begun.fixture_tables == 1000  # Python
+    assert len(paths) == 4
+    source = tmp_path / "bob.c"
+    source.write_text(
+        '#include <stdio.h>\nint main(void) { char line[99]; while (fgets(line, 99, stdin)) { puts("END"); fflush(stdout); } }\n'
+    )
+    assert croupier("add", source, "--replace", "bob", "--reason", "faster", "-C", cup).code == 0
+    left, _ = remaining(load(cup), ["ada", "bob"], SEED, cup / "run" / "run.sqlite")
+    assert (left[0].fixtures, left[0].tables) == (4, 200)
+    ran(cup)
+    with reading(cup / "run" / "run.sqlite") as journal:
+        assert journal.state().configs[0] == begun
+        assert {path for path in journal.paths() if path.startswith("league")} == paths
+        assert all(each.sound for each in journal.entries())
+    assert croupier("verify", "-C", cup, "--seal", terms).code == 0
 
 
 def test_a_bracket_takes_no_new_version(tmp_path: Path) -> None:

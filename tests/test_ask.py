@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from test_every_fault import PLAYERS, Rogue
 from host.backends.local import local_workers
 from host.base.errors import UserError
 from host.bots.bot_spec import Submission
-from host.cli.progress import Quiet
+from host.cli.plain_view import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
@@ -107,6 +108,27 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     assert found.evidence is not None and found.evidence.stderr
     assert reply.now.stderr == found.evidence.stderr
     assert reply.now.ended == found.evidence.ended == "exited with 3"
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="NOT INSTALLED: gdb")
+def test_gdb_finds_the_source_of_a_build_with_debugging_symbols(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "mine"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "mine.c").write_text('#include <stdio.h>\nint main(void)\n{\n    puts("S");\n}\n')
+    (folder / "bot.toml").write_text(
+        'language = "c"\nbuild = ["cc -g -o bot src/mine.c"]\nrun = ["./bot"]\ngame = "cardshark"\n'
+    )
+    assert croupier("play", "mine", "sample:davey", "-g", "cardshark", "-n", "1", "-q").code == 0
+    place = croupier("ask", "mine", "last:1", "--argv").out.split(" && ")[0].removeprefix("cd ")
+
+    elsewhere = ("-ex", f"set substitute-path /bot {place}", f"{place}/bot")
+    for words, cwd in ((("./bot",), Path(place)), (elsewhere, tmp_path)):
+        command = ["gdb", "-batch", *words[:-1], "-ex", "list main", words[-1]]
+        listed = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        assert 'puts("S");' in listed.stdout, (command, listed.stdout, listed.stderr)
 
 
 def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_path: Path) -> None:
@@ -200,7 +222,12 @@ def test_no_bundle_grants_itself_a_year(friends: Path, tmp_path: Path) -> None:
 # Crashes occur again.
 
 CRASHES = [rogue for rogue in PLAYERS if rogue.verdict in (("crash",), ("exit",), ("benched",))]
-CERTAIN = [rogue for rogue in PLAYERS if len(rogue.verdict) == 1 and rogue.verdict[0] not in ("harmless", "start")]
+UNMEASURED = "computes_in_its_start"  # it fails where `check` and `run` have measured how long an empty bot starts
+CERTAIN = [
+    rogue
+    for rogue in PLAYERS
+    if len(rogue.verdict) == 1 and rogue.verdict[0] not in ("harmless", "start") and rogue.name != UNMEASURED
+]
 
 
 def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:

@@ -396,9 +396,9 @@ def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path
     if not WARM:
         pytest.skip(COLD)
     folder = handed_in(tmp_path, "return 1 + ('ctypes' in sys.modules)", "import sys")
-    report, bot = trio.run(check_bot, load_submission(folder), GAME, helpers.level(), helpers.AMPLE)
+    report, found = trio.run(check_bot, load_submission(folder), GAME, helpers.level(), helpers.AMPLE)
     assert made_ready(folder).warm == ()
-    assert report.accepted and bot and bot.warm == ()
+    assert report.accepted and found.bot and found.bot.warm == ()
     assert "answers differ from a cold start, so it starts cold" in report.text()
 
 

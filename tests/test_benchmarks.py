@@ -46,6 +46,15 @@ def test_the_benchmark_of_leagues_plays_every_pair() -> None:
     assert [row.split()[:2] for row in rows] == [["8", "28"], ["12", "66"]]
 
 
+@pytest.mark.long
+def test_the_benchmark_of_starts_compares_commands_with_python() -> None:
+    rows = printed_by("starts", "--rounds", "1", "--other", ".").splitlines()[3:]
+    assert [row.split()[0] for row in rows[::2]] == [row.split()[0] for row in rows[1::2]]
+    assert [row.split("  ")[0] for row in rows[::2]] == [
+        *("version", "new", "run", "run again", "status", "standings", "check first", "check"),
+    ]
+
+
 def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
     assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
 

@@ -1,10 +1,12 @@
 """The rules of Briscola, one by one, and whole games that obey them."""
 
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from command import croupier
 from helpers import answers_of, built, played, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -290,3 +292,17 @@ def test_the_starter_bot_plays_alike_over_every_protocol(partners: bool, tmp_pat
         assert not record.faults
         scores.add(record.scores)
     assert len(scores) == 1
+
+
+def test_what_a_table_scores_is_called_points_everywhere(tmp_path: Path) -> None:
+    cup = tmp_path / "cup"
+    assert croupier("new", cup, "--game", "briscola").code == 0
+    for name in ("avaro", "furbo"):
+        assert croupier("-C", cup, "add", f"sample:{name}").code == 0
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace("100_000", "20"))
+    ran = croupier("-C", cup, "run", "--progress", "none")
+    assert ran.code == 0 and croupier("-C", cup, "report").code == 0
+    page = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]+>", " ", (cup / "report.html").read_text())
+    shown = "".join((page, ran.out, *(croupier("-C", cup, "standings", *more).out for more in ([], ["--by", "pair"]))))
+    assert re.search(r"\bpoints\b", page) and not re.search(r"\bhands\b", shown)

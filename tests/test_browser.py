@@ -248,6 +248,67 @@ def test_a_bots_page_shows_its_rank_over_time(page: Page, reported: Reported) ->
     assert page.js("document.querySelector('#bot-2 polyline').getBoundingClientRect().width") > 100
 
 
+SIGNS = """[...document.querySelectorAll('section.here .scroll')].map((box) => [box.scrollWidth > box.clientWidth,
+    getComputedStyle(box, '::before').content.includes('scroll sideways'), getComputedStyle(box).maskImage !== 'none'])"""
+IN_VIEW = """[...document.querySelectorAll('.standings td:nth-child(3) b')].every((rate) => {
+    rate.scrollIntoView({block: 'center', inline: 'nearest'});
+    const {left, right, top, bottom} = rate.getBoundingClientRect();
+    return left >= 0 && right <= innerWidth && document.elementFromPoint((left + right) / 2, (top + bottom) / 2) === rate; })"""
+SCROLLED = "[...document.querySelectorAll('.scroll')].map((box) => { box.scrollLeft = 9999; return box.scrollLeft; })"
+
+
+@pytest.mark.parametrize(("width", "height"), [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("stages", [games.SWISS, games.BRACKET, games.DOUBLE], ids=["swiss", "single", "double"])
+def test_no_column_of_the_standings_is_cut_without_a_sign_and_the_rate_stays_in_view(
+    stages: Any, width: int, height: int, tmp_path: Path
+) -> None:
+    cup = games.Cup(tmp_path, "pazaak", stages, games.TEN)
+    cup.play(stages[0]["name"])
+    with reading(cup.path) as book:
+        (tmp_path / "report.html").write_text(report_of(book, Quota(1))[0])
+    with browser(width, height) as driver:
+        page = Page(driver).open(f"{(tmp_path / 'report.html').as_uri()}#standings")
+        phone = width == PHONE[0]
+        assert page.wait(f"{SIGNS}.length && {SIGNS}") == [[phone, phone, phone]] and page.js(IN_VIEW)
+        page.js(SCROLLED)
+        page.wait(f"!{SIGNS}[0][2]")  # at its end the table does not fade out
+        assert page.js(IN_VIEW) and page.js("document.documentElement.scrollWidth") == width
+        page.js("(location.hash = 'bracket') || true")
+        assert all(cut == sign for cut, sign, _ in page.js(SIGNS)) and complaints(driver) == []
+
+
+STRUCK = """[...document.querySelectorAll('#bracket svg.bracket')].flatMap((svg) => {
+    const lines = [...svg.querySelectorAll('path.line')];
+    return [...svg.querySelectorAll('text')].filter((text) => {
+        const box = text.getBBox(), own = text.getCTM().inverse();
+        return lines.some((line) => Array.from({length: 200}, (_, nth) =>
+            line.getPointAtLength(line.getTotalLength() * nth / 199).matrixTransform(line.getCTM()).matrixTransform(own))
+            .some(({x, y}) => box.x < x && x < box.x + box.width && box.y < y && y < box.y + box.height)); })
+        .map((text) => text.textContent); })"""
+
+
+@pytest.mark.parametrize("screen", [DESK, PHONE], ids=["desk", "phone"])
+def test_nothing_of_a_double_elimination_is_struck_through_and_its_final_is_in_view(
+    screen: tuple[int, int], tmp_path: Path
+) -> None:
+    cup = games.Cup(tmp_path, "pazaak", games.DOUBLE, games.TEN)
+    cup.play("cup")
+    cup.finish()
+    with reading(cup.path) as book:
+        (tmp_path / "report.html").write_text(report_of(book, Quota(1))[0])
+    with browser(*screen) as driver:
+        page = Page(driver).open(f"{(tmp_path / 'report.html').as_uri()}#bracket")
+        assert page.js(STRUCK) == [] and page.js("document.querySelectorAll('path.line').length") > 10
+        titles = page.js("[...document.querySelectorAll('#bracket h2')].map((each) => each.innerText)")
+        assert titles[:3] == ["Final", "The unbeaten", "The beaten"]
+        final = page.js("document.querySelector('#bracket .tie').getBoundingClientRect().toJSON()")
+        assert final["bottom"] < screen[1] and final["right"] < screen[0]
+        cut = page.js(
+            "[...document.querySelectorAll('#bracket .scroll')].some((each) => each.scrollWidth > each.clientWidth)"
+        )
+        assert cut == (screen == PHONE) and complaints(driver) == []
+
+
 # The casino.
 
 

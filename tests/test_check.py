@@ -2,20 +2,23 @@
 
 # ruff: noqa: E501 - the rows of a table of bad bots are read as lines
 
+import re
 import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from command import CROUPIER, Done, croupier, cup_in, environment
-from helpers import CACHE, ROGUES, SAMPLES, level, nothing_left_behind, run, spec_of
+from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
+from helpers import CACHE, ROGUES, SAMPLES, level, levels, nothing_left_behind, run, spec_of
 from test_bot_spec import lay
 from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
 
 from host.base.errors import explanations
 from host.games import GAMES
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
 from host.submissions.check import check_bot as checked_alone
 
 
@@ -71,12 +74,14 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B034": ({"bot.c": C.format("abort();")}, "mine: crashed: killed by signal 6 (aborted)"),
     "B035": ({"bot.py": 'raise ValueError("min() arg is an empty sequence")\n'}, "mine: exited with 1 without an answer:  ValueError: min() arg is an empty sequence"),
     "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: stopped in the Lisp debugger, and exited with 0"),
+    "B040": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "mine: answered only after it was sent a second question: it reads more than its question (nothing came for 1.0 s)"),
+    "B041": ({"bot.py": "import nosuch.part\n"}, "mine: needs a module that is not installed:  ModuleNotFoundError: No module named 'nosuch'"),
     "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox denied an operation, and the bot exited with 1:  PermissionError: "),
     "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: wrote more than 4 KiB for one move: output cut, bot killed"),
 }  # fmt: skip
 """For each code: a bot that is refused with it, and the start of the message."""
 
-STARTS = ("B012", "B013", "B020", "B022", "B023", "B025", "B031", "B032", "B033", "B036", "B038")
+STARTS = ("B012", "B013", "B020", "B022", "B023", "B025", "B031", "B032", "B033", "B036", "B038", "B040")
 """The codes of BAD with which a bot builds and starts, so that `add` adds it."""
 
 NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",), "B036": ("sbcl",)}
@@ -96,6 +101,84 @@ def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) ->
     verdict = "fails the check, but builds and starts: croupier add adds it" if code in STARTS else "not accepted"
     assert done.out.splitlines()[-1].startswith(verdict)
     assert done.out.count("error[") == 1
+
+
+BRIEF_LINES = LINES + PYTHON + BRIEF
+CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
+    "waits for the end of its input": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor line in sys.stdin.read().splitlines():\n    print('S')\n"},
+        "error[B040] mine: answered only after its input was closed: it reads more than its question", "read one line, answer it, and only then read the next"),
+    "waits for the end of its input, in C": ({"bot.toml": LINES, "bot.c": C.format("while (getchar() != EOF); puts(\"S\");")},
+        "error[B040] mine: answered only after its input was closed: it reads more than its question", "read one line, answer it, and only then read the next"),
+    "reads too much later": ({"bot.toml": BRIEF_LINES, "bot.py": "import sys\nfor number, line in enumerate(sys.stdin):\n    number == 4 and sys.stdin.readline()\n    print('S')\n"},
+        ": it has read its question and waits for more input)", "read one line, answer it, and only then read the next"),
+    "starts slowly": ({"bot.toml": BRIEF_LINES, "bot.py": "import sys, time\ntime.sleep(60)\nfor line in sys.stdin:\n    print('S')\n"},
+        ", and has not read its question)", "load less before the first question, or ask for a longer `startup`: the first answer has startup = 1 s and move = 1 s"),
+    "computes without end": ({"bot.toml": BRIEF_LINES, "bot.py": "import sys\nfor line in sys.stdin:\n    while True: pass\n"},
+        ": it computed all the time it could get)", "compute less per move, or look for a loop that does not end\n"),
+    "starts slowly for each question": ({"bot.toml": PYTHON + BRIEF, "bot.py": "while True: pass\n"},
+        ": it computed all the time it could get)", 'a loop that does not end; if only its start is slow:  protocol = "lines"  starts it once, and `startup` allows more time for that'),
+    "sleeps later": ({"bot.toml": BRIEF_LINES, "bot.py": "import sys, time\nfor number, line in enumerate(sys.stdin):\n    number == 4 and time.sleep(60)\n    print('S')\n"},
+        ": it was waiting, not computing)", "croupier ask shows where the time goes"),
+    "stops in a debugger": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor line in sys.stdin:\n    breakpoint()\n    print('S')\n"},
+        "error[B036] mine: stopped in Python's debugger, which reads the questions as its commands", "remove breakpoint() and pdb.set_trace()"),
+    "prints debug text": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor line in sys.stdin:\n    print('I hold', line)\n    print('S')\n"},
+        "error[B023] mine: 'I hold ", "write debug text to stderr:  print(…, file=sys.stderr)"),
+    "a package that is called otherwise": ({"bot.py": "import yaml_of_nobody\n"}, "error[B041] mine: needs a module that is not installed", 'requires = ["yaml_of_nobody"] in bot.toml'),
+    "a shell script of Windows": ({"bot+": "#!/bin/sh\necho S\r\n"}, "error[B005] mine/bot: line 2 ends with CR LF: the shell takes the CR as a part of the last word", "sed -i 's/\\r$//' mine/bot"),
+    "a bash script of Windows": ({"bot.bash": "echo S\r\n"}, "error[B005] mine/bot.bash: line 1 ends with CR LF: the shell takes", "sed -i 's/\\r$//' mine/bot.bash"),
+}  # fmt: skip
+"""What a bot does, and what its message and its hint say."""
+
+
+@pytest.mark.parametrize("what", CAUSES)
+def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
+    files, message, hint = CAUSES[what]
+
+    done = checked(files)
+
+    assert message in done.out, done.out
+    assert hint in done.out.partition("\n  hint: ")[2], done.out
+    assert "flush" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("files", "answer"),
+    [
+        ({"bot.py": "raise ValueError('no card')\n"}, "(crash)"),
+        ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor n, line in enumerate(sys.stdin):\n    print('SX'[n == 4])\n"}, "(unreadable)"),
+        ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "(timeout)"),
+    ],
+)  # fmt: skip
+def test_ask_repeats_a_fault_that_check_has_found(files: dict[str, str | bytes], answer: str, here: Path) -> None:
+    done = checked(files)
+    words = re.search(r"^  again: croupier (ask mine \.croupier/check/mine-\w+\.bundle)$", done.out, re.MULTILINE)
+    assert words is not None, done.out
+
+    asked = croupier(*words[1].split(), "--json").json
+
+    (row,) = asked["rows"]
+    assert row["now"] == row["then"] == answer and row["same"], asked
+    assert asked["asked_before"] == (4 if answer == "(unreadable)" else 0)
+
+
+def test_a_bot_without_faults_leaves_no_bundle(here: Path) -> None:
+    assert checked({"bot.py": STANDS}).code == 0
+    assert not (here / ".croupier").exists()
+
+
+def test_memory_that_grows_with_every_question_is_a_note(here: Path) -> None:
+    grows = "import sys\nkept = []\nfor line in sys.stdin:\n    kept.append(b'x' * (3 << 20))\n    print('S')\n"
+
+    done = checked({"bot.toml": LINES + PYTHON, "bot.py": grows})
+
+    assert done.code == 0
+    assert "\n  ! memory          grows by 3.0 MiB a question: at its limit after about 12" in done.out, done.out
+
+
+def test_memory_that_is_reused_is_no_note(here: Path) -> None:
+    uses = "import sys\nfor line in sys.stdin:\n    b'x' * (3 << 20)\n    print('S')\n"
+
+    assert "  ! memory " not in checked({"bot.toml": LINES + PYTHON, "bot.py": uses}).out
 
 
 def test_who_speaks_before_it_is_asked_is_refused(here: Path) -> None:
@@ -173,6 +256,15 @@ def test_a_name_of_two_lines_is_shown_on_one(here: Path) -> None:
     assert done.code == 1
     assert r"mine\nready to play · cannot play" in done.out
     assert not any(line.startswith("ready") for line in (done.out + done.err).splitlines())
+
+
+@pytest.mark.timing
+def test_a_report_prints_the_time_that_its_author_has_waited(here: Path) -> None:
+    croupier("check", "sample:davey", "-g", "cardshark")  # so that it is built
+    began = time.monotonic()
+    done = croupier_process("check", "sample:davey", "-g", "cardshark", "--json")
+    waited = time.monotonic() - began
+    assert 0.5 * waited <= done.json["rows"][0]["seconds"] <= waited
 
 
 def test_a_report_of_a_healthy_bot(here: Path) -> None:
@@ -344,13 +436,14 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -
             time.sleep(0.01)
         (working,) = {path.parents[1] for path in started}
 
-        assert croupier("check", "sample:davey", "-g", "cardshark").code == 0
+        lay({"one.py": "print('S')  # one", "other.py": "print('S')  # other"})
+        assert croupier("check", "one.py", "-g", "cardshark").code == 0
         assert working.is_dir()
 
         process.kill()
         process.wait()
         assert working.is_dir()
-        assert croupier("check", "sample:davey", "-g", "cardshark").code == 0
+        assert croupier("check", "other.py", "-g", "cardshark").code == 0
         assert not working.exists()
 
 
@@ -372,3 +465,16 @@ def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) ->
     if set(rogue.verdict) <= NO_REFUSAL - {"harmless"}:
         assert report.accepted, report.text()
     assert report.text().replace("\n", " ").isprintable()
+
+
+@pytest.mark.parametrize(("move", "warned"), [(0.2, True), (1.0, False)])
+def test_a_bot_whose_start_takes_much_of_its_move_gets_a_note_where_waits_cannot_be_deducted(
+    move: float, warned: bool
+) -> None:
+    spec = spec_of(SAMPLES / "cardshark/lim17.py")
+    for strength in {Level.L3, Level.L4} & set(levels()):
+        report, _ = run(lambda at=strength: checked_alone(spec, GAMES["cardshark"], at, Limits(move=move)))
+        notes = [line for line in report.lines if line.what == "start"]
+        assert bool(notes) == (warned and strength is Level.L3), report.text()
+        if notes:
+            assert "computes 20 ms of the 0.2 s of a move" in notes[0].words and "lines" in notes[0].cure

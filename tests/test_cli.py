@@ -122,7 +122,8 @@ JSON = {
     "explain": "explain B010",
     "init": "init {tmp} -g cardshark --lang c",
     "new": "new {tmp} -g cardshark --with-samples",
-    "add": "add {davey} --as other -C {cup2}",
+    "add": "add {davey} --as other -C {fresh}",
+    "remove": "remove davey -C {fresh}",
     "ls": "ls -C {cup}",
     "build": "build -C {cup}",
     "check": "check davey -C {cup}",
@@ -148,13 +149,16 @@ JSON = {
 
 
 def test_every_command_is_tried() -> None:
-    assert set(JSON) | {"serve", "import", "watch"} == set(COMMANDS)
+    assert set(JSON) | {"serve", "import", "watch", "grades"} == set(COMMANDS)  # tests/test_gauntlet.py tries grades
 
 
 @pytest.mark.parametrize("command", JSON)
 def test_every_command_speaks_json(command: str, cup: Path, tmp_path: Path) -> None:
     named = {"cup": str(cup), "cup2": str(tmp_path / "cup2"), "tmp": str(tmp_path / "new")}
     named["davey"] = str(SAMPLES / "cardshark" / "davey.c")
+    named["fresh"] = str(tmp_path / "fresh")
+    if "{fresh}" in JSON[command]:
+        cup_in(tmp_path / "fresh", ["davey.c"])
     if "{cup2}" in JSON[command]:
         shutil.copytree(cup, tmp_path / "cup2")
     done = croupier(*(word.format_map(named) for word in JSON[command].split()), "--json")
@@ -380,6 +384,12 @@ def test_the_command_line_knows_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_the_keys_of_croupier_toml_are_described_without_what_plays() -> None:
+    told = "import sys, host.config.reference; print([name for name in ('trio', 'psutil', 'numpy') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_help_imports_nothing_heavy() -> None:
     told = "import sys, host.cli\ntry: host.cli.main(['--help'])\nfinally: print('trio' in sys.modules, 'rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=False)
@@ -516,3 +526,10 @@ def test_a_games_card_fits_the_screen(game: str) -> None:
 
 def test_an_explanation_fits_the_screen() -> None:
     assert max(map(len, croupier("explain", "b010").out.splitlines())) <= 100
+
+
+def test_new_says_which_kinds_of_stage_it_writes(tmp_path: Path) -> None:
+    refused = croupier("new", tmp_path / "cup", "-g", "pazaak", "--kind", "swiss")
+    assert (refused.code, (tmp_path / "cup").exists()) == (2, False)
+    assert refused.first == "error[U001] --kind swiss: there is no example of it for pazaak"
+    assert "takes every kind; `croupier new` writes, for pazaak: round-robin, knockout" in refused.err

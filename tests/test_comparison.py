@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.games import GAMES
+from host.play.lines import Repeats
 from host.play.records import Fixture, Record
-from host.rating.statistics import ELO, sequential, sequential_mean, tables_left
+from host.rating.statistics import ELO, sequential, sequential_mean, sequential_points, tables_left
 from host.tournament.comparison import FIRST_TEST_TABLES, Comparison, add_result, batches, sides
 
 
@@ -119,8 +120,8 @@ def test_a_better_bot_is_found_better_and_a_worse_one_is_not(tmp_path: Path) -> 
     assert better["elo"]["low"] > 10
     assert better["tables"] == better["won"] + better["drawn"] + better["lost"] < 2000
 
-    done = croupier("compare", "sample:dumb_bold", "sample:neptr", "-C", tmp_path)
-    assert done.code == 1
+    done = croupier("compare", "sample:dumb_bold", "sample:neptr", "--seed", "x", "-C", tmp_path)
+    assert done.code == 1, done
     assert done.out.startswith("H0 accepted after ")
     assert ": dumb_bold is not stronger than neptr by 10 Elo: -" in done.out
 
@@ -131,8 +132,9 @@ def test_the_same_seed_ends_the_same_with_any_number_of_workers(tmp_path: Path) 
 
 
 def test_who_is_not_sure_says_what_it_would_take(tmp_path: Path) -> None:
-    done = croupier("compare", "sample:glaucus", "sample:glaucus", "-n", 100, "--seed", "y", "-C", tmp_path)
-    assert done.code == 1
+    bots = ("sample:glaucus", "sample:glaucus")
+    done = croupier("compare", *bots, "--no-mirror", "-n", 100, "--seed", "y", "-C", tmp_path)
+    assert done.code == 8
     assert done.out.startswith("undecided after 100 tables: glaucus against glaucus#2 ")
     assert " more tables would decide it: -n " in done.out
     assert done.err.startswith("WARNING  sample:glaucus and sample:glaucus are the same program")
@@ -142,3 +144,70 @@ def test_a_table_of_more_seats_has_two_of_each(tmp_path: Path) -> None:
     _, told = compared(tmp_path, "sample:odds", "sample:always_bet", "-n", 8)
     assert (told["game"], told["tables"]) == ("holdem", 8)
     assert (told["new"], told["old"]) == ("odds", "always_bet")
+
+
+def test_equal_tables_are_counted_once_by_the_test() -> None:
+    often = Comparison(400, 300, 0, 100, repeats=Repeats(400, 4, 100.0), deals=400, points={1.0: 300, 0.0: 100})
+    once = Comparison(4, 3, 0, 1, deals=4, points={1.0: 3, 0.0: 1})
+    for game in (GAMES["pazaak"], GAMES["holdem"]):
+        assert often.verdict(game, (0.0, 10.0)).llr == pytest.approx(once.verdict(game, (0.0, 10.0)).llr, abs=1e-9)
+    assert often.elo == pytest.approx(once.elo)
+    assert often.sure(GAMES["pazaak"]) == pytest.approx(once.sure(GAMES["pazaak"]))
+
+
+# Mirrored deals.
+
+
+@given(st.integers(1, 100_000), st.integers(1, 6))
+def test_batches_do_not_divide_a_deal(most: int, deal: int) -> None:
+    sizes = [size for _, size in batches(most, deal)]
+    assert all(size % deal == 0 for size in sizes) and sum(sizes) == max(deal, most - most % deal)
+
+
+def test_the_tables_of_a_deal_are_one_result() -> None:
+    rules: Any = next(iter(GAMES["pazaak"].presets.values()))
+    scores = [(3, 1), (3, 1), (3, 1), (1, 3)]
+    fixture = Fixture("pazaak", rules, "mirrored", "duel/x/1", ("new", "old"), len(scores))
+    duel = add_result(Comparison(), GAMES["pazaak"], fixture, b"seed", record_of("duel/x/1", scores))
+    assert (duel.tables, duel.won, duel.lost, duel.deals) == (4, 3, 1, 2)
+    assert duel.points == {0.5: 1, 1.0: 1} and (duel.lead, duel.squares) == (4, 4.0)
+
+
+def sampled(luck: float, lead: float, draw: random.Random) -> str:
+    """Return the decision on a bot that wins a mirrored pair of tables twice or never if luck decides it, else by skill."""
+    points: dict[float, float] = {}
+    while True:
+        for _ in range(20):
+            good = draw.random() < luck
+            pair = [1.0, 0.0] if good else [float(draw.random() < 0.5 + lead) for _ in range(2)]
+            points[sum(pair) / 2] = points.get(sum(pair) / 2, 0) + 1
+        if accepted := sequential_points(points, (0.0, 100.0)).accepted:
+            return accepted
+
+
+@pytest.mark.parametrize(("lead", "truth"), [(0.0, "H0"), (0.14 / 0.5, "H1")])
+def test_the_test_of_mirrored_deals_is_wrong_in_one_of_twenty_at_most(lead: float, truth: str) -> None:
+    draw = random.Random(truth)
+    said = [sampled(0.5, lead, draw) for _ in range(200)]
+    assert said.count(truth) >= 0.92 * len(said)
+
+
+def test_equal_programs_are_equal_at_mirrored_deals(tmp_path: Path) -> None:
+    done = croupier("compare", "sample:optimum", "sample:optimum", "-n", 1000, "--seed", "y", "-C", tmp_path, "--json")
+    assert (done.code, done.json["accepted"]) == (1, "H0")
+    assert done.json["deals"] * 2 == done.json["tables"] and done.json["won"] == done.json["lost"]
+
+
+def test_a_repository_accepts_a_bot_that_is_not_worse(tmp_path: Path) -> None:
+    bots = ("sample:neptr", "sample:dumb_bold")
+    assert croupier("compare", *bots, "--not-worse", 10, "-C", tmp_path).code == 0
+    worse = croupier("compare", *reversed(bots), "--not-worse", 10, "-C", tmp_path)
+    assert worse.code == 1 and ": dumb_bold is weaker than neptr: -" in worse.out
+    both = croupier("compare", *bots, "--not-worse", 10, "--elo", "0,5", "-C", tmp_path)
+    assert both.code == 2 and "leave out one of the two" in both.err
+
+
+def test_a_bot_that_is_asked_for_one_table_at_a_time_is_named(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("while input():\n    print('STAND', flush=True)\n")
+    told = croupier("compare", "one.py", "sample:neptr", "-g", "pazaak", "-n", 2, cwd=tmp_path)
+    assert "parallel_tables = 64" in told.err and told.err.splitlines()[0].endswith(": one")

@@ -18,7 +18,7 @@ BUBBLEWRAP = "socket unshare mount umount2 pivot_root chroot sethostname"
 OTHERS = """
 setpriority sched_setaffinity sched_setscheduler sched_setattr sched_setparam ioprio_set mq_open mq_unlink mq_timedsend
 mq_timedreceive mq_notify mq_getsetattr msgget msgsnd msgrcv msgctl semget semop semtimedop semctl shmget shmat shmdt shmctl
-flock inotify_init inotify_init1 inotify_add_watch setxattr lsetxattr fsetxattr preadv2 memfd_create vmsplice tee io_setup
+inotify_init inotify_init1 inotify_add_watch setxattr lsetxattr fsetxattr preadv2 memfd_create vmsplice tee io_setup
 io_submit setsockopt bind connect listen fadvise64 mincore
 """
 """System calls that croupier, Python and toolchains may need; croupier's own filter denies them to bots."""
@@ -69,6 +69,9 @@ def test_compose_writes_for_a_folder_what_ships_for_the_sample(tmp_path: Path) -
         del ours[name]["build"]
         same = ours[name].keys() - {"user", "scale", "volumes"}
         assert {key: written[name][key] for key in same} == {key: ours[name][key] for key in same}
+    head = (cup / "compose.yaml").read_text().partition("x-common")[0]
+    assert "docker build -f docker/Dockerfile --target all -t croupier:all ." in head
+    assert "docker compose run --rm --use-aliases tournament" in head
     assert (cup / "seccomp.json").read_bytes() == (ROOT / "docker" / "seccomp.json").read_bytes()
 
 
@@ -78,7 +81,8 @@ def test_compose_writes_over_nothing_unasked(tmp_path: Path) -> None:
     refused = croupier("compose", "-C", cup)
     assert (refused.code, refused.first.partition(" ")[0]) == (2, "error[C016]")
     assert (cup / "compose.yaml").read_text() == "mine"
-    assert croupier("compose", "-C", cup, "--force").code == 0
+    done = croupier("compose", "-C", cup, "--force")
+    assert done.code == 0 and "docker build -f docker/Dockerfile --target all -t croupier:all ." in done.out
 
 
 def test_compose_needs_a_tournament(tmp_path: Path) -> None:

@@ -171,6 +171,7 @@ def complaints(text: str) -> list[str]:
 
 CARDS, PAIRS, CHIPS = 'game = "cardshark"\n', 'game = "pazaak"\n', 'game = "holdem"\n'
 CUP = PAIRS + '[[stage]]\nkind = "knockout"\n'
+HEARTS = 'game = "hearts"\n[[stage]]\nkind = "gauntlet"\n'
 COURSE = PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:neptr"]\n'
 
 WRONG = [
@@ -225,7 +226,7 @@ WRONG = [
     (CARDS + '[[stage]]\nkind = "mixed_tabels"', 'error[C008] croupier.toml:3: kind = "mixed_tabels" is not a kind of stage\n  hint: mixed_tables'),
     (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss"),
     (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet'),
     (PAIRS + '[[stage]]\nkind = "mixed_tables"', 'error[C013] croupier.toml:3: kind = "mixed_tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
@@ -250,7 +251,13 @@ WRONG = [
     (PAIRS + '[[stage]]\nkind = "gauntlet"', 'error[C007] croupier.toml:2: no reference is named\n  hint: references = ["sample:NAME"]'),
     (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = [\n"sample:neptr",\n"sample:nept"]', 'error[C012] croupier.toml:6: unknown reference: "sample:nept" is not a bot\n  hint: sample:neptr'),
     (PAIRS + '[[stage]]\nkind = "gauntlet"\nreferences = ["staff/*"]', 'error[C012] croupier.toml:4: unknown reference: "staff/*" matches no bot\n  hint: the name of an entered bot, a file, a folder, or sample:NAME'),
-    (CARDS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:lim17"]', 'error[C013] croupier.toml:3: kind = "gauntlet" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league'),
+    (HEARTS + 'references = ["sample:duck"]', 'error[C013] croupier.toml:4: a table of hearts has 4 seats: it needs 3 references, and 1 are named\n  hint: name at least 3 references'),
+    (HEARTS + 'seats = 5\nreferences = ["sample:duck"]', 'error[C013] croupier.toml:4: hearts has no grades at tables of 5\n  hint: seats = 4'),
+    (HEARTS + 'references = ["sample:duck", "sample:dodger", "sample:cowardly"]\n[stage.grades]\nduck = { points = 4, sure = "95 %", at_least = "60 %" }', 'error[C013] croupier.toml:6: the scores of hearts can be below zero, so a bot has no share of them\n  hint: score = …, the mean score of a table'),
+    (CARDS + '[[stage]]\nkind = "gauntlet"\nreferences = ["sample:davey"]\n[stage.grades]\ndavey = { points = 4, sure = "95 %", at_least = "60 %", score = 9 }', 'error[C013] croupier.toml:6: the grade for "davey" has both at_least and score\n  hint: leave out one of the two'),
+    (CARDS + '[[stage]]\nkind = "gauntlet"\nseats = 1\nreferences = ["sample:davey"]', 'error[C013] croupier.toml:4: cardshark has no grades at tables of 1\n  hint: seats = 4'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4, sure = "95 %", score = 2 }', 'error[C013] croupier.toml:6: pazaak has a winner at each table, and its grades are for the share of tables won\n  hint: at_least = "60 %"'),
+    (COURSE + '[stage.grades]\nneptr = { points = 4, sure = "95 %", score = "2" }', 'error[C006] croupier.toml:6: score = "2" is not a number\n  hint: score = 210'),
     (COURSE + '[stage.grades]\nneptr = { points = 4 }', 'error[C007] croupier.toml:6: the grade for "neptr" has no certainty: equal bots often beat each other by luck\n  hint: sure = "95 %"'),
     (COURSE + '[stage.grades]\nneptr = { sure = "95 %" }', 'error[C007] croupier.toml:6: [stage.grades.neptr] has no points\n  hint: points = …'),
     (COURSE + '[stage.grades]\nneptr = { points = 4, sure = 95 }', 'error[C006] croupier.toml:6: sure = 95 is not a percentage\n  hint: "95 %"'),
@@ -330,7 +337,13 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         Knockout(name="knockout", set=10, min_bots=2),
     )
     assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0, clock="fair")
-    assert (cup.name, cup.level, cup.workers, cup.parallel_tables, cup.stop_early) == ("Cup", EXACT_LEVEL, 3, 16, True)
+    assert (cup.name, cup.level, cup.run.workers, cup.run.parallel_tables, cup.run.stop_early) == (
+        "Cup",
+        EXACT_LEVEL,
+        3,
+        16,
+        True,
+    )
     assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
 
 
@@ -339,6 +352,7 @@ def test_a_limits_table_knows_every_limit() -> None:
     assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {
         "clock",
         "cores",
+        "submission",
         "max_faults",
     }
 

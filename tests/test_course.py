@@ -187,7 +187,7 @@ def agree(journal: Journal, names: Sequence[str]) -> None:
     """Check that all who know where a tournament stands say the same."""
     run, now, pages = journal.state(), positions(journal), positions_of(journal)
     entered = positions(journal, names)  # as the run asks, which knows the order of entry
-    assert [*wrong_places(journal)] == []
+    assert [*wrong_places(journal, SEED)] == []
     summary = summarize(journal, SEED)
     for position, page, stage, other in zip(now, pages, summary.stages, entered, strict=True):
         state = position.state

@@ -152,6 +152,37 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted
     assert lost[0].startswith("a worker is lost; test/")
 
 
+def workers_alive() -> list[psutil.Process]:
+    return [each for each in descendants(os.getpid()) if "host.play.worker" in words(each)]
+
+
+def test_a_second_worker_is_started_when_a_second_fixture_needs_it(bots: list[BuiltBot]) -> None:
+    async def play() -> list[int]:
+        async with local_workers(setup_of(bots), print, 2) as hands:
+            seen = [len(workers_alive())]
+            for fixture in fixtures(bots)[:2]:
+                await hands.submit(Job(fixture))
+                await hands.next_result()
+                seen.append(len(workers_alive()))
+            return seen
+
+    assert trio.run(play) == [1, 1, 2]
+
+
+def test_a_first_worker_that_died_before_the_first_fixture_is_replaced(bots: list[BuiltBot]) -> None:
+    lost: list[str] = []
+
+    async def play() -> Record:
+        async with local_workers(setup_of(bots), lost.append, 1) as hands:
+            (worker,) = workers_alive()
+            worker.kill()
+            worker.wait()
+            await hands.submit(Job(fixtures(bots)[0]))
+            return await hands.next_result()
+
+    assert (trio.run(play).replayed, lost) == (0, [])
+
+
 def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:
     async def play() -> None:
         async with local_workers(setup_of(bots), print, 1) as hands:

@@ -51,7 +51,7 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
     needs(*row.programs)
     suffix = row.suffixes[0] if row.suffixes else ""
 
-    bot = built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello")), protocol="argv")
+    bot = built(written(row.empty.source, suffix, folder, NAMES.get(row.name, "hello")), protocol="argv")
 
     assert bot.spec.language == row.name
     assert answers(bot) == [STANDS] * 2
@@ -61,14 +61,14 @@ def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) ->
 def test_every_suffix_of_a_row_is_that_language(row: Language, folder: Path) -> None:
     needs(*row.programs)
     for suffix in row.suffixes[1:]:  # the test above uses the first
-        assert built(written(row.hello, suffix, folder, NAMES.get(row.name, "hello"))).spec.language == row.name
+        assert built(written(row.empty.source, suffix, folder, NAMES.get(row.name, "hello"))).spec.language == row.name
 
 
 @pytest.mark.parametrize("compiler", ["ecl", "clisp"])
 def test_other_lisps_run_the_same_script(compiler: str, folder: Path) -> None:
     needs(compiler)
 
-    bot = built(written(LANGUAGES["lisp"].hello, ".lisp", folder), compiler=compiler)
+    bot = built(written(LANGUAGES["lisp"].empty.source, ".lisp", folder), compiler=compiler)
 
     assert answers(bot) == [STANDS] * 2
 
@@ -246,6 +246,6 @@ def test_a_manifests_own_build_and_command_are_used(folder: Path) -> None:
 
 
 def test_building_twice_finds_what_was_built(folder: Path) -> None:
-    source = written(LANGUAGES["c"].hello, ".c", folder)
+    source = written(LANGUAGES["c"].empty.source, ".c", folder)
 
     assert built(source) == built(source)

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 from random import Random
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import pytest
 import trio
@@ -20,6 +21,7 @@ from host.games.holdem import Other
 from host.games.holdem import View as HoldemView
 from host.play.records import pack, unpack
 from protocols import PROTOCOLS
+from protocols.jsonlines import to_json_value
 from protocols.wire import (
     MAX_CACHED_SPELLINGS,
     MAX_TEXT,
@@ -31,6 +33,7 @@ from protocols.wire import (
     Protocol,
     Range,
     View,
+    Word,
     in_ranges,
     ranges,
     spell,
@@ -402,6 +405,12 @@ def test_a_move_has_a_text_of_at_most_a_thousand_characters(protocol: Protocol, 
     assert protocol.receive(SAYING, answer_line(protocol, b"PASS \x1b[31m")) == Fault(FaultKind.UNREADABLE)
 
 
+@pytest.mark.parametrize("number", [b"x", b"1.5", b"--1"])
+def test_a_number_that_is_none_is_unreadable_even_if_the_pattern_of_a_game_lets_it_pass(number: bytes) -> None:
+    careless = Grammar(re.compile(r"(?P<verb>BID) (?P<n>.*)"), "BID <n>")
+    assert PROTOCOLS["lines"].receive(careless, b"BID " + number) == Fault(FaultKind.UNREADABLE)
+
+
 @pytest.mark.parametrize(
     ("said", "move"),
     [(b"e4", Move("SAY", text="e4")), (b"17", Move("SAY", 17)), (b"0", Move("SAY"))],
@@ -410,13 +419,70 @@ def test_a_game_may_have_moves_that_are_only_texts(said: bytes, move: Move) -> N
     assert PROTOCOLS["lines"].receive(ONLY_TEXT, said) == move and ONLY_TEXT.spell(move) == said.decode()
 
 
-TEXTS = st.builds(Move, st.sampled_from(["PASS", "B"]), st.integers(-5, 99), PRINTABLE_TEXT | st.text("%,\n2C!05A "))
+TEXTS = st.builds(
+    Move,
+    st.sampled_from(["PASS", "B", "!EXIT", "A,B%2C", "%21"]),
+    st.integers(-5, 99),
+    PRINTABLE_TEXT | st.text("%,\n2C!05A "),
+)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(TEXTS | st.sampled_from([Move("H"), Fault(FaultKind.EXCEPTION, "KeyError")]), max_size=4)))
 def test_journals_store_every_text_of_a_move(tables: list[list[Answer]]) -> None:
     assert unpack(pack(tables or [[]])) == (tables or [[]])
+
+
+class Passed(NamedTuple):
+    """A text of a player."""
+
+    text: str
+    points: int
+
+
+class Passing(NamedTuple):
+    """A view with what another bot has written: alone, in a list, and in a list of structures."""
+
+    turn: int
+    last: str
+    all: tuple[str, ...]
+    players: tuple[Passed, ...]
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_no_game_of_croupier_spends_time_on_examining_its_own_words(game: Game) -> None:
+    kinds = game.view.__annotations__
+    assert str not in kinds.values()
+    words = [getattr(view, name) for view in game.examples for name, kind in kinds.items() if kind is Word]
+    assert all(re.fullmatch("[!-$&-~]*", word) for word in words)
+
+
+def decoded(field: str) -> str:
+    """Return a text of a question, as the manual says."""
+    return "" if field == "-" else unquote(field)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=list(PROTOCOLS))
+@given(texts=st.lists(PRINTABLE_TEXT.filter(lambda text: text != "-") | st.text(max_size=20), min_size=1, max_size=3))
+@example(texts=["S 99 AAA a,b:c %2C - {} <b>"])
+@example(texts=["\n", "\x00\r\t", "é\u2028", "\ud800"])
+def test_a_text_of_another_bot_stays_one_field_however_it_is_asked(protocol: Protocol, texts: list[str]) -> None:
+    view = Passing(7, texts[0], tuple(texts), tuple(Passed(text, 3) for text in texts))
+    before = Passing(1, "QS", (), ())
+    several = protocol.lines([before, view, before])
+    assert several == protocol.line(before) + protocol.line(view) + protocol.line(before)
+    if protocol.name == "json":
+        assert json.loads(protocol.line(view)) == json.loads(json.dumps(to_json_value(view)))
+        return
+    fields = [field.decode() for field in fields_of(protocol, view)]
+    assert len(fields) == 4 and all(re.fullmatch("[!-~]+", field) for field in fields)
+    if "\ud800" not in "".join(texts) and "-" not in texts:
+        turn, last, listed, players = fields
+        assert (turn, decoded(last)) == ("7", texts[0])
+        assert list(map(decoded, listed.split(","))) == texts
+        assert [(decoded(player.split(":")[0]), player.split(":")[1:]) for player in players.split(",")] == [
+            (text, ["3"]) for text in texts
+        ]
 
 
 # Long lists of legal moves.

@@ -183,7 +183,7 @@ def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[st
 def test_every_language_is_built_and_plays(level: Level, row: Language, tmp_path: Path) -> None:
     if lacks := [name for name in row.programs if tool(name) is None]:
         pytest.skip(f"NOT INSTALLED: {', '.join(lacks)}")
-    source = written(row.hello, row.suffixes[0] if row.suffixes else "", tmp_path, "Hello")
+    source = written(row.empty.source, row.suffixes[0] if row.suffixes else "", tmp_path, "Hello")
 
     bot = trio.run(lambda: build(spec_of(source, protocol="argv"), level, force=True))
 
@@ -496,6 +496,34 @@ EIGHT_CHILDREN = r"""
     }
 """
 SCARCE = AMPLE._replace(memory=128 * MIB)
+
+
+TAKES_LOCKS = """
+import fcntl
+first, second = open("/usr/bin/env"), open("/usr/bin/env")
+for lock in (fcntl.flock, fcntl.lockf):
+    try:
+        lock(first, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a shared lock of the other file would refuse it
+        print("pretended", end=" ")
+    except PermissionError:
+        print("denied", end=" ")
+"""
+
+
+@at_every_level
+@pytest.mark.parametrize(("writable", "words"), [(True, "pretended denied "), (False, "denied denied ")])
+def test_no_lock_is_ever_taken_and_a_build_does_not_notice(level: Level, writable: bool, words: str) -> None:
+    folder = CACHE / f"locks-{level}-{writable}"
+    folder.mkdir()
+
+    async def ask() -> Ended:
+        async with sandboxed(level, Home(folder, writable=writable), AMPLE) as sandbox:
+            command = [b"/usr/bin/python3", b"-S", b"-c", TAKES_LOCKS.encode()]
+            return await sandbox.keeper.ask(command, {}, AMPLE, 10)
+
+    ended = trio.run(ask)
+    assert (ended.output.decode(), ended.stderr) == (words, b"")
 
 
 @at_every_level

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
+from host.results.journal import reading
+from host.results.tournament_dir import Folder
+
 
 @pytest.fixture
 def cup(tmp_path: Path) -> Path:
@@ -129,3 +132,17 @@ def test_a_revealed_seed_that_is_another_is_told(cup: Path) -> None:
     (cup / "run" / "seed").write_text("0" * 32 + "\n")
     done = croupier("seed", "reveal", "-C", cup)
     assert done.code == 1 and "✗ not the hash of this run's seed" in done.out
+
+
+def test_the_seed_of_a_finished_run_is_known_whatever_the_mode_of_its_file(cup: Path) -> None:
+    folder = Folder(cup)
+    assert croupier("run", "-C", cup, "--stop-after", "0 s").code == 5
+    with reading(folder.journal) as journal:
+        assert not folder.revealed(journal)
+        folder.seed_file.chmod(0o640)  # a group that may read it
+        assert folder.revealed(journal)
+    folder.seed_file.chmod(0o600)
+    assert croupier("run", "-C", cup).code == 0
+    folder.seed_file.chmod(0o600)
+    with reading(folder.journal) as journal:
+        assert folder.revealed(journal)

@@ -20,7 +20,7 @@ PATHS = {
 }
 NAMES = st.text(st.characters(codec="ascii", categories=["L", "N"], include_characters="%+._-"), min_size=1, max_size=8)
 CUT = re.compile(r"""(?:split|partition)\(["'][/+]["']""")
-OWN = {"host/play/fixture_id.py", "host/play/table_plans.py"}
+OWN = {"host/play/fixture_id.py", "host/play/table_plans.py", "host/report/public_check.py"}
 """The modules that cut such texts: the paths of fixtures, and the names of processes."""
 FOLDERS = ("play", "stages", "rating", "results", "config", "tournament", "inspect", "backends", "report", "web", "cli")
 """The packages in which a text with a slash is a path of a fixture; in the others it is the name of a file."""

@@ -2,18 +2,25 @@
 
 import csv
 import io
+import math
 import random
+import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command import croupier
+from helpers import SAMPLES
 from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
+from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
+from host.rating.statistics import Won, sure_at_least
 from host.results.grades import grades_of
+from host.results.journal import reading
 from host.results.state import RecordedBot
 from host.stages import KINDS
 from host.stages.gauntlet import GAUNTLET, Gauntlet, Grade
@@ -67,8 +74,11 @@ def test_a_grade_is_the_sum_of_the_points_for_references_that_are_surely_beaten(
     records = [played("a", "r1", 280, 220), played("a", "r2", 320, 180), played("b", "r1", 255, 245)]
     one, other = grades_of(stage, {"a": RecordedBot("a", author="Ada")}, ["b", "r1", "a"], records)
     assert (one.bot, one.author, one.grade, one.most) == ("a", "Ada", 100, 100)
-    assert (other.grade, [mark.words for mark in other.marks]) == (0, ["not yet 67 %", "not played"])
-    assert other.advice == ["b: 51.0 % of 500 tables against r1; 53.8 % would be enough"]
+    assert (other.grade, [mark.words for mark in other.marks]) == (0, ["not yet 65 %", "not played"])
+    assert [mark.result for mark in other.marks] == [
+        "51.0 % of 500 tables, 53.8 % would be enough",
+        "0 of 500 tables played",
+    ]
     alone = grades_of(stage, {}, ["b"], records[2:])
     assert alone == [other]
 
@@ -84,6 +94,73 @@ def test_draws_count_half_in_a_grade() -> None:
     stage = replace(STAGE, tables=500, grades={"r1": Grade(40, "95 %", "60 %")})
     ((mark,),) = [row.marks for row in grades_of(stage, {}, ["a"], [played("a", "r1", 200, 0)])]
     assert mark.share == 0.7 and mark.beaten
+
+
+# "At most one of 20 bots that are exactly as good as the reference": the exact rate of undeserved points.
+
+
+def chances(trials: int, chance: float) -> list[float]:
+    """Return the probability of each number of successes, in order."""
+    logs = [math.lgamma(number + 1) for number in range(trials + 1)]
+    won, lost = math.log(chance), math.log1p(-chance)
+    return [math.exp(logs[-1] - logs[k] - logs[trials - k] + k * won + (trials - k) * lost) for k in range(trials + 1)]
+
+
+def fewest_wins(tables: int, drawn: int, share: float, sure: float) -> int:
+    """Return the fewest wins that get the points, as a search by halves finds them; one too many if none do."""
+    low, high = 0, tables - drawn + 1
+    while low < high:
+        wins = (low + high) // 2
+        if sure_at_least(Won(tables, wins), Won(tables, tables - drawn - wins), share) >= sure:
+            high = wins
+        else:
+            low = wins + 1
+    return low
+
+
+@pytest.mark.parametrize("share", [0.5, 0.45, 0.55, 0.6, 1 / 3, 0.731, 0.9])
+def test_an_equal_bot_gets_the_points_as_rarely_as_promised_for_any_number_of_tables(share: float) -> None:
+    levels = (0.55, 0.75, 0.9, 0.95, 0.975, 0.9783, 0.99, 0.999)
+    for tables in range(1, 401):
+        rates = chances(tables, share)
+        for sure in levels:
+            least = fewest_wins(tables, 0, share, sure)
+            assert math.fsum(rates[least:]) <= 1 - sure + 1e-9, (tables, sure)
+            assert math.fsum(rates[least - 1 :]) > 1 - sure - 1e-9, (tables, sure)  # no more is demanded
+
+
+@pytest.mark.parametrize("share", [0.5, 0.45, 0.6, 0.9])
+@pytest.mark.parametrize("tables", [1, 2, 3, 7, 10, 20, 31, 50])
+def test_draws_do_not_make_undeserved_points_more_frequent(share: float, tables: int) -> None:
+    logs = [math.lgamma(number + 1) for number in range(tables + 1)]
+    for sure in (0.75, 0.95, 0.99):
+        least = [fewest_wins(tables, drawn, share, sure) for drawn in range(tables + 1)]
+        for draws in (0.01, 0.1, 0.3, 0.6, 0.95):
+            won = share - draws / 2
+            if min(won, 1 - draws - won) <= 0:
+                continue
+            rate = math.fsum(
+                math.exp(
+                    logs[tables]
+                    - logs[wins]
+                    - logs[drawn]
+                    - logs[lost]
+                    + wins * math.log(won)
+                    + drawn * math.log(draws)
+                    + lost * math.log(1 - draws - won)
+                )
+                for drawn in range(tables + 1)
+                for wins in range(least[drawn], tables - drawn + 1)
+                for lost in [tables - drawn - wins]
+            )
+            assert rate <= 1 - sure + 1e-9, (sure, draws)
+
+
+def test_a_grade_counts_equal_tables_once() -> None:
+    stage = replace(STAGE, tables=500, grades={"r1": Grade(40, "95 %")})
+    lines = pack_lines([b"as first", b"as other"] * 250)
+    ((mark,),) = [row.marks for row in grades_of(stage, {}, ["a"], [played("a", "r1", 500, 0)._replace(lines=lines)])]
+    assert (mark.share, mark.sure, mark.different, mark.beaten) == (1.0, 0.75, 2, False)
 
 
 COURSE = """\
@@ -122,7 +199,7 @@ def course_in(place: Path, **limits: int) -> Path:
 
 def graded(place: Path) -> dict[str, dict[str, str]]:
     """Return the rows of the gradebook by bot."""
-    rows = csv.DictReader(io.StringIO(croupier("standings", "gauntlet", "--grades", "--csv", "-C", place).out))
+    rows = csv.DictReader(io.StringIO(croupier("grades", "--csv", "-C", place).out))
     return {row["bot"]: row for row in rows}
 
 
@@ -130,11 +207,11 @@ def test_an_unchanged_bot_that_is_graded_again_among_others_has_the_same_grade(t
     first, again = course_in(tmp_path / "first", ada=16, bob=8), course_in(tmp_path / "again", ada=16, carl=19, dan=12)
     assert all(croupier("run", "-C", place).code == 0 for place in (first, again))
     grades, later = graded(first), graded(again)
-    assert grades["ada"] == later["ada"] and grades["ada"]["grade"] == "60" and grades["bob"]["grade"] == "0"
+    assert grades["ada"] == later["ada"] and grades["ada"]["points"] == "60.00" and grades["bob"]["points"] == "0.00"
     assert [*grades] == ["ada", "bob"] and [*later] == ["ada", "carl", "dan"]
     assert croupier("verify", "-C", first).code == 0 and croupier("verify", "-C", again).code == 0
-    told = croupier("standings", "gauntlet", "--grades", "--json", "-C", first).json
-    assert [(row["bot"], row["grade"], len(row["marks"])) for row in told["rows"]] == [("ada", 60, 2), ("bob", 0, 2)]
+    told = croupier("grades", "--stage", "gauntlet", "--json", "-C", first).json
+    assert [(row["bot"], row["points"], len(row["marks"])) for row in told["rows"]] == [("ada", 60, 2), ("bob", 0, 2)]
     rows = croupier("standings", "gauntlet", "--json", "-C", first).json["rows"]
     assert [(row["rank"], row["bot"]) for row in rows] == [(1, "ada"), (2, "bob")]
     pairs = croupier("standings", "gauntlet", "--by", "pair", "--json", "-C", first).json["rows"]
@@ -145,7 +222,9 @@ def test_an_unchanged_bot_that_is_graded_again_among_others_has_the_same_grade(t
     cup = croupier("standings", "knockout", "--json", "-C", first).json
     assert [part["title"] for part in cup["bracket"]][:2] == ["round 1 of the unbeaten", "final"]
     assert [row["bot"] for row in cup["rows"]] == [cup["rows"][0]["bot"], cup["rows"][1]["bot"]]
-    assert croupier("standings", "knockout", "--grades", "-C", first).first.startswith("error[C017] ")
+    assert croupier("grades", "--stage", "knockout", "-C", first).first.startswith("error[C017] ")
+    moved = croupier("standings", "--grades", "-C", first)
+    assert moved.code == 2 and f"croupier -C {first} grades" in moved.err
     assert "final:" in croupier("standings", "-C", first).out
     for words in ((), ("--no-names",)):
         assert croupier("report", "-C", first, *words).code == 0
@@ -187,5 +266,135 @@ def test_a_file_of_seeds_orders_the_bracket(tmp_path: Path) -> None:
     assert 'croupier.toml:9: seeding names "carlo"' in croupier("run", "-C", place).first
 
 
-def test_the_gauntlet_suits_every_game_for_two_with_a_winner() -> None:
-    assert [name for name, game in GAMES.items() if GAUNTLET.plays.is_met(game, None)] == ["pazaak", "briscola"]
+def test_the_gauntlet_suits_every_game() -> None:
+    assert all(GAUNTLET.plays.is_met(game, None) for game in GAMES.values())
+
+
+# Games without one winner of two: references fill the other seats.
+
+SCORED = """\
+game = "{game}"
+seed = "the teacher's"
+bots = ["bots/*"]
+[[stage]]
+kind = "gauntlet"
+references = [{references}]
+tables = {tables}
+same_cards = {same}
+mirror = {mirror}
+practice = true
+[stage.grades]
+{grades}
+"""
+
+
+def scored_course(place: Path, game: str, references: str, grades: str, tables: int, **flags: bool) -> Path:
+    """Create a course in a game with other seats than two, with copies of one bot; return its folder."""
+    same, mirror = (str(flags.get(key, False)).lower() for key in ("same", "mirror"))
+    text = SCORED.format(game=game, references=references, grades=grades, tables=tables, same=same, mirror=mirror)
+    (place / "bots").mkdir(parents=True)
+    (place / "croupier.toml").write_text(text)
+    return place
+
+
+def copied(place: Path, game: str, sample: str, *names: str) -> None:
+    """Add copies of a sample bot to a course, under other names."""
+    source = SAMPLES / game / sample
+    for name in names:
+        shutil.copytree(source, place / "bots" / name)
+        toml = place / "bots" / name / "bot.toml"
+        toml.write_text(re.sub("(?m)^name .*", f'name = "{name}"', toml.read_text()))
+
+
+def test_a_bot_of_hearts_is_graded_by_its_scores_at_tables_with_three_references(tmp_path: Path) -> None:
+    grades = (
+        '"sample:duck" = { points = 40, sure = "90 %" }\n"sample:dodger" = { points = 60, sure = "95 %", score = -500 }'
+    )
+    names = '"sample:cowardly", "sample:dodger", "sample:duck"'
+    place = scored_course(tmp_path, "hearts", names, grades, 12, same=True)
+    copied(place, "hearts", "duck", "ada", "bob")
+    done = croupier("run", "-C", place)
+    assert done.code == 0 and "points" in done.out and "why?" not in done.out
+    rows = {row["bot"]: row for row in croupier("grades", "-C", place, "--json").json["rows"]}
+    assert {bot: row["status"] for bot, row in rows.items()} == {"ada": "graded", "bob": "graded"}
+    duck, dodger = rows["ada"]["marks"]
+    assert (duck["tables"], dodger["tables"], dodger["points"], dodger["goal"]) == (12, 12, 60, -500)
+    assert rows["ada"]["marks"] == rows["bob"]["marks"]  # equal bots meet the same deals in the same seats
+    assert f"against {duck['scores'][1]:.2f} of duck" in croupier("grades", "ada", "-C", place).out
+    with reading(place / "run" / "run.sqlite") as journal:
+        scores = {path: record[0].scores for path in journal.paths() if (record := journal.full_record(path))}
+    one, other = scores.values()
+    assert one == other and len(one) == 12
+    assert croupier("verify", "-C", place).code == 0
+
+
+def test_a_bot_of_blackjack_is_graded_by_its_share_of_the_chips(tmp_path: Path) -> None:
+    grades = (
+        'davey = { points = 40, sure = "90 %", at_least = "20 %" }\n'
+        'cautious = { points = 60, sure = "90 %", at_least = "80 %" }'
+    )
+    names = '"sample:davey", "sample:cautious", "sample:basic"'
+    place = scored_course(tmp_path, "cardshark", names, grades, 30)
+    stage = (place / "croupier.toml").read_text()
+    (place / "croupier.toml").write_text(stage.replace("mirror =", "seats = 3\nmirror ="))
+    (place / "bots" / "ada.c").write_bytes((SAMPLES / "cardshark" / "davey.c").read_bytes())
+    assert croupier("run", "-C", place).code == 0
+    (row,) = croupier("grades", "-C", place, "--json").json["rows"]
+    davey, cautious = row["marks"]
+    assert (davey["tables"], davey["planned"], cautious["tables"]) == (60, 60, 60)  # each sits at two of three tables
+    assert (row["points"], davey["beaten"], cautious["beaten"]) == (40, True, False)
+    assert 0.3 < davey["share"] < 0.7
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_all_bots_meet_the_same_deals_in_the_same_seats(mirror: bool, tmp_path: Path) -> None:
+    grades = 'dumb_bold = { points = 1, sure = "90 %" }'
+    place = scored_course(
+        tmp_path, "pazaak", '"sample:dumb_bold", "sample:neptr"', grades, 20, same=True, mirror=mirror
+    )
+    for name in ("ada", "zoe"):  # the first before, the second after the references by name
+        (place / "bots" / f"{name}.py").write_text(PAZAAK_BOT.format(limit=17))
+    assert croupier("run", "-C", place).code == 0
+    assert croupier("verify", "-C", place).code == 0
+    with reading(place / "run" / "run.sqlite") as journal:
+        played = {path: record[0] for path in journal.paths() if (record := journal.full_record(path))}
+    assert len(played) == 4
+    for reference in ("dumb_bold", "neptr"):
+        one, other = (next(r for r in played.values() if {bot, reference} == {*r.results}) for bot in ("ada", "zoe"))
+        assert (one.answers, one.scores) == (other.answers, other.scores)
+        assert all((result.squares > 0) == (mirror and result.wins > 0) for result in one.results.values())
+    assert len({record.answers for record in played.values()}) == 2  # each reference has deals of its own
+    pairs = croupier("standings", "--by", "pair", "--json", "-C", place).json["rows"]
+    rates = {(row["bot"], row["against"]): row["rate"] for row in pairs}
+    assert rates["ada", "neptr"] == rates["zoe", "neptr"]
+
+
+def test_more_references_than_seats_sit_equally_often() -> None:
+    stage = Gauntlet(name="g", references=("r1", "r2", "r3", "r4", "r5"), tables=6, seats=4)
+    sat = Counter(bot for fixture in due(stage, ["ada"]) for bot in fixture.bots)
+    assert sat == {"ada": 5} | dict.fromkeys(stage.references, 3)
+    assert all(fixture.bots[0] == "ada" and len(fixture.bots) == 4 for fixture in due(stage, ["ada"]))
+    assert {terms.tables for terms in GAUNTLET.grades(replace(stage, grades={"r1": Grade(1, "95 %")})).values()} == {18}  # type: ignore[misc]
+
+
+def test_mirrored_tables_of_four_stay_together_when_tables_are_added() -> None:
+    stage = Gauntlet(name="g", references=("r1", "r2", "r3"), tables=1200, seats=4, mirror=True)
+    fixtures = due(stage, ["ada"])
+    assert [(fixture.first, fixture.tables) for fixture in fixtures] == [(1, 500), (501, 500), (1001, 200)]
+    kept = Field(["ada"], b"a seed", kept={f"g/ada+r1+r2+r3/{first}": number for first, number in ((1, 7), (8, 3))})
+    more = KINDS["gauntlet"].due(replace(stage, tables=16), BLANK, kept, {})
+    assert [(fixture.first, fixture.tables) for fixture in more] == [(1, 7), (8, 3), (11, 2), (13, 4)]
+
+
+@pytest.mark.parametrize("game", ["pazaak", "hearts", "holdem", "cardshark", "briscola"])
+def test_a_new_course_of_every_game_is_valid_and_plays(game: str, tmp_path: Path) -> None:
+    place = tmp_path / "course"
+    assert croupier("new", place, "-g", game, "--kind", "gauntlet").code == 0
+    text = (place / "croupier.toml").read_text()
+    assert 'kind       = "gauntlet"' in text and text.count("[[stage]]") == 1
+    assert sum(map(int, re.findall("points = ([0-9]+)", text))) == 100
+    assert croupier("init", place / "bots" / "ada", "-g", game, "--lang", "python").code == 0
+    told = croupier("run", "--dry-run", "-C", place, "--json")
+    assert told.code == 0 and [row["bots"] for row in told.json["rows"]] == [1]
+    wrong = croupier("new", tmp_path / "x", "-g", game, "--kind", "gauntlte")
+    assert wrong.code == 2 and "did you mean gauntlet" in wrong.err

@@ -24,7 +24,6 @@ from host.games.holdem import (
     play_round,
     scores,
     view_of,
-    winners,
 )
 from host.games.luck import Luck, Stacked
 from protocols import jsonlines, lines
@@ -247,7 +246,7 @@ def test_the_score_of_who_is_out_is_no_chips() -> None:
 
 
 def test_the_richest_win_the_game() -> None:
-    assert winners((20, 30, 0, 30, -1)) == (1, 3)
+    assert GAME.winners is not None and GAME.winners((20, 30, 0, 30, -1)) == (1, 3)
 
 
 def test_a_game_of_poker_goes_by_the_kickers() -> None:

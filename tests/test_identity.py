@@ -17,7 +17,15 @@ from host.results.descriptions import fixture_metadata, fixture_of
 from host.results.state import RecordedBot, bot_from_row
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
-from host.submissions.build import HASHED_LIMITS, BuiltBot, hashed_spec, hashed_steps
+from host.submissions.build import (
+    HASHED_LIMITS,
+    BuiltBot,
+    fingerprint,
+    fingerprint_of_files,
+    hashed_spec,
+    hashed_steps,
+)
+from host.submissions.file_tree import File, copy_files
 from host.submissions.languages import Step
 
 C = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
@@ -43,6 +51,13 @@ def test_a_bot_keeps_its_sha256(name: str, files: dict[str, str], sha256: str, t
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     assert built(tmp_path / name).sha256 == sha256
+
+
+def test_a_build_in_the_cache_is_found_without_a_copy_of_the_files(tmp_path: Path) -> None:
+    names = ["z", "b/inner/z.py", "b/a.py", "b/z.py", "a/z.py", "a.py", "b.py", "é", "-", "b-/c"]
+    files = [File(name, name.endswith(".py"), name.encode()) for name in names]
+    copy_files(files, tmp_path)
+    assert [*fingerprint_of_files(files)] == [*fingerprint(tmp_path)]
 
 
 def test_the_sha256_covers_each_field_of_a_spec_but_where_it_lies_and_its_limits() -> None:
@@ -118,7 +133,7 @@ BOT = BuiltBot(
     limits=Limits(move=2.0, clock="fair", cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2,[60.0,"table"],0.5,0.25]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2,[60.0,"table"],0.5,0.25,16777216]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
@@ -127,7 +142,7 @@ SPEC_LINE = (
     '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
     '"files":-1,"open_files":-1,"bank":[0.0,""],"increment":-1.0,"floor":-1.0}}'
 )
-BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"]]'
+BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"],false,0.0]'
 SETUP = WorkerSetup(
     game="cardshark",
     rules=GAMES["cardshark"].presets["thread"],
@@ -198,12 +213,13 @@ RECORD = Record(
     failures=("a: died",),
     banks=(BankTime(table=1, number=2, left=5),),
     seats=((0, 1), (1, 0)),
+    lines=b"lines",
 )
 RECORD_LINE = (
     '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
-    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
+    '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7,""]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
     '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],'
-    '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]]]'
+    '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]],"bGluZXM="]'
 )
 
 

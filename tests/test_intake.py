@@ -1,7 +1,9 @@
 """Submissions: good ones are copied; bad ones are refused by name, and leave nothing behind."""
 
+import csv
 import io
 import os
+import shutil
 import socket
 import stat
 import tarfile
@@ -11,11 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import trio
 from command import Done, croupier, cup_in
-from helpers import SAMPLES
+from helpers import SAMPLES, level
 
+from host.base.errors import UserError
 from host.sandbox.limits import MIB
+from host.submissions.build import build
+from host.submissions.discovery import load_submission
 from host.submissions.file_tree import SUBMITTED
+from host.submissions.intake_log import INTAKE_LOG
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"
@@ -35,9 +42,11 @@ def desk(tmp_path: Path) -> Path:
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Return all files in a folder, with modes and contents."""
+    """Return all files in a folder, with modes and contents; not the log of the intake, which grows with each refusal."""
     found = {}
     for path in folder.rglob("*"):
+        if path.name == INTAKE_LOG:
+            continue
         status = path.lstat()
         found[str(path)] = (status.st_mode, path.read_bytes() if stat.S_ISREG(status.st_mode) else b"")
     return found
@@ -128,7 +137,7 @@ def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Pa
         done = croupier("add", handed_in, "-C", cup)
     assert done.code == 0, done.err
     assert done.out.startswith(f"added mine as {cup}/bots/mine")
-    assert sorted(path.name for path in (cup / "bots").iterdir()) in (
+    assert sorted(path.name for path in (cup / "bots").glob("[!.]*")) in (
         ["cautious.c", "mine"],
         ["cautious.c", "mine.c"],
     )
@@ -471,6 +480,7 @@ def test_check_refuses_what_add_refuses_for_the_same_reason(what: str, cup: Path
     handed_in = submission(desk)
     with untouched(cup, desk):
         done = croupier("check", handed_in, "-C", cup)
+        shutil.rmtree(cup / "run", ignore_errors=True)  # the faults that it leaves for `ask`
     assert done.code == 1
     assert f"error[{told.format(desk=desk, cup=cup)}" in done.out
     assert ".taking-" not in done.out
@@ -537,3 +547,135 @@ def test_add_goes_on_after_a_broken_submission_and_ends_with_a_summary(desk: Pat
     assert "  ✗ B023: 'nonsense' is not a move; " in done.out
     assert done.out.splitlines()[-1] == ("2 of 3 submissions added, 1 of them would fail `croupier check`, 1 refused")
     assert sorted(path.name for path in (cup / "bots").glob("[a-z]*.py")) == ["loud.py", "wrong.py"]
+
+
+# Submissions as a learning platform exports them.
+
+
+CLEO = b"""\
+package players; // public class Comment {
+
+class Helper { public record Pair(int one, int two) {} }
+
+/* public class Other */
+public final class Cleo {
+    public static void main(String[] arguments) { System.out.println(new Helper.Pair(1, 2).one() > 0 ? "S" : "{"); }
+}
+"""
+
+
+def test_a_java_file_is_compiled_under_the_name_of_its_public_class(cup: Path, desk: Path) -> None:
+    added = croupier("add", written(desk / "s1234567.java", CLEO), "-C", cup)
+    assert (added.code, added.err) == (0, "")
+    assert added.out.startswith(f"added s1234567 as {cup}/bots/s1234567.java")
+    played = croupier("play", "s1234567", "cautious", "-n", 1, "-C", cup, "--json")
+    assert (played.code, played.json["rows"][0]["faults"]) == (0, 0)
+
+
+def test_a_class_of_2015_is_compiled_under_its_name_too(tmp_path: Path, desk: Path) -> None:
+    tin = (
+        b"import Mechanics.*;\nimport java.util.Collection;\npublic class Tin extends Player {\n"
+        b"public void getResponse(int[] wins, boolean one, Collection<Card> own, Collection<Card> theirs,\n"
+        b"Collection<Card> side, int left, Action opponent, boolean played) { action = Action.STAND; } }\n"
+    )
+    assert croupier("check", written(desk / "s1234567.java", tin), "-g", "pazaak", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"a/b/notes.txt": b"", "a/b/solution.py": b"print('S')\n"}, {"README.md": b"", "src/bot/bot.py": b"print('S')\n"}],
+    ids=["two folders", "a folder beside a text"],
+)
+def test_the_only_source_of_a_zip_may_lie_in_a_folder(files: dict[str, bytes], cup: Path, desk: Path) -> None:
+    added = croupier("add", zipped(desk / "zoe.zip", files), "-C", cup)
+    assert (added.code, added.err) == (0, "")
+
+
+def test_two_submissions_of_one_name_are_both_named(cup: Path, desk: Path) -> None:
+    for group in ("a", "b"):
+        (desk / group).mkdir()
+        written(desk / group / "bot.py", b"print('S')\n")
+    done = croupier("add", "a/bot.py", "b/bot.py", "-C", cup, cwd=desk)
+    assert (done.code, done.err.count("error[")) == (3, 1)
+    assert done.err.startswith(
+        "error[C003] b/bot.py: two submissions are called bot: a/bot.py, which is added, and b/bot.py, which is not"
+    )
+    assert "croupier add b/bot.py --as NAME" in done.err.replace(f" -C {cup}", "")
+
+
+def test_submissions_with_the_same_files_are_pointed_out(cup: Path, desk: Path) -> None:
+    one = zipped(desk / "ada.zip", {"ada/bot.py": b"print('S')\n", "bot.toml": b'author = "Ada"\n'})
+    other, third = written(desk / "bob.py", b"print('S')\n"), written(desk / "eve.py", b"print('H')\n")
+    done = croupier("add", one, other, third, "-C", cup)
+    assert done.code == 0
+    assert [line for line in done.out.splitlines() if "identical" in line] == [
+        f"  ! identical: the same files as {cup}/bots/ada"
+    ]
+
+
+# Bots that come and go.
+
+
+def test_a_folder_named_from_another_one_is_the_same_folder(cup: Path, desk: Path) -> None:
+    added = croupier("-C", "../cup", "add", a_file(desk).name, cwd=desk)
+    assert (added.code, added.err) == (0, "")
+    (desk / "mine.c").write_bytes(DAVEY + b"\n")
+    replaced = croupier("-C", "../cup", "add", "mine.c", "--replace", "mine", "--reason", "new", cwd=desk)
+    assert (replaced.code, replaced.err) == (0, "")
+
+
+def test_a_bot_that_has_not_played_is_removed_and_its_files_are_kept(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_zip(desk), "-C", cup).code == 0
+    removed = croupier("-C", "../cup", "remove", "mine", cwd=desk)
+    assert removed.code == 0 and removed.out.startswith("removed mine; its files are kept as ")
+    assert [path.name for path in (cup / "bots").glob("[!.]*")] == ["cautious.c"]
+    assert [path.read_bytes() for path in (cup / "bots" / ".replaced").glob("*/mine/davey.c")] == [DAVEY]
+    assert croupier("add", desk / "mine.zip", "-C", cup).code == 0  # the name is free
+
+
+def test_a_bot_that_has_played_is_not_removed_but_withdrawn(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_file(desk), "-C", cup).code == 0
+    assert croupier("run", "-C", cup).code == 0
+    done = croupier("remove", "mine", "-C", cup)
+    assert (done.code, done.first) == (3, "error[R015] mine: is part of a run that has begun")
+    assert "withdraw mine --reason" in done.err
+    sample = croupier("remove", "sample:davey", "-C", cup)
+    assert (sample.code, "removes only what is in bots/" in sample.err) == (3, True)
+
+
+def test_a_file_that_is_removed_while_its_bot_is_read_is_an_error_of_the_user(desk: Path) -> None:
+    (desk / "mine").mkdir()
+    written(desk / "mine" / "Mine.java", CLEO)
+    submission = load_submission(desk / "mine")
+    (desk / "mine" / "Mine.java").unlink()
+    with pytest.raises(UserError) as gone:
+        trio.run(build, submission, level())
+    (problem,) = gone.value.problems
+    assert (problem.code, problem.message, gone.value.exit_code) == (
+        "C012",
+        "was removed while croupier read the bot",
+        3,
+    )
+    submission = load_submission(a_file(desk))
+    (desk / "mine.c").unlink()
+    with pytest.raises(UserError, match="was removed while croupier read the bot"):
+        trio.run(build, submission, level())
+
+
+# The log of an intake.
+
+
+def test_the_log_of_an_intake_has_a_row_for_each_submission(cup: Path, desk: Path) -> None:
+    good, loud = a_file(desk), written(desk / "loud.py", b"print('hello')\nprint('S')\n")
+    broken = written(desk / "=cmd().c", b"int main(void) { return }")
+    first = croupier("add", good, broken, "-C", cup, "--csv", desk / "intake.csv")
+    assert first.code == 4
+    assert croupier("add", loud, desk / "none.py", "-C", cup, "--csv", desk / "intake.csv").code == 4
+    rows = list(csv.DictReader((desk / "intake.csv").read_text().splitlines()))
+    assert [(Path(row["submission"]).name, row["result"], row["bot"], row["code"]) for row in rows] == [
+        ("mine.c", "added", "mine", ""),
+        ("=cmd().c", "refused", "'=cmd()", "B010"),
+        ("loud.py", "added", "loud", "B022"),
+    ]
+    assert len(rows[0]["sha256"]) == 64 and not rows[1]["sha256"]
+    assert rows[2]["why"].startswith("wrote more than its answer") and "stderr" in rows[2]["cure"]

@@ -8,7 +8,7 @@ from command import croupier, cup_in
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import MAX_STDERR_BYTES as OF_A_FIXTURE
-from host.bots.stderr_log import StderrLog
+from host.bots.stderr_log import Asked, StderrLog
 from host.play.records import Record
 from host.results.bot_logs import MAX_FILE_NAME_CHARS, MAX_LOG_BYTES, Logs, file_name
 
@@ -36,14 +36,15 @@ def warned() -> list[str]:
 def test_the_end_of_what_a_bot_says_is_kept_with_its_tables() -> None:
     log = StderrLog()
     for table in (1, 1, 2):
-        log.table = table
+        log.question = Asked(table, 1)
         log.append(b"%d " % table)
     log.append(b"")
     assert log.tails == [(1, b"1 1 "), (2, b"2 ")]
-    log.table = 4
+    log.question = Asked(4, 1)
     log.append(b"x" * OF_A_FIXTURE)
     assert log.tails == [(4, b"x" * OF_A_FIXTURE)]
-    for log.table in range(5, 105):
+    for table in range(5, 105):
+        log.question = Asked(table, 1)
         log.append(b"y" * 10_000)
     assert sum(len(piece) for _, piece in log.tails) <= OF_A_FIXTURE
 

@@ -16,7 +16,7 @@ WHOLE_MESSAGES: list[tuple[str, int, str, str]] = [
     ("rnu", 2, f"{NOTHING} command 'rnu'; did you mean run ?", ""),
     ("run --stop-after 5", 2, 'error[U001] --stop-after: "5" needs a number and a unit (ms, s, min, h)', ""),
     ("new {cup} -g pazaak", 2, "error[C016] {cup}/croupier.toml: already exists", "choose another folder"),
-    ("games poker", 2, f"{NOTHING} game 'poker'  (games: cardshark, pazaak, holdem, hearts, briscola)", ""),
+    ("games whist", 2, f"{NOTHING} game 'whist'  (games: cardshark, pazaak, holdem, hearts, briscola)", ""),
     ("run -C {empty}", 3, "error[C011] {empty}/croupier.toml: no such file: there is no tournament here", "croupier new DIR --game GAME makes a tournament, -C DIR names one"),
     ("compare davey cautious --elo 5 -C {cup}", 2, "error[U001] Invalid value for '--elo': '5' is not two numbers, for example 0,10", ""),
     ("ask davey last --worst -C {cup}", 2, "error[U001] --worst chooses the question, and last names one: leave out one of the two", ""),

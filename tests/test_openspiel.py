@@ -12,11 +12,14 @@ from command import croupier
 
 from host.base.errors import UserError
 from host.games.engine import Game, GameFailed, Table
-from host.games.luck import Luck
+from host.games.luck import Deal, Luck, Shuffler
 from host.play import openspiel
+from host.play.lines import NO_LINE, line_of
+from host.play.table_plans import TableSetup
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
+LEDUC = "openspiel:leduc_poker(players=3)"
 SOME = ["tic_tac_toe", "leduc_poker(players=3)", "goofspiel", "backgammon", "hearts", "skat", "oh_hell(players=4)"]
 BOT = """\
 import sys
@@ -178,3 +181,197 @@ def test_a_tournament_of_three_seats_is_played_and_verified(tmp_path: Path) -> N
     assert croupier("-C", cup, "report").code == 0
     shown = croupier("-C", cup, "replay", "last").out
     assert "Round 1 sequence: " in shown
+
+
+# Openings, and tables that repeat others.
+
+
+def opening_of(game: Game, luck: Shuffler, **rules: Any) -> list[str]:
+    """Return the random moves at the start of a table."""
+    found = []
+
+    def tell(event: str, **facts: Any) -> None:
+        if event == "opening":
+            found.append(facts["move"])
+
+    Table(game, rules_of(game)._replace(**rules), luck, tell=tell)
+    return found
+
+
+def test_a_game_without_chance_begins_with_random_moves_that_all_seats_of_a_deal_share() -> None:
+    game = openspiel.game_named("connect_four")
+    one, other = (opening_of(game, Deal(b"seed", "league/a+b/1")) for _ in range(2))
+    assert one == other and len(one) == 4
+    assert len({tuple(opening_of(game, Deal(b"seed", f"league/a+b/{nth}"))) for nth in range(50)}) > 40
+    assert opening_of(game, Luck(b"seed", "1"), opening=0) == []
+    assert game.chance.shared(rules_of(game)) and not game.chance.shared(rules_of(game)._replace(opening=0))
+
+
+def test_an_opening_never_ends_a_game() -> None:
+    game = openspiel.game_named("tic_tac_toe")
+    for nth in range(100):
+        table = Table(game, rules_of(game)._replace(opening=9), Luck(b"seed", str(nth)))
+        assert table.request is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "opening"),
+    [("chess", 4), ("tic_tac_toe", 4), ("leduc_poker", 0), ("backgammon", 0), ("matrix_rps", 0), ("nim", 4)],
+)
+def test_the_default_opening_leaves_a_game_to_play(name: str, opening: int) -> None:
+    assert rules_of(openspiel.game_named(name)).opening == opening
+
+
+def line(game: Game, choose: Callable[[Any, random.Random], Answer], nth: int = 1, **rules: Any) -> bytes:
+    """Return the line of a table."""
+    changed = rules_of(game)._replace(**rules)
+    return line_of(TableSetup(("a", "b"), changed, "1"), played(game, nth, choose, changed))
+
+
+def test_the_same_moves_are_the_same_line_however_bots_spell_them() -> None:
+    game = openspiel.game_named("connect_four")
+    spelled = [
+        lambda view, _: Move("LOWEST"),
+        lambda view, _: Move("PLAY", view.legal[0].first),
+        lambda view, _: Fault(FaultKind.EXCEPTION, "a new text each time"),
+        lambda view, _: Move("PLAY", 9999),
+    ]
+    assert len({line(game, choose) for choose in spelled}) == 1
+    assert line(game, spelled[0]) != line(game, lambda view, _: Move("HIGHEST"))
+
+
+def test_another_opening_is_another_line_and_an_equal_one_is_not() -> None:
+    game = openspiel.game_named("connect_four")
+    lines = [line(game, lambda view, _: Move("LOWEST"), nth, opening=1) for nth in range(100)]
+    assert len({*lines}) == 7
+    assert len({line(game, lambda view, _: Move("LOWEST"), nth, opening=0) for nth in range(3)}) == 1
+
+
+def test_a_game_with_chance_repeats_no_table() -> None:
+    game = openspiel.game_named("kuhn_poker")
+    assert {line(game, lambda view, _: Move("LOWEST"), nth) for nth in range(20)} == {NO_LINE}
+
+
+def duel_in(folder: Path, opening: int) -> Path:
+    """Return a tournament of two bots without chance."""
+    cup = folder / "cup"
+    assert croupier("new", cup, "--game", "openspiel:connect_four").code == 0
+    for name, choice in {"low": "'LOWEST'", "high": "'HIGHEST'"}.items():
+        (cup / "bots" / f"{name}.py").write_text(BOT.replace("CHOICE", choice))
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace("100_000", "200").replace("# opening = 4", f"opening = {opening}"))
+    return cup
+
+
+def test_a_table_that_repeats_another_is_not_evidence(tmp_path: Path) -> None:
+    cup = duel_in(tmp_path, 0)
+    assert croupier("-C", cup, "run", "--progress", "none").code == 0
+    found = croupier("-C", cup, "standings", "--json").json
+    assert found["repeated"] == "2 different tables in 200: a table that repeats another is not evidence"
+    assert {(row["tables"], row["different"], row["wins"]) for row in found["rows"]} == {(200, 2, 100)}
+    assert all(row["high"] - row["low"] > 0.8 for row in found["rows"]) and found["advice"] == []
+    (pair, _) = croupier("-C", cup, "standings", "--by", "pair", "--json").json["rows"]
+    assert (pair["tables"], pair["different"]) == (200, 2) and pair["high"] - pair["low"] > 0.8
+    for way in ("bot", "pair", "seat"):
+        assert found["repeated"] in croupier("-C", cup, "standings", "--by", way).out
+    assert croupier("-C", cup, "verify").code == 0
+    duel = croupier("-C", cup, "compare", "low", "high", "--json").json
+    assert (duel["accepted"], duel["tables"], duel["different"], duel["tables_left"]) == (None, 160, 2, None)
+
+
+def test_a_grade_list_by_roster_says_that_tables_repeat_others(tmp_path: Path) -> None:
+    for folder, choice in {"bots": "'LOWEST'", "staff": "'HIGHEST'"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"of_{folder}.py").write_text(BOT.replace("CHOICE", choice))
+    (tmp_path / "croupier.toml").write_text(
+        'game = "openspiel:connect_four"\nrules.opening = 0\n[[stage]]\nkind = "gauntlet"\nreferences = ["staff/*"]\n'
+        'tables = 20\n[stage.grades]\n"staff/*" = { points = 10, sure = "60 %" }\n'
+    )
+    (tmp_path / "students.csv").write_text("Name\nof_bots\n")
+    assert croupier("-C", tmp_path, "run", "--progress", "none").code == 0
+    for way in ([], ["--roster", tmp_path / "students.csv"]):
+        assert "2 different tables in 20" in croupier("-C", tmp_path, "grades", *way).out
+
+
+def test_a_new_course_of_a_game_without_sample_bots_names_bots_of_the_organiser(tmp_path: Path) -> None:
+    place = tmp_path / "course"
+    assert croupier("new", place, "-g", "openspiel:connect_four", "--kind", "gauntlet").code == 0
+    assert "error[C012] " in croupier("-C", place, "run", "--dry-run").first
+    (place / "staff").mkdir()
+    for bot in ("bots/ada", "staff/tutor"):
+        (place / f"{bot}.py").write_text(BOT.replace("CHOICE", "'LOWEST'"))
+    done = croupier("-C", place, "run", "--dry-run", "--json")
+    assert done.code == 0 and [row["bots"] for row in done.json["rows"]] == [1]
+
+
+def test_random_openings_make_tables_different(tmp_path: Path) -> None:
+    cup = duel_in(tmp_path, 4)
+    assert croupier("-C", cup, "run", "--progress", "none").code == 0
+    (row, _) = croupier("-C", cup, "standings", "--json").json["rows"]
+    assert row["different"] > 180
+    assert croupier("-C", cup, "verify").code == 0
+    openings = []
+    for table in ("high+low/1", "high+low/2", "high+low/3"):
+        events = croupier("-C", cup, "replay", f"league/{table}", "--json").json["events"]
+        openings.append([event["move"] for event in events if event["ev"] == "opening"])
+    assert openings[0] == openings[1] != openings[2] and len(openings[0]) == 4
+    again = croupier("-C", cup, "ask", "low", "league/high+low/1")
+    assert again.code == 0 and " as then" in again.out
+
+
+@pytest.fixture(scope="module")
+def friendly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder outside a tournament with a starter bot, and a journal of its games."""
+    folder = tmp_path_factory.mktemp("friendly")
+    began = croupier("init", "mine", "-g", LEDUC, "-l", "python", cwd=folder)
+    assert began.code == 0 and "croupier play mine mine mine" in began.out
+    assert f'game     = "{LEDUC}"' in (folder / "mine" / "bot.toml").read_text()
+    played = croupier("play", "mine", "mine", "mine", "-n", "6", "--json", cwd=folder)
+    assert (played.code, played.json["game"]) == (0, LEDUC)
+    return folder
+
+
+def test_a_starter_bot_passes_its_check(friendly: Path) -> None:
+    told = croupier("check", "mine", cwd=friendly)
+    assert told.code == 0 and f"lines · {LEDUC}" in told.out
+
+
+def test_one_spelling_names_a_game_and_others_are_read(friendly: Path) -> None:
+    again = croupier("play", *["mine"] * 3, "-n", "1", "--json", "-g", "openspiel:leduc_poker(players=3)", cwd=friendly)
+    assert again.json["game"] == LEDUC
+    assert croupier("games", "openspiel:chess()", "--json").json["rows"][0]["game"] == "openspiel:chess"
+    other = croupier("play", *["mine"] * 2, "-g", "openspiel:leduc_poker", cwd=friendly)
+    assert other.code == 2 and f"mine plays {LEDUC}, mine plays {LEDUC}, and this is openspiel:leduc_poker" in other.err
+
+
+def test_the_journal_of_games_outside_a_tournament_is_read(friendly: Path) -> None:
+    replayed = croupier("replay", "last", cwd=friendly)
+    assert replayed.code == 0 and "[Round_1]" in replayed.out
+    rows = croupier("export", "csv", cwd=friendly).out.splitlines()
+    assert len(rows) >= 1 + 3
+    (first, *_) = croupier("export", "jsonl", "last", cwd=friendly).out.splitlines()
+    assert json.loads(first)["game"] == LEDUC
+    asked = croupier("ask", "mine", "last:1", cwd=friendly)
+    assert asked.code == 0 and re.search(r"now +(\w+), wrote.*\n +then +\1\b", asked.out)
+
+
+def test_a_bundle_is_asked_in_a_folder_without_a_tournament(friendly: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "one.bundle"
+    assert croupier("export", "bundle", "last:1", "-o", bundle, cwd=friendly).code == 0
+    asked = croupier("ask", friendly / "mine", bundle, cwd=tmp_path)
+    assert asked.code == 0 and re.search(r"now +(\w+), wrote.*\n +then +\1\b", asked.out)
+
+
+def test_a_bot_cannot_name_a_file_as_the_parameter_of_its_game(tmp_path: Path) -> None:
+    assert croupier("init", "mine", "-g", LEDUC, "-l", "python", cwd=tmp_path).code == 0
+    manifest = tmp_path / "mine" / "bot.toml"
+    manifest.write_text(manifest.read_text().replace(LEDUC, "openspiel:efg_game(filename=/etc/passwd)"))
+    told = croupier("check", "mine", cwd=tmp_path)
+    assert told.code != 0 and "is not the name of a game of OpenSpiel" in told.out + told.err
+
+
+@pytest.mark.parametrize("name", ["openspiel:chess", "openspiel:gin_rummy", LEDUC])
+def test_the_examples_of_a_game_have_fewer_than_ten_lines(name: str) -> None:
+    shown = croupier("games", name).out
+    examples = shown.partition("\nexamples\n")[2].partition("\njson ")[0].splitlines()
+    assert examples and sum(-(-len(line) // 100) for line in examples) < 10

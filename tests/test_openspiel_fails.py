@@ -82,7 +82,7 @@ def cup(tmp_path: Path) -> Path:
     (tmp_path / "bots").mkdir()
     for name, move in MOVES.items():
         (tmp_path / "bots" / f"{name}.py").write_text(BOT.replace("MOVE", move))
-    stage = '[[stage]]\nkind = "league"\ntables = 8\n'
+    stage = '[rules]\nopening = 0\n[[stage]]\nkind = "league"\ntables = 8\n'
     (tmp_path / "croupier.toml").write_text(f'game = "openspiel:failing"\nbots = ["bots/*"]\nseed = "ab"\n\n{stage}')
     return tmp_path
 

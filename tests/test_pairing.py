@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from host.games import GAMES
-from host.play.records import Fixture
+from host.play.records import BOTS_AT_ONCE, Fixture
 from host.play.table_plans import form_table, independent, solvent
 from host.stages import elimination
 from host.stages.pairing import (
@@ -92,6 +92,28 @@ def test_everybody_meets_everybody_once(bots: list[str]) -> None:
         assert len({bot for pair in pairs[start : start + len(bots) // 2] for bot in pair}) == 2 * len(
             pairs[start : start + len(bots) // 2]
         )
+
+
+@pytest.mark.parametrize("size", [33, 40, 63, 200, 500])
+def test_a_large_field_meets_in_blocks_of_bots_and_early_standings_know_all_bots(size: int) -> None:
+    bots = [f"b{number:03}" for number in range(size)]
+    pairs = list(round_robin(bots))
+    assert sorted(pairs) == list(combinations(bots, 2))  # the earlier bot is the first
+    kept, made = dict[str, None](), 0  # the bots of a worker, the least recently used first
+    for pair in pairs:
+        for bot in pair:
+            made += bot not in kept
+            kept.pop(bot, None)
+            kept[bot] = None
+        for bot in [*kept][: max(len(kept) - BOTS_AT_ONCE, 0)]:
+            del kept[bot]
+    assert made / len(pairs) <= 1 / 8
+    played = Counter[str]()
+    for pair in pairs:
+        played.update(pair)
+        if len(played) == size:
+            break
+    assert max(played.values()) - min(played.values()) <= BOTS_AT_ONCE
 
 
 def test_the_first_listed_bot_is_player_one_of_every_other_table() -> None:

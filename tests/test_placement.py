@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,10 +19,10 @@ from host.bots.monitor import running_monitor
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
+from host.play.load import OtherLoad
 from host.play.placement import (
     Placement,
     PlacementRequest,
-    busy_cores,
     ordered_cores,
     parse_cores,
     place,
@@ -28,7 +31,7 @@ from host.play.placement import (
     starting_on,
     usable_cores,
 )
-from host.sandbox.process_tree import descendants
+from host.sandbox.process_tree import cpu_seconds, descendants
 
 EIGHT = range(8)
 
@@ -47,7 +50,7 @@ EIGHT = range(8)
             "8 workers instead of 9 (8 cores are usable) on any core (bots may ponder)",
             (),
         ),
-        (PlacementRequest(workers=7), "7 workers on any core (there are 8 cores)", ()),
+        (PlacementRequest(workers=2), "2 workers, each on a core of its own", ((0,), (1,))),
         (PlacementRequest(pondering=True), "8 workers on any core (bots may ponder)", ()),
         (PlacementRequest("free"), "8 workers on any core", ()),
         (PlacementRequest("free", workers=20), "20 workers on any core", ()),
@@ -58,7 +61,7 @@ EIGHT = range(8)
             tuple((core,) for core in EIGHT),
         ),
         (PlacementRequest(cores=3), "2 workers, each on 3 cores of its own", ((0, 1, 2), (3, 4, 5))),
-        (PlacementRequest(workers=1, cores=3), "1 worker on any core (there are 8 cores)", ()),
+        (PlacementRequest(workers=1, cores=3), "1 worker on 3 cores of its own", ((0, 1, 2),)),
         (PlacementRequest(cores=100), "1 worker on 8 cores of its own", (tuple(EIGHT),)),
     ],
 )
@@ -70,7 +73,7 @@ def test_workers_are_placed_as_asked(
 
 
 def test_a_quota_that_names_no_cores_places_no_worker() -> None:
-    assert place(PlacementRequest(), EIGHT, 2) == Placement(2, reason="there are 8 cores")
+    assert place(PlacementRequest(), EIGHT, 2) == Placement(2, reason="2 of 8 cores by quota")
     assert place(PlacementRequest("core"), EIGHT, 2) == Placement(2, ((0,), (1,)))
 
 
@@ -103,9 +106,30 @@ def test_an_affinity_mask_is_respected() -> None:
         os.sched_setaffinity(0, {max(allowed)})
         assert usable_cores() == 1
         assert ordered_cores(os.sched_getaffinity(0)) == [max(allowed)]
-        assert 0 <= trio.run(busy_cores, 0.02) < 2
+        assert 0 <= trio.run(OtherLoad().busy_cores) < 2
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+BUSY = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"]
+
+
+@pytest.mark.timing
+def test_what_own_processes_compute_is_not_the_load_of_other_programs() -> None:
+    cores = len(os.sched_getaffinity(0))
+    ended, began = OtherLoad(), time.monotonic()
+    for busy in [subprocess.Popen(BUSY) for _ in range(cores)]:
+        busy.wait()
+    assert trio.run(ended.busy_cores) <= cores - 0.5 * cores / (time.monotonic() - began) + 0.2
+
+    running, began = OtherLoad(), time.monotonic()
+    with subprocess.Popen([*BUSY[:2], "while True: pass"]) as busy:
+        while cpu_seconds(busy.pid) < 0.3:
+            pass
+        others = trio.run(running.busy_cores, [busy.pid])
+        took = time.monotonic() - began
+        busy.kill()
+    assert others <= cores - 0.3 / took + 0.2
 
 
 def test_a_worker_and_its_bots_share_the_core_and_no_worker_shares_it() -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -104,18 +105,12 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 27_150
+MAX_CODE_LINES = 30_045
 """Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LARGER_CLASSES = {
-    "Language": 24,
-    "PersistentProcess": 32,
-    "RunSummary": 22,
-    "Stage": 21,
-    "Tournament": 23,
-}
-"""Classes above the limit, with what they may have. BotSpec has as many attributes as bot.toml has keys."""
+LARGER_CLASSES = {"PersistentProcess": 32}
+"""The class above the limit, with what it may have. BotSpec has as many attributes as bot.toml has keys."""
 
 
 def code_lines(tree: ast.AST, text: str) -> set[int]:
@@ -297,3 +292,61 @@ def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> No
             assert os.access(path, os.X_OK) == os.access(clone, os.X_OK), path
     assert croupier("explain", "B020")["title"] == "Output is not flushed"
     assert croupier("play", "sample:davey", "sample:lim17", "-n", "1", "-C", "cup")["rows"]
+
+
+# The first commands on a new machine.
+
+
+APT_GET = """\
+#!/bin/sh
+echo "$*" >> {folder}/asked
+[ -e {folder}/tried ] && exit 0
+touch {folder}/tried
+echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)" >&2
+exit 100
+"""
+
+
+def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    script = (ROOT / "tools" / "setup.sh").read_text().replace('wanted="bwrap:', 'wanted="no-such:no-package bwrap:')
+    programs = {
+        "tools/setup.sh": script,
+        "apt-get": APT_GET.format(folder=tmp_path),
+        "sudo": '#!/bin/sh\nexec "$@"\n',
+        ".venv/bin/python": "#!/bin/sh\n",
+    }
+    for name, text in programs.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    (tmp_path / "pyproject.toml").touch()
+    env = environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = subprocess.run([tmp_path / "tools" / "setup.sh", "."], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "waiting: another program is installing packages, and holds the lock of apt" in done.stdout
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[:2] == ["update", "update"] and asked[2].startswith("install ") and len(asked) == 3
+
+
+@pytest.mark.parametrize("target", ["demo", "setup"])
+def test_the_first_command_ends_with_the_line_that_makes_croupier_a_command(target: str) -> None:
+    planned = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert planned.stdout.splitlines()[-1].endswith(
+        'to use the command croupier in this terminal:  . .venv/bin/activate"'
+    )
+    assert (ROOT / "README.md").read_text().count(". .venv/bin/activate") == 1
+
+
+def test_one_extra_has_everything_that_a_message_asks_to_install() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = {
+        name
+        for path in (ROOT / "host").rglob("*.py")
+        for name in re.findall(r"pip install '\.\[(\w+)\]'", path.read_text())
+    }
+    (everything,) = extras["all"]
+    assert named and everything == "croupier[cluster,web,openspiel]" and named <= set(re.findall(r"\w+", everything))

@@ -30,6 +30,7 @@ from host.base.errors import UserError
 from host.bots.values import Evidence
 from host.cli import CliContext, group
 from host.games.holdem_playlog import read_playlog
+from host.inspect.faults import fault_groups
 from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
@@ -38,14 +39,17 @@ from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, told_playlog, write_csv, write_events
 from host.report.html_file import casino_of, report_of
+from host.report.listings import LISTINGS
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, file_policy, render
-from host.report.summary import RunSummary, as_json, summarize
+from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
+from host.results.course import positions_of
 from host.results.descriptions import fixture_metadata
 from host.results.journal import Journal, reading, writing
 from host.results.state import RunStatus
 from host.stages.kind import Kind
+from host.web.live import API_NAMES, api_document
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 
@@ -137,6 +141,23 @@ def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> 
     assert told.stage and told.stage.rows[0].bot in told.sentence and re.search(r"% sure|may be luck", told.sentence)
 
 
+def test_commands_and_pages_show_the_same_standings_in_every_medium(journal: Path) -> None:
+    with reading(journal) as book:
+        position = positions_of(book)[-1]
+        assert summarize(book, SEED).stages[-1].standings == position.standings
+        listings = [make(book, position) for name, make in LISTINGS.items() if name != "grades"]
+    for listing in listings:
+        sheet = list(csv.DictReader(io.StringIO(listing.csv())))
+        told, lines = listing.json()["rows"], "".join(listing.text()).split("\n")
+        assert len(told) == len(sheet)
+        if listing.schema == "pairs":  # one line has all results of a bot
+            assert len(lines) > 1 or not told
+        else:
+            assert told and len(lines) > len(told)
+        for key in ("bot", "seat"):
+            assert [row.get(key) for row in told] == [row.get(key) for row in sheet]
+
+
 def tables_in(page: str) -> list[str]:
     """Return the tables contained in a page, decompressed."""
     data = re.findall(r'class="table" data-name="[^"]*">([^<]*)<', page)
@@ -219,6 +240,40 @@ OWN_NUMBER = re.compile(r"league/[^/\"<]+/[0-9]")  # the name of a table, or of 
 def shown(*stages: str) -> Visible:
     """Return the permission to see everything of these stages."""
     return Visible(frozenset(stages), frozenset())
+
+
+def test_a_benching_stands_beside_the_time_outs_that_caused_it(tmp_path: Path) -> None:
+    path, bots = tmp_path / "run" / "run.sqlite", ("ada", "grace", "hal")
+    games.begin(path, "pazaak", bots)
+    faults = [
+        {"ada": {"timeout": 20, "benched": 300, "illegal": 7}, "grace": {"crash": 50}},
+        {"ada": {"timeout": 3}, "hal": {"illegal": 9}},
+        {"grace": {"timeout": 60}, "hal": {"crash": 20, "benched": 10}},
+    ]
+    with writing(path) as journal:
+        for fixture, told in zip(games.fixtures("pazaak", "league", bots, 1), faults, strict=True):
+            journal.add("league", games.recorded(fixture)._replace(faults=told), fixture_metadata(fixture))
+    summary = told_of(path)
+    rows = [(group.bot, group.kind, group.times, dict(group.after)) for group in summary.faults]
+    assert rows == [
+        ("ada", "timeout", 23, {}),
+        ("ada", "benched", 300, {"timeout": 20}),
+        ("grace", "timeout", 60, {}),
+        ("grace", "crash", 50, {}),
+        ("hal", "crash", 20, {}),
+        ("hal", "benched", 10, {"crash": 20}),
+        ("hal", "illegal", 9, {}),
+        ("ada", "illegal", 7, {}),
+    ]
+    page = report(path)
+    shown = page[page.index('id="faults"') :]
+    assert "not asked any more after timeout ×20<" in shown and "No evidence was recorded.</p>" in shown
+    assert shown.index("×23") < shown.index("×300") < shown.index("×60")
+    with reading(path) as book:
+        groups = fault_groups(book)
+    assert [(group.bot, group.kind) for group in groups] == [row[:2] for row in rows]
+    lines = [line for group in groups for line in group.text("", verbose=False)]
+    assert lines[1] == "ada  benched  ×300  (not asked any more after timeout ×20)"
 
 
 def test_the_tables_of_fixtures_that_are_over_can_be_watched_while_their_stage_runs(tmp_path: Path) -> None:
@@ -306,7 +361,8 @@ def test_tables_that_share_deals_cannot_be_watched_while_their_stage_runs(tmp_pa
 
 def test_nothing_that_is_told_of_a_running_stage_names_a_table_or_a_card(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "pazaak", state="running")) as book:
-        told = json.dumps(as_json(summarize(book, SEED)))
+        summary = summarize(book, SEED)
+    told = json.dumps([api_document(name, summary, []) for name in API_NAMES])
     assert SEED.hex() not in told and "league/" not in told and "<b>H" not in told and '"seed": ""' in told
 
 
@@ -497,6 +553,25 @@ def test_ranks_over_time_end_where_the_standings_are(game: str, tmp_path: Path) 
     assert [merit[bot] for bot in places] == sorted(merit.values(), reverse=True)
 
 
+@pytest.mark.parametrize(
+    ("rank_by", "rounds"), [("elo", None), ("sets", None), ("win_rate", None), ("elo", 3), ("sets", 3)]
+)
+def test_podium_chart_and_headline_of_a_swiss_show_one_order(rank_by: str, rounds: int | None, tmp_path: Path) -> None:
+    stages = [{**games.SWISS[0], "rank_by": [rank_by], "mirror": False}]
+    cup = games.Cup(tmp_path, "pazaak", stages, games.TEN)
+    cup.play("swiss", rounds)
+    told, page = told_of(cup.path), report(cup.path)
+    (stage,) = told.stages
+    assert stage.ranks and stage.ranks.unit == "rounds"
+    assert stage.ranks.after == tuple(range(1, 1 + (rounds or 5)))
+    assert {bot: line[-1] for bot, line in stage.ranks.of.items()} == {row.bot: row.rank for row in stage.rows}
+    podium = re.findall(r'<li class="place-\d">.*?<a [^>]*>([^<]+)</a>', page, re.S)
+    names = re.findall(r'<text class="k\d" x="466"[^>]*>([^<]+)</text>', page)[:3]
+    assert podium == names == [row.bot for row in stage.rows[:3]] and told.sentence.startswith(podium[0])
+    moment = f"swiss, {'in round 3' if rounds else 'after round 5'}"
+    assert f">{moment}</p>" in page and f"<small>rank over time: {moment}</small>" in page
+
+
 def test_of_many_bots_some_pairs_have_no_page_and_the_page_says_so(tmp_path: Path) -> None:
     path, bots = tmp_path / "run" / "run.sqlite", tuple(f"bot {number}" for number in range(14))
     games.begin(path, "pazaak", bots)
@@ -568,7 +643,7 @@ def test_a_table_of_the_final_is_offered_first_with_its_players_and_result(brack
     assert first.result == f"{table.bots[0]} – {table.bots[1]} {one} : {two}"
     page = report(bracket.path, 8)
     chip = re.search(r"▶ ([^<]*)", page[page.index("Look at it") :])
-    assert chip and chip[1] == html.escape(f"{first.title} · {first.result}")
+    assert chip and html.unescape(chip[1]) == f"{first.title} · {first.result}"
 
 
 def test_nobody_has_won_a_cup_whose_final_is_not_played(bracket: games.Cup) -> None:
@@ -580,7 +655,11 @@ def test_nobody_has_won_a_cup_whose_final_is_not_played(bracket: games.Cup) -> N
 def test_the_result_says_how_a_league_was_won(pazaak: Path) -> None:
     page = report(pazaak)
     (won,) = re.findall(r"<h2>How it was won <small>([^<]+)</small></h2>", page)
-    assert won == "rank over time" and "fixtures that have ended</text>" in page and ">rank</text>" in page
+    assert (
+        won == "rank over time: league, finished"
+        and "fixtures that have ended</text>" in page
+        and ">rank</text>" in page
+    )
 
 
 def test_the_result_says_how_the_final_of_a_knockout_was_won(bracket: games.Cup) -> None:
@@ -591,6 +670,32 @@ def test_the_result_says_how_the_final_of_a_knockout_was_won(bracket: games.Cup)
     assert final is not None and final.winner == tie.winner == final.sets[-1].winner
     assert tuple([each.winner for each in final.sets].count(bot) for bot in tie.bots) == tie.sets
     assert "the final, set by set" in report(bracket.path) and "<small>decisive</small>" in report(bracket.path)
+
+
+@pytest.mark.parametrize("stages", [games.BRACKET, games.DOUBLE], ids=["single", "double"])
+def test_the_podium_of_a_bracket_shows_sets_and_no_share_that_contradicts_its_order(
+    stages: Any, tmp_path: Path
+) -> None:
+    cup = games.Cup(tmp_path, "pazaak", stages, games.TEN)
+    cup.play("cup")
+    cup.finish()
+    page = report(cup.path)
+    cards = re.findall(r'<li class="place-\d">.*?</li>', page, re.S)
+    assert len(cards) == 3 and not any("%" in card for card in cards)
+    first, second = (re.search(r"<strong>(\d) : (\d) sets in the ([^<]+)</strong>", card) for card in cards[:2])
+    assert first and second and (first[1], first[2], first[3]) == (second[2], second[1], second[3]) and first[1] == "2"
+    (stage,) = told_of(cup.path).stages
+    won = {row.bot: [0, 0] for row in stage.rows}
+    for part in stage.bracket:
+        for tie in part.ties:
+            for bot, sets in zip(tie.bots, (tie.sets, tie.sets[::-1]), strict=True):
+                if bot is not None:
+                    won[bot] = [had + more for had, more in zip(won[bot], sets, strict=True)]
+    table = page[page.index('class="standings') :]
+    for bot, (ours, theirs) in won.items():
+        assert re.search(
+            rf'>{bot}</a></th>\s*<td class="r"><b>[^<]*</b></td><td class="r">{ours} : {theirs}</td>', table
+        )
 
 
 def test_no_decisive_set_is_shown_before_the_final_is_over(bracket: games.Cup) -> None:
@@ -626,6 +731,21 @@ def test_a_bracket_names_its_rounds_and_draws_a_line_from_every_winner_to_its_ne
         if box.x == drawn[0].boxes[8].x:
             one, two = (order.index(bot) for bot in box.tie.bots if bot)
             assert abs(one - two) == 1  # winners that meet stand together
+
+
+def test_a_double_elimination_is_drawn_as_its_final_and_two_brackets(tmp_path: Path) -> None:
+    cup = games.Cup(tmp_path, "pazaak", games.DOUBLE, games.TEN)
+    cup.play("cup")
+    (stage,) = told_of(cup.path).stages
+    final, unbeaten, beaten, *places = drawings(stage.bracket)
+    assert [final.title, unbeaten.title, beaten.title] == ["Final", "The unbeaten", "The beaten"]
+    assert final.boxes[-1].tie.winner == stage.rows[0].bot and all(each.title.startswith("Places") for each in places)
+    for each, word in ((unbeaten, "unbeaten"), (beaten, "beaten")):
+        assert all(text.endswith(f"of the {word}") for *_, text in each.headings)
+        for line in each.lines:  # to the next column only: it passes no box and no heading
+            start, middle, end = re.fullmatch(r"M(\S+) \S+H(\S+)V\S+H(\S+)", line).groups()  # type: ignore[union-attr]
+            assert float(start) < float(middle) < float(end) and float(end) - float(start) < 100
+    assert max(each.width for each in drawings(stage.bracket)) <= 1116
 
 
 def test_a_pair_with_few_games_is_not_known_yet(tmp_path: Path) -> None:
@@ -707,10 +827,29 @@ def test_more_tables_are_offered_if_that_is_needed_to_show_every_bot(tmp_path: P
     games.begin(path, "pazaak", bots)
     games.add(path, games.fixtures("pazaak", "league", bots, 1))
     with reading(path) as book:
-        ranked = [row.bot for row in summarize(book, SEED).stages[0].rows]
+        ranks = {row.bot: row.rank for row in summarize(book, SEED).stages[0].rows}
         few, enough = offered(book, visible(book), 3), offered(book, visible(book), 3, 200)
         assert len(few) == 3 and len(enough) == 6 and seated(book, enough) == set(bots)
-        assert seated(book, few[:1]) == set(ranked[:2])
+        assert sorted(ranks[bot] for bot in seated(book, few[:1])) == sorted(ranks.values())[:2]
+
+
+@pytest.mark.parametrize("game", list(games.KINDS))
+def test_every_offered_table_comes_with_a_reason_and_special_ones_are_shown_first(game: str, tmp_path: Path) -> None:
+    path = games.played(tmp_path, game, 40)
+    with reading(path) as book:
+        places = offered(book, visible(book), 20)
+    ranks = {row.bot: row.rank for row in told_of(path).stages[0].rows}
+    assert len(places) > 5 and all(place.why for place in places)
+    for place in places:
+        if not place.special:
+            assert any(f"rank {rank} " in place.why for rank in ranks.values()) and "league" in place.why
+    if game == "pazaak":
+        plain = next(place for place in places if not place.special)
+        both = sorted(ranks[bot] for bot in plain.name.split("/")[1].split("+"))
+        assert plain.why == f"rank {both[0]} against rank {both[1]} in league"
+    page = report(path, 20)
+    shelf = re.findall(r"<li data-table=.*?</li>", page, re.S)
+    assert len(shelf) == len(places) and all(re.search(r'<span class="quiet">\S', line) for line in shelf)
 
 
 def test_a_comeback_is_won_by_a_bot_that_was_two_hands_behind(tmp_path: Path) -> None:
@@ -932,6 +1071,13 @@ def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path)
     assert again == told and commitment in done.stdout.splitlines()
 
 
+def test_the_seals_come_with_the_command_that_lets_others_check_the_result(tmp_path: Path) -> None:
+    finished, running = (
+        report(games.played(tmp_path / state, "pazaak", state=state)) for state in ("finished", "running")
+    )
+    assert finished.count("<code>croupier export public</code>") == 1 and "export public" not in running
+
+
 def test_the_report_says_on_what_machine_it_was_played(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     with writing(path) as book:
@@ -1011,7 +1157,7 @@ def test_a_fifo_is_written_to_and_not_replaced_by_a_file(journal: Path, tmp_path
     os.mkfifo(tmp_path / "fifo")
     with subprocess.Popen(["cat", tmp_path / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
         command(journal.parents[1], "export", "csv", "-o", str(tmp_path / "fifo"))
-        assert reader.communicate()[0].startswith("stage,fixture,table,seat,bot,score,won\n")
+        assert reader.communicate()[0].startswith("stage,fixture,table,seat,bot,score,won,drawn\n")
     assert (tmp_path / "fifo").is_fifo()
 
 
@@ -1021,7 +1167,9 @@ def test_a_refused_export_leaves_no_file(journal: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_goes_to_standard_output(journal: Path) -> None:
-    assert command(journal.parents[1], "export", "csv").stdout.startswith("stage,fixture,table,seat,bot,score,won\n")
+    assert command(journal.parents[1], "export", "csv").stdout.startswith(
+        "stage,fixture,table,seat,bot,score,won,drawn\n"
+    )
 
 
 def test_a_playlog_is_exported_and_imported(tmp_path: Path) -> None:
@@ -1076,3 +1224,18 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     assert "<dt>Waited for a processor</dt><dd>350 ms</dd>" in page
     assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed before that</small></dd>" in page
     assert "1.0 s (11 ms computing, 700 ms waiting for a processor, 2.0 ms overhead of croupier)" in page
+
+
+def test_every_decision_is_a_row_with_its_question_by_field(tmp_path: Path) -> None:
+    assert croupier("play", "sample:optimum", "sample:bastila", "-n", 6, "--seed", "x", "-C", tmp_path).code == 0
+    rows = list(csv.DictReader(io.StringIO(croupier("export", "decisions", "-C", tmp_path).out)))
+    events = [json.loads(line) for line in croupier("export", "jsonl", "-C", tmp_path).out.splitlines()]
+    fields = [name for name in rows[0] if name.startswith("q_")]
+    asked = [(str(event["seat"]), event["q"]) for event in events if event["ev"] == "ask"]
+    assert [(row["seat"], " ".join(row[name] or "-" for name in fields)) for row in rows] == asked
+    answered = [(str(event["n"]), event["a"]) for event in events if event["ev"] == "answer"]
+    assert [(row["number"], row["answer"]) for row in rows] == answered
+    seats = list(csv.DictReader(io.StringIO(croupier("export", "csv", "-C", tmp_path).out)))
+    scores = {(seat["table"], seat["bot"]): seat["score"] for seat in seats}
+    assert {scores[row["table"], row["bot"]] == row["score"] for row in rows} == {True}
+    assert {(seat["won"], seat["drawn"]) for seat in seats} <= {("1", "0"), ("0", "0"), ("0", "1")}

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -599,7 +601,47 @@ def scratched(path: Path) -> None:
         database.execute("UPDATE record SET summary = x'ff00'")
 
 
+def bloated(path: Path, part: str, mebibytes: int) -> None:
+    """Replace a part of each record by a few bytes that are many when they are decompressed."""
+    packer = zlib.compressobj(9)
+    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(mebibytes)] + [packer.flush()])
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE record SET {part} = ?", (bomb,))
+
+
+def limit_memory() -> None:
+    """Let this process have a gigabyte of addresses."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+def endless(path: Path) -> None:
+    """Put a view with rows without end in the place of a table."""
+    with closing(sqlite3.connect(path)) as database, database:
+        columns = ", ".join(f"n AS {name}" for _, name, *_ in database.execute("PRAGMA table_info(fault)"))
+        rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
+        database.execute("DROP TABLE fault")
+        database.execute(f"CREATE VIEW fault AS {rows} SELECT {columns} FROM c")
+
+
+def triggered(path: Path) -> None:
+    """Add a trigger."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TRIGGER more AFTER INSERT ON fault BEGIN DELETE FROM record; END")
+
+
+def computed(path: Path) -> None:
+    """Let a column compute for long whenever a row is read."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE fault RENAME TO old")
+        database.execute("CREATE TABLE fault AS SELECT id, fixture, bot, kind FROM old")
+        database.execute("ALTER TABLE fault ADD evidence AS (hex(zeroblob(400000000)))")
+        database.execute("DROP TABLE old")
+
+
 DAMAGES = [
+    (computed, "is damaged: 'fault' is not defined as in a journal"),
+    (endless, "is damaged: 'fault' is neither a table nor an index"),
+    (triggered, "is damaged: 'more' is neither a table nor an index"),
     (garbage, "is not a journal: file is not a database"),
     (foreign, "is a database, but not a journal of croupier"),
     (newer, f"was written by a newer croupier (format {VERSION + 1}; this version reads {VERSION})"),
@@ -607,6 +649,18 @@ DAMAGES = [
     (overwritten, "is "),
     (scratched, "is damaged: "),
 ]
+
+
+@pytest.mark.parametrize("mebibytes", [2, 1024])
+@pytest.mark.parametrize("part", ["scores", "seats", "answers"])
+def test_a_journal_that_unpacks_to_more_than_its_tables_is_refused_without_the_memory(
+    cup: Path, part: str, mebibytes: int
+) -> None:
+    bloated(cup / "run" / "run.sqlite", part, mebibytes)
+    done = croupier_process("replay", "last", "-C", cup, preexec_fn=limit_memory)
+    assert done.code in (1, 3), done.err
+    (limit,) = map(int, re.findall(r"compressed data of more than (\d+) bytes", done.err))
+    assert limit < 2 << 20  # so many tables and answers cannot have more
 
 
 @pytest.mark.parametrize(("damage", "told"), [pytest.param(*each, id=each[0].__name__) for each in DAMAGES])
@@ -683,3 +737,15 @@ def test_somebody_elses_journal_can_be_read_and_not_written(finished: Path) -> N
 def test_a_run_as_a_process_of_its_own_ends_with_0(cup: Path) -> None:
     done = croupier_process("run", "-C", cup, "--fresh", "--progress", "none")
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_run_warns_once_of_bots_whose_start_takes_much_of_their_move(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", bots=["davey.c", "cautious.c"], tourneys=1, rounds=1)
+    for name in ("slow", "slower"):
+        (cup / "bots" / f"{name}.py").write_text('print("S")\n')
+    config = (cup / "croupier.toml").read_text()
+    (cup / "croupier.toml").write_text(config.replace('move = "10 s"', 'move = "300 ms"'))
+    run = croupier("-C", cup, "run", "--unsafe")
+    warnings = [line for line in run.err.splitlines() if "each answer starts a process" in line]
+    assert len(warnings) == 1 and warnings[0].startswith("WARNING  slow, slower: "), run.err
+    assert "computes 20 ms of the 0.3 s of a move" in warnings[0] and "docs/planning.md" in warnings[0]

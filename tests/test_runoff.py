@@ -10,7 +10,6 @@ from stage_configs import recorded, stage_of, standings_of
 from host.play.records import Record, Result
 from host.rating.runoff import RunOff, outlasted
 from host.rating.strength import TableOrder
-from host.report.terminal import json_rows
 
 
 def strict(text: str) -> TableOrder:
@@ -102,7 +101,7 @@ def test_a_league_of_three_is_ranked_by_it_with_its_interval() -> None:
     ]
     stage = stage_of("league", rank_by=["runoff"])
     standings = standings_of(stage, records, recorded("ABC"))
-    rows = json.loads(json.dumps(json_rows(standings.rows)))
+    rows = json.loads(json.dumps([row.flat() for row in standings.rows]))
     order = [(row["bot"], row["runoff"]) for row in rows]
     assert order == [("B", 2), ("A", 1), ("C", 0)]  # by points, A would be first
     assert all(row["runoff_low"] <= row["runoff"] <= row["runoff_high"] for row in rows)

@@ -12,7 +12,7 @@ from test_every_language import marks, needs
 
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.submissions.languages import LANGUAGES
+from host.submissions.languages import LANGUAGES, language_of
 from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
 from protocols import PROTOCOLS
 from protocols.wire import Answer, read_move, spell
@@ -64,7 +64,7 @@ def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: p
             match hints[name]:
                 case kind if kind in (int, bool):
                     assert ours == theirs
-                case kind if kind == tuple[int, ...]:
+                case kind if kind in (tuple[int, ...], tuple[str, ...]):
                     assert ours == list(theirs)
                 case _:
                     assert ours == spell(theirs)
@@ -91,7 +91,10 @@ def check_starter(language: str, game: str) -> None:
 
 WRONG = [
     ("init mine --lang c", "which game? Name it with -g GAME"),
-    ("init mine -g poker --lang c", "there is no game 'poker'  (games: cardshark, pazaak, holdem, hearts, briscola)"),
+    ("init mine -g chess --lang c", "there is no game 'chess'  (games: cardshark, pazaak, holdem, hearts, briscola)"),
+    ("init mine -g pazaak", "which language? Name it with -l LANGUAGE, or name a file such as mine.py"),
+    ("init mine.py -g pazaak -l c", "mine.py would be a file in python, not in c"),
+    ("init mine.py -g pazaak --protocol argv", "a single file speaks lines in pazaak; a folder can choose a protocol"),
     ("init mine -g pazaak --lang jav", "there is no language 'jav'; did you mean java ?  (languages: "),
     ("init mine -g pazaak --lang c --protocol json", "a starter bot speaks argv or lines; protocols/README.md shows"),
     ("init #1 -g pazaak --lang c", 'a bot cannot be called \'#1\': the name contains "/" or "#"'),
@@ -115,6 +118,38 @@ def test_init_writes_over_nothing(tmp_path: Path) -> None:
     done = croupier("init", tmp_path / "mine", "-g", "pazaak", "--lang", "c")
     assert (done.code, done.first) == (2, f"error[C016] {tmp_path}/mine: already exists, and is not empty")
     assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine\n"]
+
+
+@pytest.mark.parametrize(
+    ("language", "game", "names"),
+    [
+        ("js", "poker", "plays holdem in javascript"),
+        ("c++", "Blackjack", "plays cardshark in cpp"),
+        ("sbcl", "hearts", "lisp"),
+    ],
+)
+def test_common_names_of_languages_and_games_are_understood(
+    language: str, game: str, names: str, tmp_path: Path
+) -> None:
+    done = croupier("init", tmp_path / "mine", "-l", language, "-g", game)
+    assert done.code == 0 and names in done.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "game"), [(".py", "hearts"), (".c", "briscola"), (".java", "pazaak"), (".bash", "cardshark")]
+)
+def test_a_name_with_the_suffix_of_a_language_is_a_single_file(suffix: str, game: str, tmp_path: Path) -> None:
+    needs(*language_of(suffix).programs)
+    mine = tmp_path / "bots" / f"mine{suffix}"
+    done = croupier("init", mine, "-g", game)
+    assert done.out.splitlines()[:2] == [
+        f"{mine}: plays {game} in {language_of(suffix).name}. Edit `decide` in {mine}, then:",
+        f"  croupier check {mine} -g {game}",
+    ]
+    assert [path.name for path in (tmp_path / "bots").iterdir()] == [mine.name]
+    assert croupier("check", mine, "-g", game).code == 0
+    again = croupier("init", mine, "-g", game)
+    assert (again.code, again.first) == (2, f"error[C016] {mine}: already exists")
 
 
 def test_init_in_a_tournament_knows_the_game(tmp_path: Path) -> None:

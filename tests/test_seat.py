@@ -38,11 +38,13 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import MAX_HOST_FAILURES
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.play.bot_pool import MAX_WAITING_SANDBOXES, bot_seed
+from host.play.bot_pool import MAX_WAITING_BYTES, bot_seed
 from host.play.jobs import Job
-from host.play.records import Record
+from host.play.records import BOTS_AT_ONCE, Record
 from host.sandbox import bubblewrap
 from host.sandbox.process_tree import descendants
+from host.submissions.discovery import load_submission
+from host.submissions.empty_start import empty_start
 from host.submissions.examine import prepare_bots
 from protocols.wire import Answer, Fault, FaultKind, Move
 
@@ -144,7 +146,8 @@ def test_a_crash_keeps_its_question_and_its_last_words(protocol: str, make: Make
     assert (piece.kind, piece.table, piece.number, piece.ended) == ("crash", 1, 1, "exited with 1")
     assert piece.question.count(b" ") == 4
     assert piece.stderr.endswith(b"ZeroDivisionError: division by zero\n")
-    assert len(piece.stderr) == 2048
+    assert piece.stderr.startswith(b"X" * 2048 + "\n… ".encode())
+    assert " bytes left out …\n" in piece.stderr.decode()
 
 
 def test_of_every_kind_of_fault_only_the_first_few_are_kept(make: Make) -> None:
@@ -243,11 +246,34 @@ def test_the_first_start_has_its_grace(make: Make) -> None:
 
 
 @pytest.mark.timing
-def test_a_restart_may_take_as_long_as_the_first_start_did(make: Make) -> None:
-    limits = AMPLE._replace(move=0.4)
-    bot = make(WAITS.format(first=2.0, later=0.8, dies=True), protocol="lines", state="memory", limits=limits)
+@pytest.mark.parametrize(("later", "kind"), [(0.5, "move"), (1.4, "timeout")])
+def test_a_restart_may_take_a_quarter_of_a_second_longer_than_a_move_not_as_long_as_the_first_start_did(
+    later: float, kind: str, make: Make
+) -> None:
+    limits = AMPLE._replace(move=0.6)
+    bot = make(WAITS.format(first=2.0, later=later, dies=True), protocol="lines", state="memory", limits=limits)
 
-    assert kinds_of(alone(bot, 3)) == ["move", "crash", "move"]
+    assert kinds_of(alone(bot, 3)) == ["move", "crash", kind]
+
+
+@pytest.mark.timing
+def test_a_bot_that_lives_for_one_table_has_the_time_of_an_empty_start_at_later_tables() -> None:
+    rogue = load_submission(ROGUES / "computes_in_its_start").with_keys(game="cardshark")
+    limits = AMPLE._replace(move=0.2)
+    (bot,) = trio.run(prepare_bots, [rogue], GAMES["cardshark"], limits, level())
+    assert 0.002 < bot.empty_start < 1.0  # a Python that starts and prints
+
+    record = alone(bot, 4)
+
+    assert kinds_of(record) == ["move", "timeout", "timeout", "timeout"]
+    walls = [piece.wall for piece in record.evidence if piece.kind == "timeout"]
+    assert max(walls) < 0.2 + 0.25 + bot.empty_start + 0.3  # not the 1.5 s of its first start
+
+
+def test_a_program_without_a_runtime_has_an_empty_start_of_nothing(make: Make) -> None:
+    bot = built(ROGUES / "crashes.c", protocol="lines")
+
+    assert trio.run(empty_start, bot, level()) == 0.0
 
 
 def test_a_restart_has_no_grace_beyond_that(make: Make) -> None:
@@ -817,24 +843,32 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
     assert second.replayed == 1
 
 
-def test_a_worker_gives_back_the_sandboxes_that_were_used_least_recently(make: Make) -> None:
-    bots = [make("print('S')\n", name=f"bot{number}") for number in range(MAX_WAITING_SANDBOXES + 4)]
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+def test_a_worker_removes_the_sandboxes_that_were_used_least_recently(make: Make, warm: bool) -> None:
+    text = f"held = '{'x' * (12 << 20)}'\n" if warm else ""  # 12 MiB in an interpreter, and in the fork made ahead
+    bots = [make(f"{text}print('S')\n", name=f"bot{number}", warm=warm) for number in range(BOTS_AT_ONCE + 4)]
 
-    async def work() -> list[int]:
+    async def work() -> list[tuple[int, int]]:
         counts = []
         async with opened("cardshark", bots) as pool:
             before = {each.pid for each in descendants(os.getpid())}
             first = await pool.sandbox(bots[0])
             for bot in bots:
                 await pool.play(Job(fixture_of("cardshark", [bots[0], bot][: 1 + (bot is not bots[0])], 1, hands=1)))
-                counts.append(len({each.pid for each in descendants(os.getpid())} - before))
+                mine = [each for each in descendants(os.getpid()) if each.pid not in before]
+                counts.append((len(mine), sum(each.memory_full_info().pss for each in mine)))
             assert await pool.sandbox(bots[0]) is first
         assert {each.pid for each in descendants(os.getpid())} <= before
         return counts
 
-    counts = trio.run(work)
+    counts, memory = zip(*trio.run(work), strict=True)
 
-    assert counts[MAX_WAITING_SANDBOXES - 1] == max(counts) and counts[-1] == max(counts)
+    most = counts[0] * BOTS_AT_ONCE
+    if warm:
+        assert MAX_WAITING_BYTES / 2 < max(memory) < MAX_WAITING_BYTES * 1.5
+        assert max(counts) < most
+    else:
+        assert counts[BOTS_AT_ONCE - 1] == most == max(counts) == counts[-1]
 
 
 def test_a_bot_whose_sandbox_cannot_be_made_has_crashed_and_the_others_play(make: Make) -> None:
@@ -874,6 +908,34 @@ def test_a_machine_that_can_make_no_sandbox_is_refused_and_no_bot_is_charged(
     assert refused.value.exit_code == 6
 
 
+def test_a_bot_that_has_started_here_is_started_when_it_first_plays_and_a_failure_is_then_the_machine_s(
+    tmp_path: Path,
+) -> None:
+    sources = [written(f"{dedent(LIVELY)}# {os.urandom(8).hex()}\n", ".py", tmp_path, name) for name in ("one", "two")]
+    game, specs = GAMES["cardshark"], [spec_of(source, protocol="lines") for source in sources]
+
+    def prepared() -> list[BuiltBot]:
+        return trio.run(prepare_bots, specs, game, AMPLE, level())
+
+    assert [bot.started_before for bot in prepared()] == [False, False]
+    one, two = bots = prepared()
+    assert [bot.started_before for bot in bots] == [True, True]
+    assert not faults_of(played("cardshark", bots, 4, hands=1), "two")
+
+    source = Path(two.folder) / sources[1].name
+    source.chmod(0o644)
+    source.write_text("raise SystemExit(3)\n")
+    assert [bot.started_before for bot in prepared()] == [True, True]
+    with nothing_left_behind(), pytest.raises(UserError) as refused:
+        played("cardshark", [one, two], 4, hands=1)
+    assert [(problem.code, problem.where) for problem in refused.value.problems] == [("S019", "two")]
+    assert refused.value.exit_code == 6
+    with pytest.raises(UserError) as refused:  # it is started before the first table again
+        prepared()
+    assert [problem.code for problem in refused.value.problems] == ["B035"]
+    assert refused.value.exit_code == 4
+
+
 SLOW_START = "import time\ntime.sleep(0.3)\n" + dedent(LIVELY)
 
 
@@ -891,7 +953,8 @@ async def kill_every_keeper(times: int, pause: float = 0.1) -> None:
 @pytest.mark.timing
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_bot_is_prepared_again_if_its_keeper_dies(times: int, tmp_path: Path) -> None:
-    submission = spec_of(written(SLOW_START, ".py", tmp_path, "slow"), protocol="lines")
+    source = f"# {tmp_path}\n{SLOW_START}"  # another bot each time: one that has started before would not be started
+    submission = spec_of(written(source, ".py", tmp_path, "slow"), protocol="lines")
 
     async def work() -> list[BuiltBot]:
         async with trio.open_nursery() as nursery:

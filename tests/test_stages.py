@@ -1,24 +1,35 @@
 """Stages: pure functions that pair all bots as promised for any field, with the same result each time."""
 
+import contextlib
+import itertools
+import os
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
+from helpers import SAMPLES, built, level
 
-from host.backends.local import FixtureQueue
+from host.backends.local import FixtureQueue, local_workers
+from host.backends.shares import MAX_SHARE, Shares
+from host.bots.bot_spec import BotSpec, BuiltBot
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.play.jobs import Job, decode_job, encode
-from host.play.records import Fixture, Record, Result
+from host.play.fixture_id import contestants
+from host.play.jobs import Job, WorkerSetup, decode_job, encode
+from host.play.lines import pack_lines
+from host.play.records import BOTS_AT_ONCE, Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
 from host.results.journal import Journal, writing
+from host.results.state import RecordedBot, RunState, StageState
+from host.sandbox.process_tree import descendants
 from host.stages import KINDS, kind_of
 from host.stages.agenda import Agenda, Schedule
 from host.stages.gauntlet import Gauntlet
@@ -27,8 +38,10 @@ from host.stages.kind import MAX_BLOCK_TABLES, Entrants, Field, Records, StageCo
 from host.stages.knockout import KNOCKOUT, Knockout, picture, reached, seeded
 from host.stages.knockout import places as knockout_places
 from host.stages.league import League
-from host.stages.round_robin import RoundRobin
+from host.stages.pairing import round_robin
+from host.stages.round_robin import PairTally, RoundRobin
 from host.stages.swiss import Swiss
+from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import run_stage
 from protocols.wire import Move
@@ -388,6 +401,162 @@ def test_short_fixtures_go_to_a_worker_together_and_a_lost_worker_costs_one_of_t
     assert [sent[2][1]] in sent  # alone
 
 
+def test_fixtures_that_come_back_unplayed_leave_no_room_for_more() -> None:
+    submitted = 0
+
+    async def play(jobs: Sequence[bytes]) -> Sequence[bytes]:
+        await trio.testing.wait_all_tasks_blocked()
+        return [encode(by_strength(decode_job(jobs[0], type(BLANK.rules)).fixture))]  # time for the first one only
+
+    async def run() -> None:
+        nonlocal submitted
+        queue = FixtureQueue(print, "one worker", 1, at_once=4)
+
+        async def submit_many() -> None:
+            nonlocal submitted
+            for number in range(2 * MAX_SHARE):
+                await queue.submit(Job(BLANK._replace(path=f"pair/{number}", bots=("a", "b"), tables=1)))
+                submitted += 1
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(submit_many)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(queue.feed_several, "a worker", play)
+            for finished in range(1, 50):
+                await queue.next_result()
+                assert submitted <= MAX_SHARE + finished
+            nursery.cancel_scope.cancel()
+
+    trio.run(run)
+
+
+def fixtures_of(stage: StageConfig, bots: int) -> list[int]:
+    """Return the tables of the fixtures that are due first in a stage."""
+    return [due.tables for due in kind_of(stage).due(stage, BLANK, Field([f"b{n}" for n in range(bots)], SEED), {})]
+
+
+@pytest.mark.parametrize(
+    ("tables", "fewest", "fixtures"),
+    [
+        (100_000, 1, 16 * [6250]),
+        (100_000, 3500, 16 * [6250]),
+        (50_000, 3500, [*13 * [3572], 3564]),
+        (1_600, 3500, 4 * [400]),
+        (160, 3500, [50, 50, 50, 10]),
+        (100_000, "auto", 16 * [6250]),
+        (1_600, "auto", 16 * [100]),
+    ],
+)
+def test_a_pair_plays_four_to_sixteen_fixtures_of_enough_tables(
+    tables: int, fewest: int | str, fixtures: list[int]
+) -> None:
+    assert fixtures_of(replace(league(tables), fixture_tables=fewest), 2) == fixtures
+    assert fixtures_of(replace(KINDS["swiss"].config(tables_per_pairing=tables), fixture_tables=fewest), 2) == fixtures
+    many = replace(league(tables), fixture_tables=fewest)
+    assert fixtures_of(many, 7) == fixtures_of(league(tables), 7)  # 21 pairs play at the same time
+
+
+def test_slow_starts_make_large_fixtures_and_bots_that_start_for_each_question_do_not_count() -> None:
+    def bot(language: str, protocol: str = "lines", parallel_tables: int = 1) -> BuiltBot:
+        spec = BotSpec(name="a", language=language, protocol=protocol, parallel_tables=parallel_tables)
+        return BuiltBot(spec, (), "", "")
+
+    def fewest(*bots: BuiltBot) -> int:
+        return fewest_tables(PAZAAK, bots, 2)
+
+    java, c = bot("java"), bot("c")
+    assert fewest(c, c) == 150 and fewest(java, java, c) == 3500
+    assert fewest(c, c) < fewest(java, c) < fewest(java, java) == fewest(c, java, c, java)
+    assert fewest(bot("c", parallel_tables=128), bot("c", parallel_tables=128)) == 5 * fewest(c, c)
+    assert fewest(bot("java", parallel_tables=128), bot("c", parallel_tables=1)) == fewest(java, c)
+    assert fewest(bot("java", "argv"), bot("python", "argv")) == 1
+    assert fewest_tables(GAMES["holdem"], [java] * 5, 5) < fewest_tables(PAZAAK, [java] * 5, 5)
+
+
+def job(*bots: str) -> Job:
+    """Return a job with a fixture of these bots."""
+    return Job(BLANK._replace(path=f"league/{contestants(bots)}", bots=bots, tables=2))
+
+
+@pytest.mark.parametrize(("size", "workers"), [(14, 2), (60, 1), (60, 2), (60, 8), (200, 4)])
+def test_each_worker_is_handed_the_fixtures_of_few_bots(size: int, workers: int) -> None:
+    shares, left = Shares(), [job(*pair) for pair in round_robin([f"b{number:03}" for number in range(size)])]
+    total, played, made = len(left), set[str](), 0
+    with contextlib.ExitStack() as stack:
+        hands = [(stack.enter_context(shares.hand()), dict[str, None]()) for _ in range(workers)]
+        waiting = 0
+        for turn in itertools.count():
+            while left and waiting < workers * MAX_SHARE:
+                shares.add(left.pop(0))
+                waiting += 1
+            if not waiting:
+                break
+            hand, kept = hands[turn % workers]
+            taken = hand.take_similar() if turn >= workers else hand.take_first()
+            waiting -= 1
+            played.add(taken.fixture.path)
+            for bot in taken.fixture.bots:
+                made += bot not in kept
+                kept.pop(bot, None)
+                kept[bot] = None
+            for bot in [*kept][: max(len(kept) - BOTS_AT_ONCE, 0)]:
+                del kept[bot]
+    assert len(played) == total
+    assert made / total <= max(0.15, 1.2 * workers * min(size, BOTS_AT_ONCE) / total)
+
+
+def test_long_fixtures_are_handed_out_in_the_order_of_the_stage_and_those_of_a_lost_worker_are_free_again() -> None:
+    shares = Shares()
+    for number in range(6):
+        shares.add(job("a", f"b{number}"))
+    with shares.hand() as slow:
+        assert slow.take_first() == job("a", "b0")
+        with shares.hand() as lost:
+            assert lost.take_similar() == job("a", "b1")
+            assert slow.take_first() == job("a", "b2")  # the first of the share of another worker
+            with shares.hand() as third:
+                assert third.take_similar() == job("a", "b4")  # half of it
+                assert lost.take_similar() == job("a", "b3")
+                assert lost.take_similar() == job("a", "b5")
+            shares.add(job("c", "d"))
+            shares.add(job("c", "e"))
+            assert lost.take_similar() == job("c", "d")
+        assert slow.take_first() == job("c", "e")
+
+
+@pytest.mark.long
+def test_a_large_field_has_the_same_results_for_any_number_of_workers_and_after_an_interruption(tmp_path: Path) -> None:
+    one = built(SAMPLES / "pazaak" / "dumb_bold", "pazaak")
+    bots = [one._replace(spec=replace(one.spec, name=f"b{number:02}")) for number in range(BOTS_AT_ONCE + 2)]
+    setup, stage, processes = WorkerSetup("pazaak", BLANK.rules, tuple(bots), SEED, level()), league(2), list[int]()
+
+    async def play(journal: Journal, workers: int, until: int) -> None:
+        def watch(progress: Progress) -> None:
+            if progress.done % 50 == 0:
+                processes.append(sum(1 for _ in descendants(os.getpid())) // workers)
+            if progress.done == until:
+                scope.cancel()
+
+        with trio.CancelScope() as scope:
+            async with local_workers(setup, print, workers) as pool:
+                field = Field([bot.name for bot in bots], SEED)
+                await run_stage(stage, BLANK, field, journal, pool, watch)
+
+    def scores(*parts: tuple[int, int]) -> dict[str, Any]:
+        path = tmp_path / f"{parts}.sqlite"
+        with writing(path) as journal:
+            for bot in bots:
+                journal.add_bot(RecordedBot.of(bot))
+            journal.set_state(RunState(name="league", game="pazaak", seed_sha256="0" * 64, stages=[StageState(stage)]))
+            for workers, until in parts:
+                trio.run(play, journal, workers, until)
+            return {path: record.results for path, record in journal.stage_records("league").items()}
+
+    alone = scores((1, -1))
+    assert alone == scores((2, -1)) == scores((4, -1)) == scores((2, 100), (1, -1))
+    assert max(processes) <= 2 * BOTS_AT_ONCE + 4  # a worker, and two in each sandbox
+
+
 def tourney_tables(bots: list[str], rounds: int) -> tuple[Counter[str], dict[str, int]]:
     """Play a tourney of bots that always stand; return the rounds of each bot and the final chips."""
     rules = CARDSHARK.presets["thread"]
@@ -419,3 +588,25 @@ def test_in_a_tourney_all_solvent_bots_play_the_same_number_of_rounds(size: int)
     played, chips = tourney_tables(bots, 5)
     assert all(played[bot] == 5 for bot in bots if chips[bot] >= 10)
     assert all(played[bot] <= 5 for bot in bots)
+
+
+def test_a_pair_does_not_end_early_because_its_tables_repeat_each_other() -> None:
+    blocks = [
+        Record(
+            f"league/a+b/{first}",
+            {"a": Result(100, 60, 60, 0, 1, 1), "b": Result(100, 40, 40, 0, 1, 1)},
+            {},
+            {},
+            (),
+            (),
+            b"",
+        )
+        for first in range(1, 10_000, 100)
+    ]
+    lines = pack_lines([b"as first", b"as other"] * 50)
+
+    def certain(records: list[Record]) -> bool:
+        return PairTally(("a", "b"), tuple(records)).certain
+
+    assert certain(blocks)
+    assert not certain([block._replace(lines=lines) for block in blocks])

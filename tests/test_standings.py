@@ -1,10 +1,9 @@
 """Standings: the order by the rules of each kind of stage, its certainty, and its display."""
 
-import io
 import json
+import re
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from random import Random
@@ -22,10 +21,13 @@ from host.base.errors import UserError
 from host.bots.values import Usage
 from host.games import GAMES
 from host.play import table_plans
+from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
+from host.rating.statistics import is_certain
 from host.report import terminal
+from host.report.listings import Listing, cells_of
 from host.report.pictures import picture_lines
-from host.report.timelines import early_order, ranks
+from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, ranks
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
 from host.results.standings import Row, by_pair, reordered, standings
@@ -33,7 +35,7 @@ from host.results.state import RunState, StageState, StageStatus
 from host.stages import stage_from_json
 from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups
-from host.stages.kind import BLANK, Field
+from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.knockout import KNOCKOUT
 from host.tournament.progress import AllMeet, Progress, Tally
 
@@ -273,23 +275,25 @@ def said(kind: str, records: list[Record], names: str) -> list[str]:
 
 def test_the_better_is_said_to_be_ahead() -> None:
     (sentence,) = said("mixed_tables", cup({"A": 200, "B": 260}, 100), "AB")
-    assert sentence.startswith("B ahead of A, ") and sentence.endswith(" % sure")
+    assert sentence.startswith("B ahead of A: ") and sentence.endswith(" % sure")
 
 
 def test_the_better_of_a_league_is_said_to_be_ahead() -> None:
-    assert said("round-robin", season({"A": 2, "B": 1}, 2000), "AB") == ["A ahead of B, >99.9 % sure"]
+    assert said("round-robin", season({"A": 2, "B": 1}, 2000), "AB") == ["A ahead of B: >99.9 % sure"]
 
 
 def test_those_who_cannot_be_told_apart_are_named_together() -> None:
     first, second = said("round-robin", season({"A": 9, "B": 3, "C": 3, "D": 3}, 300), "ABCD")
-    assert first.startswith("A ahead of ") and second.endswith(" %)")
-    assert sorted(second.partition(" cannot be distinguished (")[0].replace(" and", ",").split(", ")) == ["B", "C", "D"]
+    assert first.startswith("A ahead of ")
+    assert re.fullmatch(r"[BCD] ahead of [BCD] \([BCD] between them\): [0-9.]+ % sure, 98\.5 % needed", second)
 
 
 def test_of_many_only_the_first_and_the_last_are_named() -> None:
     names = "ABCDEFGH"
     (sentence,) = said("mixed_tables", cup(dict.fromkeys(names, 200), 3), names)
-    assert " (8 bots) cannot be distinguished (" in sentence
+    assert " (6 bots between them): " in sentence
+    (sentence,) = said("mixed_tables", cup(dict.fromkeys("ABCDE", 200), 3), "ABCDE")
+    assert re.search(r"\([A-E], [A-E] and [A-E] between them\)", sentence)
 
 
 @pytest.mark.parametrize("kind", ["mixed_tables", "round-robin"])
@@ -298,7 +302,7 @@ def test_identical_bots_are_rarely_told_apart(kind: str) -> None:
     for seed in range(25):
         equal = dict.fromkeys("ABCDE", 200.0)
         records = cup(equal, 25, seed) if kind == "mixed_tables" else season(equal, 100, seed)
-        ahead += sum("ahead" in sentence for sentence in said(kind, records, "ABCDE"))
+        ahead += sum(map(is_certain, said(kind, records, "ABCDE")))
         neighbours += 4
     assert ahead <= 0.05 * neighbours
 
@@ -359,7 +363,10 @@ def test_verbose_standings_tell_faults_by_kind_and_every_close_order() -> None:
     lines = list(terminal.details(found.rows, found.advice))
     assert lines[0] == "B: 2 timeout, 1 illegal"
     assert len(lines) == 1 + len(found.advice) and all("certain at " in line for line in lines[1:])
-    assert "C before D: 50 % sure by 1\u202f000 tables a pair; certain at more than a hundred times" in lines
+    closest = (
+        "C ahead of D: 50 % sure, 98.5 % needed; now 1\u202f000 tables a pair, certain at more than a hundred times"
+    )
+    assert closest in lines
 
 
 # Groups.
@@ -398,7 +405,7 @@ def test_bots_of_different_groups_are_not_compared() -> None:
     games = [game("ABC", number, (300, 200, 100)) for number in range(1, 21)]
     games += [game("DEF", number, (300, 200, 100)) for number in range(1, 21)]
     found = standings_told(replace(GROUPS, advance=1), games, field("ABCDEF"))
-    assert not [sentence for sentence in found.sure if sentence.startswith(("A and D", "A ahead of D", "D and A"))]
+    assert not [sentence for sentence in found.sure if sentence.startswith(("A ahead of D", "D ahead of A"))]
     assert all({*each.bots} <= {*"ABC"} or {*each.bots} <= {*"DEF"} for each in found.advice)
 
 
@@ -426,11 +433,20 @@ EARLY = [
 ]
 
 
+def ranks_of(
+    stage: StageConfig, records: Sequence[Record], bots: Iterable[str], *, complete: bool = True
+) -> Ranks | None:
+    """Return the ranks over time that a page shows, with those of the standings at the end."""
+    now = {row.bot: row.rank for row in standings_told(stage, records, field(bots)).rows}
+    order = UntilAllMet(early_order(stage, records, complete=complete), SumsSoFar(by_rate=True))
+    return ranks(records, "fixtures", order, now)
+
+
 @pytest.mark.parametrize("count", range(1, 6))
 def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count: int) -> None:
     some, stage = EARLY[:count], stage_of("round-robin")
     rows = [row for row in standings_told(stage, some, field("ABCD")).rows if row.tables]
-    line = ranks(EARLY, "fixtures", True, early_order(stage, EARLY, complete=True))
+    line = ranks_of(stage, EARLY, "ABCD")
     assert line is not None
     assert {bot: places[count - 1] for bot, places in line.of.items() if places[count - 1]} == {
         row.bot: row.rank for row in rows
@@ -444,7 +460,7 @@ def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count
 
 
 def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
-    line = ranks(EARLY, "fixtures", True, early_order(stage_of("round-robin"), EARLY, complete=True))
+    line = ranks_of(stage_of("round-robin"), EARLY, "ABCD")
     rows = standings_told(stage_of("round-robin"), EARLY, field("ABCD")).rows
     assert line is not None and {bot: places[-1] for bot, places in line.of.items()} == {
         row.bot: row.rank for row in rows
@@ -453,27 +469,23 @@ def test_when_all_pairs_have_met_the_results_alone_rank() -> None:
 
 def test_a_bot_with_weak_opponents_is_not_ahead_early_by_its_rate() -> None:
     records = [block("AB", (70, 30)), block("AC", (60, 40)), block("DE", (65, 35)), block("BE", (99, 1))]
-    line = ranks(records, "fixtures", True, early_order(stage_of("round-robin"), records, complete=False))
+    line = ranks_of(stage_of("round-robin"), records, "ABCDE", complete=False)
     assert line is not None and (line.of["A"][-1], line.of["D"][-1]) == (1, 4)
 
 
 def test_the_ranks_of_very_many_bots_begin_when_all_have_met() -> None:
     bots = [f"b{number}" for number in range(61)]
     records = [block((one, other), (60, 40)) for one, other in combinations(bots, 2)]
-    line = ranks(records, "fixtures", True, early_order(stage_of("round-robin"), records, complete=True))
+    line = ranks_of(stage_of("round-robin"), records, bots)
     assert line is not None and {places[:-1] for places in line.of.values()} == {(None,) * 39}
-    assert (
-        ranks(records[:-1], "fixtures", True, early_order(stage_of("round-robin"), records[:-1], complete=False))
-        is None
-    )
 
 
 def test_bots_that_have_not_met_are_not_surely_ordered_early() -> None:
     names = "ABCDEFGHIJ"
     records = [block("AB", (600, 400)), block("CD", (900, 100))]  # 2 of 45 pairs
     found = standings_told(stage_of("round-robin"), records, field(names))
-    assert not any("C ahead of A" in sentence or "A ahead of D" in sentence for sentence in found.sure)
-    assert found.sure[0].startswith("C and A cannot be distinguished") and "A ahead of B, >99.9 % sure" in found.sure
+    assert [is_certain(sentence) for sentence in found.sure if "C ahead of A" in sentence] == [False]
+    assert "A ahead of B: >99.9 % sure" in found.sure
 
 
 def test_one_game_has_no_interval() -> None:
@@ -607,9 +619,7 @@ def test_a_bracket_and_groups_are_lines_on_the_screen() -> None:
 
 
 def shown(rows: list[Row], sure: list[str]) -> str:
-    with redirect_stdout(io.StringIO()) as output:
-        terminal.print_standings("Mock Cup · 1\u202f063 tables", rows, sure)
-    return output.getvalue()
+    return terminal.text_of(terminal.standings_text("Mock Cup · 1\u202f063 tables", rows, sure))
 
 
 def league(names: Iterable[str]) -> tuple[list[Row], list[Record]]:
@@ -635,16 +645,14 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
 @settings(max_examples=40)
 def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> None:
     rows, records = league(names)
-    with redirect_stdout(io.StringIO()) as output:
-        terminal.print_standings("head", rows, [])
-        terminal.print_pairs(names, by_pair(records))
-    lines = output.getvalue().split("\n")
+    parts = [*terminal.standings_text("head", rows, []), *terminal.pairs_text(names, by_pair(records))]
+    lines = terminal.text_of(parts).split("\n")
     assert all(line.replace(terminal.THIN_SPACE, " ").isprintable() and cell_len(line) <= 100 for line in lines)
 
 
 def test_markup_in_a_name_is_only_a_name() -> None:
     rows, _ = league(["[red]x[/red]", "B"])
-    assert "[red]x[/red]" in shown(rows, ["[red]x[/red] ahead of B, 99 % sure"])
+    assert "[red]x[/red]" in shown(rows, ["[red]x[/red] ahead of B: 99 % sure"])
 
 
 def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
@@ -654,7 +662,7 @@ def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
 
 def test_sentences_are_broken_between_them_only() -> None:
     rows, _ = league("AB")
-    sentence = "A ahead of B, 97 % sure"
+    sentence = "A ahead of B: 97 % sure"
     lines = shown(rows, [sentence] * 9).splitlines()[4:]
     assert " · ".join(lines).split(" · ") == [sentence] * 9 and all(len(line) <= 100 for line in lines)
 
@@ -679,15 +687,13 @@ def test_a_time_has_a_unit_and_is_never_nought(seconds: float, words: str) -> No
 
 
 def test_a_pair_that_is_not_certain_is_starred() -> None:
-    with redirect_stdout(io.StringIO()) as output:
-        terminal.print_pairs("AB", by_pair([block("AB", (502, 498))]))
-    assert "50.2 ±3.1 *" in output.getvalue() and "* the order of this pair is not certain" in output.getvalue()
+    text = terminal.text_of(terminal.pairs_text("AB", by_pair([block("AB", (502, 498))])))
+    assert "50.2 ±3.1 *" in text and "* the order of this pair is less than 98.5 % sure" in text
 
 
 def test_json_has_what_programs_were_promised() -> None:
-    (row,) = json.loads(
-        json.dumps(terminal.json_rows(standings(stage_of("mixed_tables"), [tourney(1, {"A": 9})], field("A"))))
-    )
+    (standing,) = standings(stage_of("mixed_tables"), [tourney(1, {"A": 9})], field("A"))
+    row = json.loads(json.dumps(standing.flat()))
     promised = {
         "rank": 1,
         "bot": "A",
@@ -703,9 +709,9 @@ def test_json_has_what_programs_were_promised() -> None:
 
 def test_a_spreadsheet_takes_no_name_for_a_formula() -> None:
     rows, _ = league(["=1+1", "B"])
-    with redirect_stdout(io.StringIO()) as output:
-        terminal.write_csv(rows)
-    assert output.getvalue().splitlines()[1].startswith("1,'=1+1,c,ada,99999,60000,")
+    cells = [cells_of(row) for row in rows]
+    sheet = Listing("", {}, [*cells[0]], cells, list).csv()
+    assert sheet.splitlines()[1].startswith("1,'=1+1,c,ada,99999,60000,")
 
 
 # Speed.
@@ -725,3 +731,62 @@ def test_a_whole_season_is_ranked_at_once() -> None:
     started = time.process_time()
     assert len(standings_told(stage_of("round-robin"), records, field("ABCDEFGH")).rows) == 8
     assert time.process_time() - started < 2  # 0.005 s measured
+
+
+# Tables that repeat others.
+
+
+def repeating(pair: str, lines: Mapping[str, int], number: int = 1, won: str = "") -> Record:
+    """Return the record of tables of two bots: how often each line was played. The first bot wins the lines `won`."""
+    tables = [line for line, times in lines.items() for _ in range(times)]
+    wins = sum(line in won for line in tables)
+    record = block(pair, (wins, len(tables) - wins), tables=len(tables), number=number)
+    return record._replace(lines=pack_lines([f"{line} {pair}".encode().ljust(8) for line in tables]))
+
+
+def test_tables_count_as_many_as_are_different_if_all_are_repeated_equally_often() -> None:
+    (row, _) = standings(stage_of("round-robin"), [repeating("AB", {"x": 200, "y": 200}, won="x")], field("AB"))
+    few = standings(stage_of("round-robin"), [block("AB", (1, 1))], field("AB"))[0]
+    assert (row.rate, row.tables, row.different) == (0.5, 400, 2)
+    assert row.first[1:] == pytest.approx(few.first[1:])
+
+
+def test_tables_that_another_fixture_repeats_count_once() -> None:
+    records = [repeating("AB", {"x": 1, "y": 1}, number, won="xy") for number in (1, 3, 5)]
+    assert by_pair(records)["A", "B"][6:] == pytest.approx(by_pair([block("AB", (2, 0))])["A", "B"][6:])
+    apart = [repeating(pair, {"x": 1, "y": 1}, won="xy") for pair in ("AB", "AC")]
+    assert [row.different for row in standings(stage_of("round-robin"), apart, field("ABC"))] == [4, 2, 2]
+
+
+def test_a_line_that_wins_half_of_all_tables_makes_nothing_certain() -> None:
+    rest = {f"r{number}": 1 for number in range(500)}
+    won = "w" + "".join(list(rest)[:250])
+    record = repeating("AB", {"w": 500, **rest}, won=won)
+    pair = by_pair([record])["A", "B"]
+    assert pair.different == 501 and pair.rate > 0.7 and not pair.certain
+    assert by_pair([block("AB", (int(pair.rate * 1000), 1000 - int(pair.rate * 1000)))])["A", "B"].certain
+
+
+@pytest.mark.parametrize("rank_by", [["win_rate"], ["elo"], ["score"], ["total_score"]])
+def test_no_ranking_is_certain_by_repetition(rank_by: list[str]) -> None:
+    lines = {"x": 200, "y": 200}
+    record = repeating("AB", lines, won="xy")
+    scores = tuple((1, 0) if table % 2 == 0 else (0, 1) for table in range(400))
+    several = [record, record._replace(path="league/AB/401")]
+    many = [each._replace(scores=scores) for each in several]
+    stage = stage_of("round-robin", rank_by=rank_by)
+    found = standings_told(stage, many, field("AB"))
+    assert found.repeated == "2 different tables in 800: a table that repeats another is not evidence"
+    assert not found.advice and not any("% sure" in sentence and "needed" not in sentence for sentence in found.sure)
+    fresh = [block("AB", (400, 0), number=number)._replace(scores=scores) for number in (1, 401)]
+    assert "ahead" in standings_told(stage, fresh, field("AB")).sure[0]
+    assert not standings_told(stage, fresh, field("AB")).repeated
+
+
+def test_the_strength_counts_all_tables_and_its_error_the_different_ones() -> None:
+    stage, lines = stage_of("round-robin", rank_by=["elo"]), {"x": 60, "y": 40}
+    (once,) = (row.first for row in standings(stage, [block("AB", (60, 40))], field("AB")) if row.bot == "A")
+    again = [repeating("AB", lines, won="x")]
+    (often,) = (row.first for row in standings(stage, again, field("AB")) if row.bot == "A")
+    assert often.value == pytest.approx(once.value)
+    assert often.high - often.value > 6 * (once.high - once.value)  # type: ignore[operator]

@@ -21,6 +21,7 @@ from host.rating.statistics import (
     Won,
     _student_quantile,
     elo_between,
+    is_certain,
     mean_interval,
     needed,
     percent,
@@ -382,16 +383,17 @@ def test_a_sequential_test_ends_when_it_is_clear(won: int, lost: int, accepted: 
 @pytest.mark.parametrize(
     ("sure", "said"),
     [
-        (0.99951, "A ahead of B, >99.9 % sure"),
-        (0.9979, "A ahead of B, 99.7 % sure"),
-        (0.989, "A ahead of B, 98 % sure"),
-        (0.985, "A ahead of B, 98 % sure"),
-        (0.9849, "A and B cannot be distinguished (98 %)"),
-        (0.61, "A and B cannot be distinguished (61 %)"),
+        (0.99951, "A ahead of B: >99.9 % sure"),
+        (0.9979, "A ahead of B: 99.7 % sure"),
+        (0.989, "A ahead of B: 98.9 % sure"),
+        (0.985, "A ahead of B: 98.5 % sure"),
+        (0.9849, "A ahead of B: 98.4 % sure, 98.5 % needed"),
+        (0.61, "A ahead of B: 61 % sure, 98.5 % needed"),
     ],
 )
 def test_how_sure_is_said_in_words_and_never_rounded_up(sure: float, said: str) -> None:
     assert words("A", "B", sure) == said
+    assert is_certain(said) == (sure >= MIN_CERTAINTY)
 
 
 def test_1063_of_2000_are_sure_enough_for_three_digits() -> None:

@@ -11,12 +11,37 @@ from command import croupier, cup_in, result_of
 from stage_configs import recorded, stage_of
 
 from host.games import GAMES
+from host.play.fixture_id import contestants, group_of
 from host.play.records import Fixture, Record, Result
+from host.results.journal import reading
 from host.results.standings import standings
-from host.stages.kind import Field
-from host.stages.swiss import SWISS
+from host.stages.kind import Entrants, Field
+from host.stages.swiss import SWISS, seeded
 from host.stages.swiss_pairing import SwissRound, SwissState, automatic_rounds, pair_round
 
+TWO_STAGES = """\
+game = "pazaak"
+seed = "a seed for tests"
+bots = ["bots/*"]
+[[stage]]
+kind = "round-robin"
+tables_per_pair = 100
+practice = true
+[[stage]]
+kind = "swiss"
+rounds = 1
+tables_per_pairing = 10
+practice = true
+[limits]
+move = "10 s"
+cpu = "10 s"
+"""
+STANDS = """\
+import sys
+
+for line in sys.stdin:
+    print("STAND" if sum(map(int, line.split()[3].split(","))) >= LEAST else "END", flush=True)
+"""
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
 SEED = b"a seed for tests"
 
@@ -170,13 +195,37 @@ def test_buchholz_is_the_sum_of_the_sets_of_the_opponents() -> None:
     assert {bot: value["buchholz"].value for bot, value in rows.items()} == {"b000": 3, "b001": 4, "b002": 5, "b003": 6}
 
 
-def test_an_order_that_is_only_the_alphabet_is_drawn_and_the_order_of_a_stage_is_kept() -> None:
-    stage, bots = stage_of("swiss"), [f"b{number:03}" for number in range(8)]
-    drawn = {SWISS.due(stage, BLANK, Field(bots, bytes([seed])), {})[0].bots for seed in range(20)}
-    assert len(drawn) > 5
-    ranked = [*reversed(bots)]
+@pytest.mark.parametrize("names", [[f"b{number}" for number in range(8)], [f"b{7 - number}" for number in range(8)]])
+def test_the_order_of_a_stage_is_kept_whatever_the_bots_are_called(names: list[str]) -> None:
+    stage = stage_of("swiss")
+    ranked = seeded(stage, Entrants(names, {"league": names}, SEED))
+    assert ranked == names
     firsts = [set(fixture.bots) for fixture in SWISS.due(stage, BLANK, Field(ranked, SEED), {}) if fixture.first == 1]
-    assert firsts == [{ranked[place], ranked[place + 4]} for place in range(4)]
+    assert firsts == [{names[place], names[place + 4]} for place in range(4)]
+
+
+def test_bots_that_no_stage_has_ranked_are_drawn_in_whatever_order_they_were_entered() -> None:
+    stage, bots = stage_of("swiss"), [f"b{number}" for number in range(8)]
+    assert len({tuple(seeded(stage, Entrants(bots, {}, bytes([seed]))) or ()) for seed in range(20)}) == 20
+    assert seeded(stage, Entrants(bots, {}, SEED)) == seeded(stage, Entrants(bots[::-1], {}, SEED)) != bots
+    assert seeded(stage, Entrants(bots, {}, None)) is None
+
+
+def test_a_swiss_stage_after_another_one_begins_in_its_order(tmp_path: Path) -> None:
+    """The names of the bots are their order in the first stage, too."""
+    cup = tmp_path / "cup"
+    cup.mkdir()
+    (cup / "croupier.toml").write_text(TWO_STAGES)
+    (cup / "bots").mkdir()
+    for name, least in {"a": 17, "b": 13, "c": 9, "d": 5}.items():
+        (cup / "bots" / f"{name}.py").write_text(STANDS.replace("LEAST", str(least)))
+    assert croupier("-C", cup, "run", "--progress", "none").code == 0
+    with reading(cup / "run" / "run.sqlite") as journal:
+        first, second = journal.state().stages
+        pairs = [path for path in journal.paths(second.name) if path.startswith("swiss/1/")]
+    assert list(second.field) == list(first.places) == ["a", "b", "c", "d"]
+    assert {group_of(path) for path in pairs} == {f"swiss/1/{contestants(pair)}" for pair in ("ac", "bd")}
+    assert croupier("-C", cup, "verify").code == 0
 
 
 def test_the_rounds_of_500_bots_are_few() -> None:

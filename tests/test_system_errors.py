@@ -4,14 +4,17 @@ import contextlib
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
+from host.base.system_errors import system_error
 from host.cli import COMMANDS
 
 DAC_CAPABILITIES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root may use every file
@@ -27,6 +30,7 @@ WORDS = {
     "init": "init {cup}/mine --lang python -g cardshark",
     "add": "add sample:davey --as fourth --unsafe",
     "check": "check davey --unsafe",
+    "grades": "grades",
     "standings": "standings",
     "standings --overall": "standings --overall",
     "faults": "faults",
@@ -54,8 +58,8 @@ WORDS = {
 }
 """Every command, with arguments that make it read and write the folder of the tournament."""
 
-ELSEWHERE = {"doctor", "serve", "completion"}
-"""Commands that do not use the folder of a tournament, or that do not end."""
+ELSEWHERE = {"doctor", "serve", "completion", "remove"}
+"""Commands that do not use the folder of a tournament, that do not end, or that a run which has begun refuses."""
 
 
 class _Header(ctypes.Structure):
@@ -201,3 +205,57 @@ def test_a_missing_current_folder_is_no_bug(tmp_path: Path) -> None:
     script = ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *CROUPIER, "status"]
     done = subprocess.run(script, cwd=gone, env=environment(), capture_output=True, check=False)
     assert b"H001" not in done.stderr and done.returncode in (2, 3, 6), done
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small finished tournament."""
+    folder = cup_in(tmp_path_factory.mktemp("finished") / "cup", tourneys=1, rounds=1)
+    assert croupier("run", "-C", folder, "--unsafe").code == 0
+    return folder
+
+
+def in_a_shell(line: str, folder: Path) -> tuple[int, str]:
+    """Run a line of a shell, in which `croupier` is the command; return its exit code and its standard error."""
+    command = " ".join(map(shlex.quote, CROUPIER))
+    done = subprocess.run(
+        ["/bin/sh", "-c", line.replace("croupier", command)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", ["standings", "status", "standings --json", "games", "run --unsafe"])
+def test_a_closed_standard_output_is_named(words: str, finished: Path) -> None:
+    before = (finished / "run" / "run.sqlite").read_bytes()
+    code, told = in_a_shell(f"croupier {words} >&-", finished)
+    assert code == 6 and told.startswith("error[R013] standard output: is closed"), told
+    assert (finished / "run" / "run.sqlite").read_bytes() == before
+
+
+def test_a_closed_standard_error_is_no_problem(finished: Path) -> None:
+    assert in_a_shell("croupier standings 2>&- | grep -q davey", finished) == (0, "")
+
+
+@pytest.mark.parametrize("words", ["standings", "standings --json"])
+def test_a_full_standard_output_is_named_not_the_folder(words: str, finished: Path) -> None:
+    code, told = in_a_shell(f"croupier {words} > /dev/full", finished)
+    assert code == 6 and told.startswith("error[R013] standard output: cannot be written: No space left on device"), (
+        told
+    )
+    assert "Traceback" not in told and "df -h" not in told
+
+
+def test_a_command_without_memory_says_so(finished: Path) -> None:
+    refused = system_error(MemoryError(), [])
+    assert refused and refused.exit_code == 6 and refused.problems[0].message == "there is not enough memory"
+    hog = f"ulimit -v 400000; {shlex.quote(sys.executable)} -c 'bytearray(1 << 30)'"
+    if in_a_shell(hog, finished)[0] == 0:
+        pytest.skip("THIS KERNEL DOES NOT LIMIT ADDRESSES")
+    answers = {in_a_shell(f"ulimit -v {kib}; croupier standings", finished) for kib in range(30_000, 120_000, 6_000)}
+    assert not any("H001" in told for _, told in answers), answers
+    assert {code for code, _ in answers} != {0}

@@ -1,5 +1,6 @@
 """`croupier verify` finds every change in a journal, and names the first place."""
 
+import hashlib
 import json
 import random
 import shutil
@@ -17,6 +18,7 @@ from helpers import ROGUES
 
 from host.base.errors import UserError
 from host.inspect.verify import Audit, verify
+from host.play.lines import pack_lines
 from host.results.chain import canonical
 from host.results.journal import Journal, reading
 from host.results.seals import Seals
@@ -287,6 +289,10 @@ CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
     "a question too far": (evidence(2, 999), ": its evidence is of a question that was not asked"),
     "a table too far": (evidence(1, 999), "/1: evidence of a table 999"),
     "the seats": (seats, "/1"),
+    "tables that repeat others": (
+        summary(lambda told: told.__setitem__(-1, pack_lines([b"the same"] * 2))),
+        "/1: what the journal compares with other tables is not what was played",
+    ),
 }
 
 
@@ -328,3 +334,46 @@ def test_verify_draws_tables_by_lot(played: Path) -> None:
             2,
             f"error[U001] Invalid value for '--sample': '{wrong}' is not a percentage of the tables, for example 1%",
         )
+
+
+# An outsider has a copy of the folder and the published seed, but not run/seed.
+
+
+def test_an_outsider_verifies_with_the_seed_that_was_published(tmp_path: Path) -> None:
+    cup = tmp_path / "cup"
+    cup_in(cup, tourneys=2, rounds=1)
+    config = cup / "croupier.toml"
+    config.write_text(config.read_text().replace('"a seed for tests"', '"random"'))
+    assert croupier("seed", "commit", "-C", cup).code == 0
+    assert croupier("run", "-C", cup).code == 0
+    seed = croupier("seed", "reveal", "-C", cup, "--json").json["seed"]
+    seal = croupier("standings", "-C", cup, "--json").json["seal"]
+    own = croupier("verify", "-C", cup, "--seal", seal)
+
+    copied = tmp_path / "copy"
+    shutil.copytree(cup, copied, ignore=shutil.ignore_patterns("bots", "seed"))
+    missing = croupier("verify", "-C", copied)
+    assert missing.code == 3 and "verify --seed SEED" in missing.err
+    for text in (seed, seed.upper()):
+        verified = croupier("verify", "-C", copied, "--seed", text, "--seal", seal)
+        assert (verified.code, verified.out) == (0, own.out.replace(str(cup), str(copied)))
+    other = f"{int(seed, 16) ^ 1:032x}"
+    for folder in (copied, cup):  # run/seed does not take the place of a seed that is given
+        refused = croupier("verify", "-C", folder, "--seed", other)
+        assert (refused.code, refused.out) == (3, "")
+        assert refused.first.startswith(f"error[R010] {other}: the run has another seed: ")
+        assert own.out.split("sha256 of the seed: ")[1][:64] in refused.first
+
+
+def test_deals_and_places_are_those_of_the_seed_that_was_published(played: Path, tmp_path: Path) -> None:
+    """A journal that promises another seed than that of its cards is found out, though it is sealed again."""
+    claimed = b"another seed"
+    with changing(played, tmp_path) as (copied, database):
+        told = (hashlib.sha256(claimed).hexdigest(),)
+        database.execute("UPDATE run SET value = ? WHERE key = 'seed_sha256'", told)
+        database.execute("DELETE FROM run WHERE key = 'seed'")
+        resealed(database, copied)
+    with reading(copied) as book:
+        differences = verify(book, seed=claimed).differences
+    assert len(differences) >= 20  # every table has other cards
+    assert any(": the recorded scores are (" in difference for difference in differences)

@@ -191,6 +191,20 @@ def test_chance_is_not_the_same_in_every_fork(level: Level) -> None:
 
 
 @at_every_warm_level
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "import logging; print('B', int(logging._startTime * 1e6) % 10**11)",
+        "import multiprocessing; print('B', int.from_bytes(multiprocessing.current_process().authkey[:4], 'big'))",
+    ],
+    ids=["logging", "multiprocessing"],
+)
+def test_no_module_tells_when_the_interpreter_was_started(level: Level, fact: str) -> None:
+    answers = answers_of(level, fact, 6)
+    assert len(set(answers)) == 6 and all(isinstance(answer, Move) for answer in answers)
+
+
+@at_every_warm_level
 def test_nobody_reaches_the_interpreter(level: Level) -> None:
     source = """
         import os, signal
@@ -617,9 +631,9 @@ def test_a_tournament_may_have_all_its_bots_warm_whose_language_has_a_warm_start
 
 @only_warm
 def test_check_says_that_a_bot_is_the_same_warm() -> None:
-    report, bot = trio.run(check_bot, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
+    report, found = trio.run(check_bot, load_submission(folder_of("print('S')\n")), GAME, WARM[-1], AMPLE)
 
-    assert report.accepted and bot and bot.warm
+    assert report.accepted and found.bot and found.bot.warm
     assert "same answers as after a cold start" in report.text()
 
 

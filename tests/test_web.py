@@ -15,10 +15,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from urllib.parse import quote, urlsplit
 
 import pytest
-from command import CROUPIER, ROOT, environment
+from command import CROUPIER, ROOT, croupier, environment
 
 from host.report.export import write_events
 from host.results.descriptions import fixture_metadata
@@ -436,3 +437,28 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         server.get("/")
         server.get("/api/replay?table=league%2Fglaucus%2Bnestor%2F1")
     assert path.read_bytes() == before and time.time() > path.stat().st_mtime
+
+
+def test_thirty_readers_of_all_events_do_not_delay_the_table_of_another(tmp_path: Path) -> None:
+    folder = tmp_path / "cup"
+    folder.mkdir()
+    (folder / "croupier.toml").write_text(
+        'game = "pazaak"\nseed = "x"\nbots = ["sample:dumb_bold", "sample:neptr"]\n'
+        '[[stage]]\nname = "league"\nkind = "round-robin"\ntables_per_pair = 4000\n'
+    )
+    assert croupier("run", "-C", folder).code == 0
+    with commanded(folder) as server, contextlib.ExitStack() as readers:
+
+        def seconds(nth: int) -> float:
+            began = time.monotonic()
+            assert server.get(f"/api/replay?table=league%2Fdumb_bold%2Bneptr%2F{nth}")[0] == 200
+            return time.monotonic() - began
+
+        seconds(1)  # the first one opens the journal
+        alone = max(seconds(nth) for nth in range(2, 6))
+        clients = [readers.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(30)]
+        for client in clients:
+            client.sendall(f"GET /api/events.ndjson HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        assert clients[0].recv(1)
+        crowded = median(seconds(nth) for nth in range(6, 13))
+        assert crowded < 8 * alone + 0.1  # behind one chunk of one export, not behind thirty

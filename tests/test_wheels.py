@@ -18,7 +18,7 @@ from command import croupier
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
 from host.submissions import requirements
-from host.submissions.build import build
+from host.submissions.build import build, build_log
 from host.submissions.discovery import load_submission
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"
@@ -97,6 +97,8 @@ def test_what_was_downloaded_once_needs_no_index(tmp_path: Path, index: Path) ->
     (folder / "guest.py").write_text(BOT.format(package=LIMITS) + "# changed\n")
     again = built(folder)
     assert again.sha256 != first.sha256
+    assert ["pip install" in build_log(bot.sha256).read_text() for bot in (first, again)] == [True, False]
+    assert (Path(again.folder) / "packages" / f"{LIMITS}.py").exists()
     assert not (Path(again.folder) / "wheels").exists()
 
 

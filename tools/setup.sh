@@ -24,10 +24,23 @@ watched() {
     return $code
 }
 
+# Run apt-get. While another program holds its lock, as updates do in the first minutes of a new system, wait and say so.
+patient_apt_get() {
+    tries=0 errors=$(mktemp)
+    until $root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>"$errors"; do
+        cat "$errors" >&2
+        tries=$((tries + 1))
+        grep -Eq 'Could not get lock|Unable to (acquire|lock)' "$errors" && [ $tries -lt 120 ] || return 1
+        echo "waiting: another program is installing packages, and holds the lock of apt"
+        sleep 8 # longer than the pause between the lines of `watched`
+    done
+    rm -f "$errors"
+}
+
 # Pairs of program:package. Only programs in /usr count, because sandboxes contain nothing else.
 wanted="bwrap:bubblewrap gcc:gcc g++:g++ javac:default-jdk-headless sbcl:sbcl make:make"
 case "${1:-.}" in *test*) wanted="$wanted ecl:ecl clisp:clisp chromium:chromium chromedriver:chromium-driver npm:npm" ;; esac
-case "${1:-.}" in *toolchains*) wanted="$wanted ruby:ruby php:php-cli lua:lua5.4 rustc:rustc go:golang-go ghc:ghc" ;; esac
+case "${1:-.}" in *toolchains*) wanted="$wanted ruby:ruby php:php-cli lua:lua5.4 rustc:rustc cargo:cargo go:golang-go ghc:ghc" ;; esac
 packages=""
 for pair in $wanted; do
     program=${pair%%:*}
@@ -63,9 +76,9 @@ if [ -n "$packages" ]; then
         exit 1
     fi
     say "installing$packages (a few minutes)"
-    watched $root env DEBIAN_FRONTEND=noninteractive apt-get update
+    watched patient_apt_get update
     # shellcheck disable=SC2086 # a list of words
-    watched $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
+    watched patient_apt_get install -y --no-install-recommends $packages
 fi
 
 if [ ! -x .venv/bin/python ]; then

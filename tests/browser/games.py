@@ -12,6 +12,7 @@ from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.records import Fixture, Record, Result, pack
+from host.play.results import seats_of
 from host.play.table_plans import PLANS, TableSetup
 from host.results.descriptions import fixture_metadata
 from host.results.journal import wal_files, writing
@@ -68,11 +69,12 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     plan = PLANS[fixture.plan](fixture, seed)
     results: dict[str, Result] = {}
     faults: dict[str, dict[str, int]] = {}
-    evidence, scores, answers, times = [], [], [], []
+    evidence, scores, answers, times, setups = [], [], [], [], list[TableSetup]()
     asked = dict.fromkeys(fixture.bots, 0)
-    now: Iterable[TableSetup] | None = next(plan, None)
+    now: Sequence[TableSetup] | None = next(plan, None)
     while now is not None:
         these = []
+        setups += now
         for sitting in now:
             pace = Random(f"{sitting.path} pace")
             table, luck = Table(game, sitting.rules, sitting.shuffler(seed)), Random(sitting.path)
@@ -112,7 +114,15 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
     }
     usage = {bot: Usage(n, n * 0.003, 0.0123, n * 0.001, 9 << 20, 3, walls[bot]) for bot, n in asked.items() if n}
     return Record(
-        fixture.path, results, faults, usage, tuple(evidence), tuple(scores), pack(answers), times=tuple(times)
+        path=fixture.path,
+        results=results,
+        faults=faults,
+        usage=usage,
+        evidence=tuple(evidence),
+        scores=tuple(scores),
+        answers=pack(answers),
+        times=tuple(times),
+        seats=seats_of(fixture, setups),
     )
 
 
@@ -236,6 +246,9 @@ BRACKET = (
         "mirror": False,
     },
 )
+TEN = ("austin", "bastila", "kid", "bold", "cautious", "glaucus", "hk", "neptr", "nestor", "optimum")
+SWISS = ({"kind": "swiss", "name": "swiss", "tables_per_pairing": 20, "rank_by": ["elo", "sets", "buchholz"]},)
+DOUBLE = ({**BRACKET[0], "elimination": "double"},)
 
 
 class Cup:
@@ -265,7 +278,7 @@ class Cup:
         kind, field, records = kind_of(stage), Field(self._order, SEED), dict[str, Record]()
         blank = Fixture(self._game, self._rules, "", "", (), 0)
         with writing(self.path) as journal:
-            journal.set_stage(name, StageStatus.RUNNING)
+            journal.set_stage(name, StageStatus.RUNNING, field=self._order)
             while some := kind.due(stage, blank, field, records):
                 if times == 0:
                     return
@@ -273,10 +286,9 @@ class Cup:
                 for fixture in some:
                     records[fixture.path] = recorded(fixture)
                     journal.add(name, records[fixture.path], fixture_metadata(fixture))
-            assert kind.places
-            order = kind.places(stage, field, records)
+            order = kind.places(stage, field, records) if kind.places else None
             journal.set_stage(name, StageStatus.FINISHED, places=order)
-            self._order = kind.left(stage, field, records) if kind.left else order
+            self._order = kind.left(stage, field, records) if kind.left else order or self._order
 
     def finish(self) -> None:
         """Mark the tournament as finished."""
