@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -533,3 +534,18 @@ def test_new_says_which_kinds_of_stage_it_writes(tmp_path: Path) -> None:
     assert (refused.code, (tmp_path / "cup").exists()) == (2, False)
     assert refused.first == "error[U001] --kind swiss: there is no example of it for pazaak"
     assert "takes every kind; `croupier new` writes, for pazaak: round-robin, knockout" in refused.err
+
+
+def test_the_page_about_json_names_every_key_of_play_compare_and_check(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "json.md").read_text()
+    asked = ("--json", "-g", "pazaak")
+    for name, words in {
+        "play": ("sample:nestor", "sample:neptr", "-n", "4"),
+        "compare": ("sample:nestor", "sample:neptr", "-n", "4"),
+        "check": ("sample:nestor",),
+    }.items():
+        section = page.partition(f"## `{name} --json`")[2].partition("\n## ")[0]
+        known = {key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+        printed = croupier(name, *words, *asked, cwd=tmp_path).json
+        keys = {*printed, *(printed["rows"][0] if "rows" in printed else ())} - {"schema"}
+        assert keys == known, name
