@@ -545,7 +545,9 @@ def test_the_page_about_json_names_every_key_of_play_compare_and_check(tmp_path:
         "check": ("sample:nestor",),
     }.items():
         section = page.partition(f"## `{name} --json`")[2].partition("\n## ")[0]
-        known = {key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+        known = {
+            key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+        }
         printed = croupier(name, *words, *asked, cwd=tmp_path).json
         keys = {*printed, *(printed["rows"][0] if "rows" in printed else ())} - {"schema"}
         assert keys == known, name

@@ -105,7 +105,7 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 30_045
+MAX_CODE_LINES = 30_090
 """Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
@@ -349,4 +349,8 @@ def test_one_extra_has_everything_that_a_message_asks_to_install() -> None:
         for name in re.findall(r"pip install '\.\[(\w+)\]'", path.read_text())
     }
     (everything,) = extras["all"]
-    assert named and everything == "croupier[cluster,web,openspiel]" and named <= set(re.findall(r"\w+", everything))
+    assert (
+        named
+        and everything == "croupier[cluster,web,openspiel,parquet]"
+        and named <= set(re.findall(r"\w+", everything))
+    )

@@ -1239,3 +1239,15 @@ def test_every_decision_is_a_row_with_its_question_by_field(tmp_path: Path) -> N
     scores = {(seat["table"], seat["bot"]): seat["score"] for seat in seats}
     assert {scores[row["table"], row["bot"]] == row["score"] for row in rows} == {True}
     assert {(seat["won"], seat["drawn"]) for seat in seats} <= {("1", "0"), ("0", "0"), ("0", "1")}
+
+
+def test_decisions_in_parquet_are_those_of_the_csv(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    assert croupier("play", "sample:optimum", "sample:bastila", "-n", 6, "--seed", "x", "-C", tmp_path).code == 0
+    rows = list(csv.DictReader(io.StringIO(croupier("export", "decisions", "-C", tmp_path).out)))
+    done = croupier("export", "decisions", "-o", tmp_path / "all.parquet", "-C", tmp_path)
+    table = parquet.read_table(tmp_path / "all.parquet")
+    assert done.out.strip().endswith(f"{len(rows)} rows") and table.num_rows == len(rows)
+    assert [{key: str(value) for key, value in row.items()} for row in table.to_pylist()] == rows
+    assert {str(table.schema.field(name).type) for name in ("number", "seat", "score", "q_wins_one")} == {"int64"}

@@ -36,14 +36,22 @@ def export(
     since: str,
     with_bots: bool,
 ) -> None:
-    """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV), jsonl
-    (one event per line) or playlog (format of 2018).
+    """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV, or as
+    Parquet if FILE ends in .parquet), jsonl (one event per line) or playlog (format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
     chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
-    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
+    from host.report.export import (
+        one_playlog,
+        write_chain,
+        write_changes,
+        write_csv,
+        write_decisions,
+        write_decisions_parquet,
+        write_events,
+    )
     from host.results.journal import reading
 
     if form == "public":
@@ -70,6 +78,8 @@ def export(
             count = write_changes(book, file)
         elif form == "chain":
             count = write_chain(book, since, spoilers, file)
+        elif form == "decisions" and output is not None and output.suffix == ".parquet":
+            count = write_decisions_parquet(book, selection, spoilers, file.buffer)
         else:
             write_rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}[form]
             count = write_rows(book, selection, spoilers, file)

@@ -12,8 +12,7 @@ from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
 from host.play.custom_games import game_by_name
 from host.submissions.headline import Output
-from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, Move
+from protocols.wire import Answer, Fault, Move, encode_view
 
 SENTENCES = {
     "deal": "{seat} gets {cards}",
@@ -79,7 +78,7 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
         if strange:
             event_validation.asked(game, path, decision.seat, seats)
         for number, request in enumerate(replay.game.open if asked < decision.number else (), decision.number):
-            question = b" ".join(PROTOCOLS["argv"].ask(request.view)).decode()
+            question = encode_view(request.view)[:-1].decode()
             yield Event("ask", {"n": number, "seat": request.seat, "q": question})
             asked = number
         answered = {"n": decision.number, "seat": decision.seat, "a": spelled(decision.answer, game)}
@@ -157,6 +156,8 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
 
 def _spelled_inside(fact: Any, game: str) -> Any:
     """Return a fact with its moves and faults as text."""
+    if type(fact) in (int, str):  # most are
+        return fact
     if isinstance(fact, Move | Fault):
         return spelled(fact, game)
     return tuple(_spelled_inside(each, game) for each in fact) if type(fact) in (list, tuple) else fact

@@ -3,6 +3,7 @@
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
@@ -221,6 +222,7 @@ def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]
     return [[read_answer(answer) for answer in line.split(",")] if line else [] for line in lines]
 
 
+@lru_cache(maxsize=8192)
 def read_answer(spelled: str) -> Answer:
     """Parse an answer of the journal. Raise ValueError if the text is not an answer."""
     word, _, rest = spelled.partition(" ")

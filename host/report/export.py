@@ -2,7 +2,8 @@
 
 import csv
 from collections.abc import Iterator
-from typing import Any, TextIO
+from itertools import islice
+from typing import Any, BinaryIO, TextIO, get_type_hints
 
 import msgspec
 
@@ -23,6 +24,7 @@ from protocols.wire import spell
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
+PARQUET_ROWS = 50_000  # in memory at once
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
 
@@ -88,14 +90,53 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
 
 
 def write_decisions(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write one row per decision, with a column for each field of its question. Return the number of rows.
+    """Write one row per decision as CSV, with a column for each field of its question. Return the number of rows.
 
     Raise UserError (exit code 1) if the journal does not fit the rules.
     """
-    seed, rows = seed_of(journal), 0
+    writer, rows = csv.writer(file, lineterminator="\n"), 0
+    writer.writerow(_decision_columns(journal))
+    for row in _decisions(journal, selection, spoilers):
+        writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
+        rows += 1
+    return rows
+
+
+def write_decisions_parquet(journal: Journal, selection: str | None, spoilers: bool, file: BinaryIO) -> int:
+    """Write the rows of `write_decisions` as Parquet. A field of the question that is a number in the game's view is one.
+
+    Raise UserError (exit code 6) if pyarrow is not installed, else as `write_decisions`.
+    """
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as missing:
+        hint = "pip install '.[parquet]'   in a clone of croupier; or -o FILE.csv"
+        raise UserError([Problem("S008", "", f"a Parquet file needs pyarrow: {missing}", hint=hint)], 6) from missing
+    view, texts = game_by_name(journal.state().game).view, {"stage", "table", "bot", "answer"}
+    numbers = {f"q_{name}" for name, kind in get_type_hints(view).items() if kind in (int, bool)}
+    known = {*DECISION_COLUMNS} - texts | numbers
+    types = [(name, pyarrow.int64() if name in known else pyarrow.string()) for name in _decision_columns(journal)]
+    schema, rows, written = pyarrow.schema(types), _decisions(journal, selection, spoilers), 0
+    with ParquetWriter(file, schema) as writer:
+        while some := list(islice(rows, PARQUET_ROWS)):
+            columns = [
+                [each if name in known else str(each) for each in column]
+                for name, column in zip(schema.names, zip(*some, strict=True), strict=True)
+            ]
+            writer.write_table(pyarrow.table(columns, schema))
+            written += len(some)
+    return written
+
+
+def _decision_columns(journal: Journal) -> list[str]:
     fields = game_by_name(journal.state().game).view._fields
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*DECISION_COLUMNS, *(f"q_{name}" for name in fields)])
+    return [*DECISION_COLUMNS, *(f"q_{name}" for name in fields)]
+
+
+def _decisions(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[list[str | int]]:
+    """Yield the rows of all decisions. Raise UserError (exit code 1) if the journal does not fit the rules."""
+    seed = seed_of(journal)
     for stage, path, tables in list(chosen(journal, selection, spoilers)):
         shown = shown_fixture(journal, seed, path, spoilers)
         recorded = shown.recorded
@@ -105,17 +146,15 @@ def write_decisions(journal: Journal, selection: str | None, spoilers: bool, fil
                 name, seated, scores = shown.name(nth), table.seated, by_seat(table, table.scores)
                 for decision in table.decisions():
                     seat, answer = decision.seat, spelled(decision.answer, table.game.name)
-                    about = (decision.number, seat, csv_cell(seated[seat]), csv_cell(answer), int(not decision.allowed))
+                    about = (decision.number, seat, seated[seat], answer, int(not decision.allowed), scores[seat])
                     question = [int(value) if isinstance(value, int) else _field_cell(value) for value in decision.view]
-                    writer.writerow([csv_cell(stage), csv_cell(name), *about, scores[seat], *question])
-                    rows += 1
-    return rows
+                    yield [stage, name, *about, *question]
 
 
 def _field_cell(value: object) -> str:
     """Return a field of a question as a cell; an empty field is an empty cell."""
     text = spell(value)
-    return "" if text == "-" else csv_cell(text)
+    return "" if text == "-" else text
 
 
 def write_changes(journal: Journal, file: TextIO) -> int:
