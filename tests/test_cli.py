@@ -551,3 +551,47 @@ def test_the_page_about_json_names_every_key_of_play_compare_and_check(tmp_path:
         printed = croupier(name, *words, *asked, cwd=tmp_path).json
         keys = {*printed, *(printed["rows"][0] if "rows" in printed else ())} - {"schema"}
         assert keys == known, name
+
+
+def test_play_of_more_bots_than_seats_is_a_round_robin(tmp_path: Path) -> None:
+    bots = ("sample:nestor", "sample:neptr", "sample:dumb_bold")
+    done = croupier("play", *bots, "-n", 40, "--seed", "x", "--mirror", "--json", cwd=tmp_path).json
+    assert done["tables"] == 120 and [row["tables"] for row in done["rows"]] == [80, 80, 80]
+    assert [row["bot"] for row in done["rows"]][-1] == "dumb_bold" and "ahead of dumb_bold: >99.9 % sure" in done[
+        "sure"
+    ][-1]
+    alone = croupier("play", *bots[:2], "-n", 40, "--seed", "x", "--mirror", "--json", cwd=tmp_path).json
+    assert alone["tables"] == 40
+    told = croupier("play", *["sample:cowardly"] * 5, cwd=tmp_path)
+    assert told.code == 2 and "seats 4 bots; 5 are named" in told.err
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("mvoe=200ms", 'unknown key "mvoe" in [limits]'),
+        ("move=20", "move = 20 has no unit"),
+        ("floor=10ms", 'floor = "10ms" is a part of a time bank, and there is none'),
+        ("move", "'move' is not a key and a value"),
+        ("max_faults=3", 'unknown key "max_faults"'),
+    ],
+)
+def test_a_wrong_limit_of_an_option_is_named_with_its_cure(tmp_path: Path, limits: str, said: str) -> None:
+    for command in (("play", "sample:nestor", "sample:neptr"), ("check", "sample:nestor")):
+        done = croupier(*command, "--limits", limits, "-g", "pazaak", cwd=tmp_path)
+        assert done.code == 2 and f"--limits: {said}" in done.err and "hint: " in done.err
+
+
+def test_the_limits_of_an_option_hold(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\nwhile input():\n    time.sleep(0.1)\n    print('STAND', flush=True)\n"
+    )
+    command = ("slow.py", "sample:neptr", "-n", 4, "-g", "pazaak", "--json")
+    late = croupier("play", *command, "--limits", "move=50ms", cwd=tmp_path).json
+    assert {row["bot"]: row["faults"] > 0 for row in late["rows"]} == {"slow": True, "neptr": False}
+    banked = croupier("play", *command, "--limits", "move=50ms,bank=60s/table,floor=10ms", cwd=tmp_path).json
+    assert not any(row["faults"] for row in banked["rows"])
+    assert (
+        "timeout"
+        in croupier("check", "slow.py", "-g", "pazaak", "--limits", "move=50ms,startup=50ms", cwd=tmp_path).out
+    )

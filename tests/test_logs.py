@@ -10,7 +10,7 @@ from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import MAX_STDERR_BYTES as OF_A_FIXTURE
 from host.bots.stderr_log import Asked, StderrLog
 from host.play.records import Record
-from host.results.bot_logs import MAX_FILE_NAME_CHARS, MAX_LOG_BYTES, Logs, file_name
+from host.results.bot_logs import MAX_FILE_NAME_CHARS, MAX_LOG_BYTES, Logs, TableLogs, file_name
 
 TALKS = """\
 #!/bin/sh
@@ -39,10 +39,10 @@ def test_the_end_of_what_a_bot_says_is_kept_with_its_tables() -> None:
         log.question = Asked(table, 1)
         log.append(b"%d " % table)
     log.append(b"")
-    assert log.tails == [(1, b"1 1 "), (2, b"2 ")]
+    assert log.tails == [(Asked(1, 0), b"1 1 "), (Asked(2, 0), b"2 ")]
     log.question = Asked(4, 1)
     log.append(b"x" * OF_A_FIXTURE)
-    assert log.tails == [(4, b"x" * OF_A_FIXTURE)]
+    assert log.tails == [(Asked(4, 0), b"x" * OF_A_FIXTURE)]
     for table in range(5, 105):
         log.question = Asked(table, 1)
         log.append(b"y" * 10_000)
@@ -121,3 +121,35 @@ def test_a_bot_that_does_not_build_names_the_log_that_stays(tmp_path: Path) -> N
     log = cup / "run" / "build" / "broken" / "build.log"
     assert f"the whole log: {log}\n" in done.err
     assert log.read_text().count("error:") >= 35 > done.err.count("error:")
+
+
+LOUD = """\
+import sys
+for line in sys.stdin:
+    print("asked", line.split()[0], file=sys.stderr)
+    print("STAND", flush=True)
+    print("question 7", file=sys.stderr, flush=True)
+"""
+
+
+def test_logs_have_all_that_a_healthy_bot_writes_by_table_and_question(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD)
+    command = ("loud.py", "sample:neptr", "-n", 12, "-g", "pazaak", "--logs", "logs")
+    assert croupier("play", *command, cwd=tmp_path).code == 0
+    table = croupier("replay", "loud+neptr/3", "--logs", "logs", "--json", cwd=tmp_path).json
+    asked = [event for event in table["events"] if event["ev"] == "ask" and event["seat"] == 0]
+    assert table["stderr"] == {str(event["n"]): f"asked {event['q'][0]}\nquestion 7\n" for event in asked}
+    shown = croupier("replay", "loud+neptr/3", "--logs", "logs", cwd=tmp_path).out
+    assert shown.count("stderr: question 7") == len(asked)
+    assert "stderr" not in croupier("replay", "loud+neptr/3", "--logs", "logs", "--as", "neptr", cwd=tmp_path).out
+    assert croupier("check", "loud.py", "-g", "pazaak", "--logs", "checked", cwd=tmp_path).code == 0
+    checked = "".join(path.read_text() for path in (tmp_path / "checked").rglob("*.log"))
+    assert checked.count("  asked ") == 40
+
+
+def test_logs_end_at_their_limit_with_a_warning(tmp_path: Path, warned: list[str]) -> None:
+    logs = TableLogs(tmp_path / "logs", warned.append)
+    for table in range(20):
+        logs.heard("../a", [(f"play/../{table}:1", b"x" * (16 << 20))])
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"] and len(warned) == 1
+    assert "has 256 MiB of logs" in warned[0] and len(list((tmp_path / "logs").rglob("*.log"))) == 15

@@ -385,6 +385,10 @@ class Submission(NamedTuple):
         """Return the submission with other values for some keys of its bot.toml."""
         return self._replace(spec=replace(self.spec, **keys))
 
+    def within(self, granted: Limits) -> "Submission":
+        """Return the submission with the limits that it requests, but not above the granted ones."""
+        return self._replace(limits=self.spec.limits.with_defaults(granted).at_most(granted))
+
 
 class BuiltBot(NamedTuple):
     """A bot that is ready to be asked: plain values, equal on every machine that has the folder."""

@@ -72,7 +72,7 @@ class ChildProcess:
             numbers = [self.table_ids.number(question.table) for question in questions]
             lines = self.table_ids.lines(numbers, lines)
         self.batch.expect(numbers)
-        self.stderr.log.question = questions[0]
+        self.stderr.ask(questions[0])
         self._write(lines)
 
     def _write(self, data: bytes) -> None:

@@ -306,10 +306,13 @@ def unwrap_exception_group() -> Iterator[None]:
 
 
 class Monitor:
-    """Checks every monitored sandbox every 20 ms. Freezes bots off turn, unless `pondering`."""
+    """Checks every monitored sandbox every 20 ms. Freezes bots off turn, unless `pondering`.
 
-    def __init__(self, *, pondering: bool = False) -> None:
-        self.pondering = pondering
+    With `logs`, all that bots write to standard error is stored by question, not only the end of it by table.
+    """
+
+    def __init__(self, *, pondering: bool = False, logs: bool = False) -> None:
+        self.pondering, self.logs = pondering, logs
         self.due = FOREVER  # time of the next check; a task that seldom lets others run must do so then
         self._watched: set[MonitoredSandbox] = set()
         self.stderr_reader = StderrReader()
@@ -348,11 +351,11 @@ class Monitor:
 
 
 @asynccontextmanager
-async def running_monitor() -> AsyncIterator[Monitor]:
+async def running_monitor(*, logs: bool = False) -> AsyncIterator[Monitor]:
     """Run a monitor for the length of the block."""
     with unwrap_exception_group():
         async with trio.open_nursery() as nursery:
-            monitor = Monitor()
+            monitor = Monitor(logs=logs)
             nursery.start_soon(monitor.run)
             yield monitor
             nursery.cancel_scope.cancel()

@@ -116,7 +116,7 @@ class PersistentProcess:
         if self.is_timed:
             self.is_timed = question.table <= TIMED_TABLES  # a bot that is asked alone gets its tables in order
             used = self._monitored.total() if self.is_timed else None
-        self.stderr_log.question = question
+        child.stderr.ask(question)
         line = self._line(question.view)
         if self._is_fair:
             self._timer.prepare()

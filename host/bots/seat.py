@@ -18,7 +18,7 @@ from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
 from host.bots.persistent import ORDERLY_EXIT_S, PersistentProcess
 from host.bots.spin import SPIN
-from host.bots.stderr_log import StderrLog
+from host.bots.stderr_log import Asked, StderrLog
 from host.bots.values import (
     BENCHING,
     RAW_BYTES,
@@ -90,7 +90,7 @@ class Seat:
         ]
 
     @property
-    def stderr(self) -> list[tuple[int, bytes]]:
+    def stderr(self) -> list[tuple[Asked, bytes]]:
         """Return the end of the bot's standard error, by table."""
         return self._process.stderr_log.tails
 
@@ -357,9 +357,9 @@ class _LostProcess:
 
     wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
 
-    def __init__(self, failure: HostFailure, previous: BotProcess | None) -> None:
+    def __init__(self, failure: HostFailure, previous: BotProcess | None, monitor: Monitor) -> None:
         self._failure = failure
-        self.stderr_log = StderrLog() if previous is None else previous.stderr_log
+        self.stderr_log = StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log
         self.totals = ProcessTotals() if previous is None else previous.totals
 
     def send(self, _batch: Batch) -> None:
@@ -404,7 +404,7 @@ async def open_seat(
 
         async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
             if isinstance(sandbox, HostFailure):
-                return _LostProcess(sandbox, previous)
+                return _LostProcess(sandbox, previous, monitor)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
             block = open_process(bot, game, sandbox, seed, monitor, charged=charged, bank=bank, previous=previous)
             return await stack.enter_async_context(block)
@@ -452,7 +452,7 @@ async def open_process(
             monitored=monitored,
             policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged, bank=bank),
             stderr_reader=monitor.stderr_reader,
-            stderr_log=StderrLog() if previous is None else previous.stderr_log,
+            stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,
             bank=bank,
         )

@@ -1,4 +1,4 @@
-"""Keeps the standard error of a bot: of a fixture the end, by table; of a process what it wrote first and last."""
+"""Keeps the standard error of a bot: of a fixture the end or all, by table; of a process what it wrote first and last."""
 
 import os
 import select
@@ -11,6 +11,7 @@ from host.bots.values import RAW_BYTES
 from host.sandbox.keeper import with_gap
 
 MAX_STDERR_BYTES = 64 << 10  # bytes stored for each bot and fixture
+MAX_COMPLETE_BYTES = 16 << 20  # likewise, if all is to be stored by question
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 
 
@@ -31,31 +32,36 @@ class HasPlace(Protocol):
 
 
 class StderrLog:
-    """The last bytes of a bot's standard error, in pieces by table. Its size is limited at every write."""
+    """The last bytes of a bot's standard error, in pieces by table. Its size is limited at every write.
 
-    def __init__(self) -> None:
+    If it is `complete`, its pieces are by question, and it stores MAX_COMPLETE_BYTES instead of MAX_STDERR_BYTES.
+    """
+
+    def __init__(self, *, complete: bool = False) -> None:
         self.question: HasPlace = Asked(1, 1)  # the bot was asked it last
-        self._pieces = deque[tuple[int, bytes]]()
+        self.complete = complete
+        self._most = MAX_COMPLETE_BYTES if complete else MAX_STDERR_BYTES
+        self._pieces = deque[tuple[Asked, bytes]]()
         self._size = 0
 
     def append(self, piece: bytes) -> None:
         """Append bytes that were written at the table, or that were unread when the bot was asked about it."""
         if not piece:
             return
-        table = self.question.table
-        if self._pieces and self._pieces[-1][0] == table:
+        place = Asked(self.question.table, self.question.number if self.complete else 0)
+        if self._pieces and self._pieces[-1][0] == place:
             before = self._pieces.pop()[1]
             self._size -= len(before)
             piece = before + piece
-        piece = piece[-MAX_STDERR_BYTES:]
-        self._pieces.append((table, piece))
+        piece = piece[-self._most :]
+        self._pieces.append((place, piece))
         self._size += len(piece)
-        while self._size > MAX_STDERR_BYTES:
+        while self._size > self._most:
             self._size -= len(self._pieces.popleft()[1])
 
     @property
-    def tails(self) -> list[tuple[int, bytes]]:
-        """Return the stored pieces, the earliest first, each with its table."""
+    def tails(self) -> list[tuple[Asked, bytes]]:
+        """Return the stored pieces, the earliest first, each with its place; the number is 0 if all of a table is one."""
         return list(self._pieces)
 
 
@@ -134,6 +140,13 @@ class StderrPipe:
         """Let a reader read the pipe until every process that could write has ended, or until `close`."""
         self._reader = reader
         reader.add(self._descriptor, self)
+
+    def ask(self, question: HasPlace) -> None:
+        """Attribute what is written from now on to a question."""
+        if self.log.complete:
+            self.tail()  # what is unread was written before it
+            question = Asked(question.table, question.number)  # the number of an open table changes with the answer
+        self.log.question = question
 
     def tail(self) -> bytes:
         """Return what has been written so far: the ends of it. Read at most as much as a pipe can hold."""

@@ -3,6 +3,7 @@
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,9 +30,11 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @click.argument("names", shell_complete=completers.bots, nargs=-1, metavar="BOT...")
 @options.GAME_OPTION
 @click.option("--all", "check_all", is_flag=True, help="check all bots of the tournament, then again under load")
+@options.LIMITS
+@options.LOGS
 @options.UNSAFE
 @click.pass_obj
-def check(context: CliContext, names: tuple[str, ...], game: str | None, check_all: bool, unsafe: bool) -> None:
+def check(context: CliContext, /, names: tuple[str, ...], game: str | None, check_all: bool, **values: Any) -> None:
     """Check that each bot builds, starts, and answers forty questions in time, readably and the same way twice.
 
     Illegal moves are reported as notes, not as errors: the rules define their penalty. A bot fails the check if it does
@@ -44,9 +47,18 @@ def check(context: CliContext, names: tuple[str, ...], game: str | None, check_a
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = load(context.folder) if check_all else tournament_here(context)
     candidates = _all_candidates(context, tournament) if check_all else _candidates(context, names, game)
-    result = check_bots(context, candidates, tournament, unsafe=unsafe, loaded=check_all)
+    result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values))
     print_result(context, "check", result)
     raise click.exceptions.Exit(0 if result.accepted else 1)
+
+
+class CheckOptions(NamedTuple):
+    """The options of `check`; `loaded`: check the bots again under load."""
+
+    loaded: bool
+    limits: str | None
+    logs: Path | None
+    unsafe: bool
 
 
 class Candidate(NamedTuple):
@@ -92,7 +104,7 @@ class CheckResult(NamedTuple):
 
 
 def check_bots(
-    context: CliContext, candidates: Iterator[Candidate], tournament: "Tournament | None", *, unsafe: bool, loaded: bool
+    context: CliContext, candidates: Iterator[Candidate], tournament: "Tournament | None", chosen: CheckOptions
 ) -> CheckResult:
     """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`.
 
@@ -100,12 +112,15 @@ def check_bots(
     """
     import trio
 
+    from host.config.limits_option import read_limits
+    from host.results.bot_logs import TableLogs
     from host.submissions.check import Report, check_bot
     from host.submissions.check import load_line as line_under_load
     from host.submissions.conformance import under_load
 
-    level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe)
-    limits = tournament.limits if tournament else Limits()
+    level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe)
+    usual = tournament.limits if tournament else Limits()
+    logs = TableLogs(chosen.logs, partial(click.echo, err=True)) if chosen.logs else None
     reports: list[Report] = []
     accepted: list[tuple[BuiltBot, Game]] = []
 
@@ -118,12 +133,17 @@ def check_bots(
             reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
-        report, found = trio.run(check_bot, entry.submission, game, level, limits, rules, candidate.place)
+        limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
+        report, found = trio.run(
+            check_bot, entry.submission.within(limits), game, level, limits, rules, candidate.place
+        )
+        if logs and found.answers is not None:
+            logs.heard(report.bot, ((f"check/{at.table}:{at.number}", said) for at, said in found.answers.logs))
         problems = map(candidate.original, _with_bundles(context, report.problems, found, game, level, candidate))
         reports.append(report._replace(problems=tuple(problems), seconds=waited()))
         bot = found.bot
         accepted += [(bot, game)] if bot is not None and report.accepted else []
-    slowest = trio.run(under_load, accepted, level) if loaded else []
+    slowest = trio.run(under_load, accepted, level) if chosen.loaded else []
     lines = [line_under_load(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
     return CheckResult(level, reports, lines)
 

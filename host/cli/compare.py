@@ -36,6 +36,8 @@ class CompareOptions(NamedTuple):
     seed: str | None
     preset: str | None
     workers: int | None
+    limits: str | None
+    logs: Path | None
     unsafe: bool
 
 
@@ -79,6 +81,8 @@ def parse_bounds(_context: click.Context, _option: click.Parameter, text: str) -
 @options.SEED_OPTION
 @options.PRESET
 @options.WORKERS_OPTION
+@options.LIMITS
+@options.LOGS
 @options.UNSAFE
 @click.pass_obj
 def compare(context: CliContext, /, new: str, old: str, **values: Any) -> None:
@@ -201,7 +205,7 @@ def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions)
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)
     stage = Adhoc(name=DUEL, tables=chosen.max_tables, mirror=chosen.mirror)
-    rules = adhoc_settings(context, found, stage, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
+    rules = adhoc_settings(context, found, stage, chosen)
     journal, view = adhoc_journal(context), Quiet()
     progress = _Progress(game, chosen.max_tables, silent=context.quiet or context.json)
     seeds: list[str] = []

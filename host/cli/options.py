@@ -17,6 +17,17 @@ PRESET = click.option(
     "--preset", metavar="NAME", help="the game's rules; default: the tournament's, or the game's first preset"
 )
 WORKERS_OPTION = click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one per core")
+LIMITS = click.option(
+    "--limits",
+    metavar="KEY=VALUE,...",
+    help="limits as in [limits] of croupier.toml: bank=60s/table,move=200ms; default: the tournament's",
+)
+LOGS = click.option(
+    "--logs",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="write all that bots print to standard error to DIR/BOT/TABLE.log, question by question",
+)
 UNSAFE = click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 JOURNAL = click.option(
     *("--journal", "journal"),

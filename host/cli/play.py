@@ -4,8 +4,9 @@ import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
@@ -21,7 +22,7 @@ from host.sandbox.limits import Limits
 if TYPE_CHECKING:
     from host.cli.bot_arguments import GameAndBots
     from host.results.standings import StageStandings
-    from host.stages.adhoc import Adhoc
+    from host.stages.kind import PairStageConfig
     from host.tournament.adhoc import AdhocSettings
 
 MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
@@ -37,22 +38,36 @@ class PlayOptions(NamedTuple):
     mirror: bool
     workers: int | None
     show: bool
+    limits: str | None
+    logs: Path | None
     unsafe: bool
 
 
 @click.command()
 @click.argument("names", shell_complete=completers.bots, nargs=-1, required=True, metavar="BOT...")
-@click.option("-n", "tables", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="tables to play")
+@click.option(
+    "-n",
+    "tables",
+    type=click.IntRange(1, 10_000_000),
+    default=100,
+    show_default=True,
+    help="tables to play, or to play by each pair",
+)
 @options.GAME_OPTION
 @options.SEED_OPTION
 @options.PRESET
 @click.option("--mirror", is_flag=True, help="play every deal from every seat, so that luck counts less")
 @options.WORKERS_OPTION
 @click.option("--show", is_flag=True, help="print the first table")
+@options.LIMITS
+@options.LOGS
 @options.UNSAFE
 @click.pass_obj
 def play(context: CliContext, /, names: tuple[str, ...], **values: Any) -> None:
-    """Let bots play against each other, and print the standings with error bars. Faults do not change the exit code."""
+    """Let bots play against each other, and print the standings with error bars. Faults do not change the exit code.
+
+    In a game for two, three or more bots play a round robin: every pair plays the tables.
+    """
     chosen = PlayOptions(**values)
     print_result(context, "play", play_tables(context, names, chosen))
 
@@ -123,22 +138,25 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     from host.play.placement import usable_cores
     from host.results.standings import stage_standings
     from host.stages.adhoc import Adhoc
+    from host.stages.round_robin import RoundRobin
     from host.tournament.adhoc import played
 
     found = find_bots(context, names, chosen.game)
-    _check_seats(found)
-    stage = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
-    rules = adhoc_settings(context, found, stage, preset=chosen.preset, seed=chosen.seed, unsafe=chosen.unsafe)
+    pairs = _check_seats(found)
+    one_table = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
+    each_pair = RoundRobin(name=one_table.name, tables_per_pair=chosen.tables, mirror=chosen.mirror)
+    stage, tables = each_pair if pairs > 1 else one_table, chosen.tables * pairs
+    rules = adhoc_settings(context, found, stage, chosen)
     journal = adhoc_journal(context)
-    workers = min(chosen.workers or usable_cores(), chosen.tables)
-    with progress_view("none" if context.json or chosen.tables <= 2 else "auto", quiet=context.quiet) as view:
+    workers = min(chosen.workers or usable_cores(), tables)
+    with progress_view("none" if context.json or tables <= 2 else "auto", quiet=context.quiet) as view:
         match = trio.run(played, rules, journal, local_workers, workers, view)
     standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
-    first = min(match.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)
+    first = min(match.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)  # of the first pair
     return PlayResult(
         rules=rules,
         seed=match.seed,
-        tables=chosen.tables,
+        tables=tables,
         seconds=time.monotonic() - STARTED,
         journal=journal,
         first_fixture=first.path,
@@ -148,42 +166,59 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     )
 
 
-def _check_seats(found: "GameAndBots") -> None:
+def _check_seats(found: "GameAndBots") -> int:
+    """Return the number of pairs that play: 1, or more in a game for two. Raise UsageError if no table seats the bots."""
     low, high = found.game.seats
     bots = len(found.submissions)
+    if bots > high == 2:
+        return comb(bots, 2)
     if not low <= bots <= high:
         seats = f"{low} to {high}" if low != high else str(low)
         named = f"{bots} {'is' if bots == 1 else 'are'} named"
         raise click.UsageError(f"a table of {found.game.name} seats {seats} bots; {named}")
+    return 1
+
+
+class AdhocOptions(Protocol):
+    """The options of `play` and `compare` that say how bots play outside a tournament."""
+
+    @property
+    def preset(self) -> str | None: ...
+    @property
+    def seed(self) -> str | None: ...
+    @property
+    def limits(self) -> str | None: ...
+    @property
+    def logs(self) -> Path | None: ...
+    @property
+    def unsafe(self) -> bool: ...
 
 
 def adhoc_settings(
-    context: CliContext,
-    found: "GameAndBots",
-    stage: "Adhoc",
-    *,
-    preset: str | None,
-    seed: str | None,
-    unsafe: bool,
+    context: CliContext, found: "GameAndBots", stage: "PairStageConfig", chosen: AdhocOptions
 ) -> "AdhocSettings":
     """Return the rules, level and limits of a game outside a tournament; those of the tournament here, if there is one."""
     from host.cli.bot_arguments import tournament_here
+    from host.config.limits_option import read_limits
     from host.tournament.adhoc import AdhocSettings
 
     tournament, game = tournament_here(context), found.game
+    preset, usual = chosen.preset, tournament.limits if tournament else Limits()
     if preset and preset not in game.presets:
         message = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise click.UsageError(f"{message}  (presets: {', '.join(game.presets)})")
     own = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else own
+    limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
     return AdhocSettings(
         game=game,
         rules=rules,
-        submissions=found.submissions,
+        submissions=[each.within(limits) for each in found.submissions],
         stage=replace(stage, mirror=stage.mirror or game.chance.shared(rules)),
-        seed_text=seed,
-        level=level_in_force(tournament.level if tournament else DEFAULT_LEVEL, unsafe),
-        limits=tournament.limits if tournament else Limits(),
+        seed_text=chosen.seed,
+        level=level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe),
+        limits=limits,
+        logs=chosen.logs,
     )
 
 

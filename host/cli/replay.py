@@ -1,7 +1,7 @@
 """The command `replay`: prints a recorded table, or writes a page that plays it."""
 
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 @click.option(
     "--spoilers", is_flag=True, help="also secret cards and evidence of a running stage; for the organiser only"
 )
+@click.option(
+    "--logs",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="also what the bots wrote to standard error: the folder that `play --logs` wrote",
+)
 @options.JOURNAL
 @click.pass_obj
 def replay(
@@ -39,6 +45,7 @@ def replay(
     output: Path | None,
     show: bool,
     spoilers: bool,
+    logs: Path | None,
     journal: Path | None,
 ) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
@@ -53,24 +60,34 @@ def replay(
         if show:
             webbrowser.open(page.url)
         return
-    print_result(context, "replay", TableReplay(found if seat is None else as_seen_by(found, seat)))
+    stderr = _stderr(logs, found, seat) if logs else {}
+    print_result(context, "replay", TableReplay(found if seat is None else as_seen_by(found, seat), stderr))
+
+
+def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, str]:
+    """Return what the bots, or that of one seat, wrote to standard error, by number of the question."""
+    from host.results.bot_logs import logged
+
+    seen = table.sitting.bots if seat is None else (table.sitting.bots[seat],)
+    return {number: said for bot in seen for number, said in logged(logs, bot, table.sitting.path).items()}
 
 
 class TableReplay(NamedTuple):
     """A recorded table, or what one seat saw of it."""
 
     table: "ReplayedTable"
+    stderr: Mapping[int, str]  # by number of the question
 
     def json(self) -> dict[str, Any]:
         """Return the table as JSON keys."""
         events = [{"ev": event, **facts} for event, facts in self.table.events]
-        return {"table": self.table.sitting.path, "events": events}
+        return {"table": self.table.sitting.path, "events": events} | ({"stderr": self.stderr} if self.stderr else {})
 
     def text(self) -> Iterator[str]:
         """Return the table as lines."""
         from host.inspect.replay import as_text
 
-        return iter(as_text(self.table.events, self.table.sitting.bots, self.table.evidence))
+        return iter(as_text(self.table.events, self.table.sitting.bots, self.table.evidence, self.stderr))
 
 
 class ReplayPage(NamedTuple):

@@ -62,14 +62,20 @@ def _title(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class AllowedLimits(RequestedLimits):
-    """The limits of every bot. A bot.toml may request lower limits, but not higher ones."""
+class GrantedLimits(RequestedLimits):
+    """The limits of every bot at play. A bot.toml may request lower limits, but not higher ones."""
 
     clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
     """How `move` and `startup` are measured: by wall clock, by processor time, or by wall clock without the time in which
     the bot waited for a processor. `cpu` and `fair` need exact control groups. Example: `clock = "fair"`"""
     cores: Annotated[int, integer(1, 1024)] = 1
     """The most processor cores that a bot may ask for (the key `cores` of bot.toml). Example: `cores = 2`"""
+
+
+@dataclass(frozen=True)
+class AllowedLimits(GrantedLimits):
+    """The limits of every bot. A bot.toml may request lower limits, but not higher ones."""
+
     submission: SubmissionSize = -1
     """Size of each file of a submission, at most 256 MiB; all its files together may have four times as much.
     Example: `submission = "64 MiB"`"""
@@ -248,7 +254,7 @@ def load(place: Path) -> Tournament:
     stages = _settled(stages, game, rules.seats, toml, entered, problems)
     problems += _bots(toml, config, path.parent)
     limits = config.limits.with_defaults(Limits())
-    problems += _bank_problems(game, limits, toml)
+    problems += bank_problems(game, limits, toml)
     if config.run.cluster and config.run.workers:
         message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
@@ -279,7 +285,7 @@ def load(place: Path) -> Tournament:
     )
 
 
-def _bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
+def bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
     """Return the problems of the keys of a time bank."""
     problems = []
     for key in ("increment", "floor"):

@@ -1,6 +1,6 @@
 """Replay a table from its seed and answers: what was dealt, asked and answered, as events or as text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from host.base.format import milliseconds
@@ -122,8 +122,13 @@ def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) 
             yield event
 
 
-def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evidence]) -> Iterator[str]:
-    """Yield a table as lines of text. A fault is followed by what the bot wrote."""
+def as_text(
+    happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evidence], stderr: Mapping[int, str] | None = None
+) -> Iterator[str]:
+    """Yield a table as lines of text. A fault is followed by what the bot wrote.
+
+    `stderr` is what the bots wrote to standard error at any question, by its number, if that has been stored.
+    """
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
     pieces = {piece.number: piece for piece in sorted(evidence, key=lambda one: one.kind != "slowest")}
@@ -144,6 +149,8 @@ def as_text(happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evi
             yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {answer}{mark}"
             if piece is not None and piece.kind != "slowest":
                 yield from _shown(piece)
+            for line in (stderr or {}).get(facts["n"], "").splitlines():
+                yield f"        stderr: {escape_control_chars(line)}"
         elif ev == "table.end":
             yield "   ".join(f"{name} {score}" for name, score in zip(names, facts["scores"], strict=True))
         elif ev == "state" and event_validation.is_drawn(ev, facts):

@@ -24,6 +24,7 @@ class WorkerSetup(NamedTuple):
     pondering: bool = False  # whether bots may compute while they have no question
     origin: GameOrigin = GameOrigin()  # of a custom game
     placement: str = "auto"  # one of PLACEMENTS (host/play/placement.py)
+    logs: bool = False  # whether records have all that the bots wrote to standard error, by question
 
 
 class Job(NamedTuple):

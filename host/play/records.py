@@ -54,7 +54,7 @@ States = tuple[tuple[str, bytes], ...]
 
 
 StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
-"""Bots, with the end of their standard error in pieces, each with the name of its table."""
+"""Bots, with the end of their standard error in pieces, each with the name of its table, or of its question: `TABLE:3`."""
 
 
 class Record(NamedTuple):

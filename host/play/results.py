@@ -97,5 +97,9 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 
 
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
-    """Return the end of the standard error of a bot's seats, each piece with the name of its table."""
-    return tuple((played[table - 1].table_setup.path, tail) for seat in some for table, tail in seat.stderr)
+    """Return the standard error of a bot's seats, each piece with the name of its table, or of its question: `TABLE:3`."""
+    return tuple(
+        (played[at.table - 1].table_setup.path + (f":{at.number}" if at.number else ""), tail)
+        for seat in some
+        for at, tail in seat.stderr
+    )

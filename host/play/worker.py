@@ -48,7 +48,7 @@ async def serve() -> None:
         if cores:  # before any thread or bot is started, because they inherit the core
             os.sched_setaffinity(0, cores[:1])
         setup = decode_setup(await waiting.receive())
-        monitor = Monitor(pondering=setup.pondering)
+        monitor = Monitor(pondering=setup.pondering, logs=setup.logs)
         nursery.start_soon(monitor.run)
         pool = BotPool(setup, stack, monitor, cores)
         while True:

@@ -1,13 +1,15 @@
-"""Writes the end of what bots and compilers print to run/stderr/BOT.log and run/build/BOT/build.log.
+"""Writes what bots and compilers print: its end to run/stderr/BOT.log and run/build/BOT/build.log, or all of it by table.
 
-Bot names are not trusted, and neither is the folder. No name leads out of the folder, no link is followed, no file is
-longer than 64 KiB, and no content can move the cursor of a terminal.
+Bot names are not trusted, and neither is the folder. No name leads out of the folder, no link is followed, the size of
+what is written is limited, and no content can move the cursor of a terminal.
 """
 
 import hashlib
 import os
+import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +21,7 @@ from host.play.records import Record
 from host.submissions.build import build_log
 
 MAX_LOG_BYTES = 64 << 10  # bytes in one log
+MAX_ALL_LOGS_BYTES = 256 << 20  # bytes that one command writes to the logs by table
 MAX_FILE_NAME_CHARS = 200  # characters in a file name
 
 
@@ -66,6 +69,59 @@ class Logs:
             self._wrong = wrong
             return False
         return True
+
+
+class TableLogs:
+    """The logs of `--logs DIR`: all that each bot wrote to standard error, in DIR/BOT/TABLE.log, question by question.
+
+    They have at most MAX_ALL_LOGS_BYTES. After that, or if one cannot be written, a warning is printed once, and no more is
+    written.
+    """
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self._folder, self._say, self._left = folder, say, MAX_ALL_LOGS_BYTES
+
+    def heard(self, bot: str, pieces: Iterable[tuple[str, bytes]]) -> None:
+        """Write what a bot wrote in a fixture, given with the names of the questions: `play/A+B/17:3`."""
+        tables: dict[str, list[str]] = {}
+        for question, said in pieces:
+            table, _, number = question.rpartition(":")
+            # Indented: so no line of a bot passes for a heading.
+            tables.setdefault(table, []).append(f"question {number}\n{textwrap.indent(_text(said), '  ')}\n")
+        for table, texts in tables.items():
+            content = "".join(texts).encode()
+            if self._left and len(content) > self._left:
+                self._give_up(f"{self._folder} has {MAX_ALL_LOGS_BYTES >> 20} MiB of logs; no more are written")
+            elif self._left:
+                self._left -= len(content)
+                self._write(log_place(bot, table), content)
+
+    def _write(self, place: Sequence[str], content: bytes) -> None:
+        try:
+            with _folder(self._folder, place[:-1]) as folder:
+                _replace(place[-1], folder, content)
+        except OSError as failed:
+            self._give_up(f"{self._folder.joinpath(*place)} cannot be written: {failed.strerror}")
+
+    def _give_up(self, why: str) -> None:
+        self._left = 0
+        self._say(f"WARNING  {why}")
+
+
+def log_place(bot: str, table: str) -> tuple[str, ...]:
+    """Return the path of a bot's log of a table below the folder of `--logs`: `("A", "play", "A+B", "17.log")`."""
+    *folders, name = map(file_name, table.split("/"))
+    return (file_name(bot), *folders, f"{name}.log")
+
+
+def logged(folder: Path, bot: str, table: str) -> dict[int, str]:
+    """Return what a bot wrote at a table by number of the question; empty if there is no log of it in the folder."""
+    try:
+        text = folder.joinpath(*log_place(bot, table)).read_text(errors="replace")
+    except OSError:
+        return {}
+    questions = re.split(r"^question ([0-9]{1,9})\n", text, flags=re.MULTILINE)[1:]
+    return {int(number): textwrap.dedent(said) for number, said in zip(questions[::2], questions[1::2], strict=True)}
 
 
 def file_name(bot: str) -> str:

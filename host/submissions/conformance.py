@@ -23,6 +23,7 @@ from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.startup import startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
+from host.bots.stderr_log import Asked
 from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
@@ -162,6 +163,7 @@ class ConformanceResult(NamedTuple):
     fatal: frozenset[FaultKind] = frozenset()
     usage: Usage | None = None
     stderr: bytes = b""
+    logs: tuple[tuple[Asked, bytes], ...] = ()  # all that the bot wrote to standard error, by question
     problems: tuple[Problem, ...] = ()
     faults: tuple[Evidence, ...] = ()  # that the problems explain, in their order
     growth: float = 0.0  # bytes of memory a question
@@ -335,7 +337,7 @@ def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
 @asynccontextmanager
 async def open_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
     """Create a sandbox for a bot. Raise HostFailure if it cannot be created."""
-    async with running_monitor() as watcher, bot_sandbox(bot, level) as home:
+    async with running_monitor(logs=True) as watcher, bot_sandbox(bot, level) as home:
         yield TestBench(bot, game, home, watcher)
 
 
@@ -358,6 +360,7 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
         fatal=frozenset(exam.fatal),
         usage=exam.seat.usage(),
         stderr=exam.stderr,
+        logs=tuple(exam.seat.stderr),
         problems=tuple(problems),
         faults=tuple(pieces),
         growth=exam.growth,

@@ -13,16 +13,16 @@ from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import origin
-from host.play.jobs import WorkerSetup
+from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
+from host.results.bot_logs import TableLogs
 from host.results.journal import Journal, writing
 from host.results.state import RecordedBot, RunState, RunStatus
 from host.results.tournament_dir import commitment, read_seed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
-from host.stages.adhoc import Adhoc
-from host.stages.kind import Field, with_plan
+from host.stages.kind import Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.runner import Observer
@@ -48,11 +48,36 @@ class AdhocSettings(NamedTuple):
 
     game: Game
     rules: Any
-    stage: Adhoc
+    stage: PairStageConfig  # Adhoc, or RoundRobin if there are more bots than seats
     submissions: Sequence[Submission]
     seed_text: str | None  # None: random
     level: Level
     limits: Limits
+    logs: Path | None = None  # the folder of `--logs`
+
+
+class LoggingPool:
+    """Passes fixtures to another pool, and writes the logs of their bots."""
+
+    def __init__(self, pool: WorkerPool, logs: TableLogs) -> None:
+        self._pool, self._logs = pool, logs
+        self.description, self.count = pool.description, pool.count
+
+    async def submit(self, job: Job) -> None:
+        """Queue one fixture; wait while too many are not finished."""
+        await self._pool.submit(job)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a fixture has ended, so that `next_result` returns at once."""
+        return self._pool.has_result
+
+    async def next_result(self) -> Record:
+        """Return the record of the fixture that ends next."""
+        record = await self._pool.next_result()
+        for bot, pieces in record.said:
+            self._logs.heard(bot, pieces)
+        return record
 
 
 class AdhocSession(NamedTuple):
@@ -63,7 +88,7 @@ class AdhocSession(NamedTuple):
     journal: Journal
     pool: WorkerPool
     blank: Fixture
-    stage: Adhoc
+    stage: PairStageConfig
 
 
 @contextlib.asynccontextmanager
@@ -91,14 +116,20 @@ async def adhoc_session(
             seed=seed,
             seed_sha256=commitment(seed),
         )
-        stage = settings.stage.with_fixture_tables(fewest_tables(game, bots, len(bots)))
+        stage = settings.stage.with_fixture_tables(fewest_tables(game, bots, min(len(bots), game.seats[1])))
         journal.set_state(state.with_stages(stage))
         for bot, submission in zip(bots, submissions, strict=True):
             is_file = len(submission.files) == 1 and not submission.manifest
             source = submission.folder / submission.files[0] if is_file else submission.folder
             journal.add_bot(RecordedBot.of(bot, str(source.resolve())))
         setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
+        if (
+            settings.logs
+        ):  # one table at a time: of questions sent together, it would not be known which one a text belongs to
+            setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
+            if settings.logs:
+                pool = LoggingPool(pool, TableLogs(settings.logs, watch.say))
             journal.set_state(replace(journal.state(), workers=pool.description))
             blank = with_plan(stage, Fixture(game.name, settings.rules, "", "", (), 0))
             yield AdhocSession(bots, seed, journal, pool, blank, stage)
