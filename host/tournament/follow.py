@@ -14,7 +14,7 @@ from host.results.journal import Journal, lock_holder
 from host.results.state import RunStatus, StageStatus
 from host.results.withdrawal import left_out
 from host.stages import kind_of
-from host.tournament.progress import AllMeet, Progress, Tally, early_order
+from host.tournament.progress import AllMeet, Progress, Tally, early_order, ranked_by_mean
 
 POLL_INTERVAL_S = 0.2
 
@@ -66,7 +66,11 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
             if not done and stage.status is StageStatus.WAITING:
                 continue
             known = max(stage.known, done)
-            tally.add(Progress(name, done, known, None, kind.places is not None, meeting.get(name)))
+            tally.add(
+                Progress(
+                    name, done, known, None, kind.places is not None, meeting.get(name), ranked_by_mean(stage.config)
+                )
+            )
             tally.early = early_order(meeting.get(name))
             out = left_out(stage.config, run.withdrawn)
             if tally.early is None and not out:
@@ -94,13 +98,13 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
         for stage in run.stages:
             name = stage.name
             if name not in over and stage.status is not StageStatus.WAITING:
-                more = kind_of(stage.config).places is not None
+                more, ranked = kind_of(stage.config).places is not None, ranked_by_mean(stage.config)
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
                 known = max(stage.known, done[name])
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
-                    yield Progress(name, done[name], known, record, more, meeting.get(name))
+                    yield Progress(name, done[name], known, record, more, meeting.get(name), ranked)
                 seen.add(name)
         if running:
             time.sleep(POLL_INTERVAL_S)

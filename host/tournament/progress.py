@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 from host.base.safe_text import escape_control_chars, one_line
 from host.play.records import Record
+from host.rating.ranking import ranking_of
 from host.rating.strength import MODEL_BOTS
 from host.results.early_order import EarlyOrder
 from host.results.late_bots import late_warnings
 from host.results.stage_sums import SHOWN_REPLAYS, StageSums
+from host.stages import kind_of, references_of
 from host.stages.kind import StageConfig
 
 
@@ -29,6 +31,17 @@ class Progress(NamedTuple):
     record: Record | None
     more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
     all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
+    ranked: bool = True  # whether the mean of a bot is the value that ranks it
+
+
+def ranked_by_mean(stage: StageConfig) -> bool:
+    """Return whether the mean of a bot is the value that ranks it. Otherwise places do, or ratings, or references are met."""
+    first = ranking_of(stage.rank_by[0]) if stage.rank_by else None
+    return (
+        kind_of(stage).places is None
+        and not references_of(stage)
+        and (first is None or bool(first.counted or first.points))
+    )
 
 
 def early_order(stage: AllMeet | None) -> EarlyOrder | None:

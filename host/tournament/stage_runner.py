@@ -18,7 +18,7 @@ from host.sandbox.limits import Limits
 from host.stages import kind_of
 from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
-from host.tournament.progress import AllMeet, Progress
+from host.tournament.progress import AllMeet, Progress, ranked_by_mean
 
 
 class WorkerPool(Protocol):
@@ -89,7 +89,7 @@ async def run_stage(
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
     turns, states, game = Turns(agenda, lasting), journal.states(stage.name), game_by_name(blank.game)
     playing: dict[str, Job] = {}
-    done, known = len(records), 0
+    done, known, ranked = len(records), 0, ranked_by_mean(stage)
     staying = [bot for bot in field.bots if bot not in field.withdrawn]
 
     def tell(record: Record | None) -> None:
@@ -97,7 +97,7 @@ async def run_stage(
         if known != (known := max(agenda.known, done)):
             journal.set_stage(stage.name, known=known)
         all_meet = AllMeet(stage, staying) if kind.all_meet else None
-        watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet))
+        watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet, ranked))
 
     async def store_next() -> None:
         nonlocal done
