@@ -17,7 +17,7 @@ from host.cli.output import whole_file, write
 
 @click.command()
 @click.argument(
-    "form", type=click.Choice(["csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public"])
+    "form", type=click.Choice(["csv", "decisions", "jsonl", "pgn", "playlog", "bundle", "changes", "chain", "public"])
 )
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
@@ -37,7 +37,8 @@ def export(
     with_bots: bool,
 ) -> None:
     """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV, or as
-    Parquet if FILE ends in .parquet), jsonl (one event per line) or playlog (format of 2018).
+    Parquet if FILE ends in .parquet), jsonl (one event per line), pgn (results for rating
+    programs) or playlog (format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
@@ -51,6 +52,7 @@ def export(
         write_decisions,
         write_decisions_parquet,
         write_events,
+        write_pgn,
     )
     from host.results.journal import reading
 
@@ -81,7 +83,7 @@ def export(
         elif form == "decisions" and output is not None and output.suffix == ".parquet":
             count = write_decisions_parquet(book, selection, spoilers, file.buffer)
         else:
-            write_rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}[form]
+            write_rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events, "pgn": write_pgn}[form]
             count = write_rows(book, selection, spoilers, file)
     if output is None:
         return

@@ -256,7 +256,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             chance, outcomes = True, state.chance_outcomes()
             move, _ = outcomes[luck.pick([likely for _, likely in outcomes])]
             if tell:
-                tell("chance", move=state.action_to_string(state.current_player(), move))
+                tell("chance", move=state.action_to_string(state.current_player(), move), action=move)
             state.apply_action(move)
             continue
         drawn = _opening_move(state, luck) if opening else None
@@ -271,7 +271,8 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             chosen = drawn
         seat = state.current_player()
         if tell:
-            tell("move" if drawn is None else "opening", seat=seat, move=state.action_to_string(seat, chosen))
+            event = "move" if drawn is None else "opening"
+            tell(event, seat=seat, move=state.action_to_string(seat, chosen), action=chosen)
         state.apply_action(chosen)
         moves.append(chosen)
         if tell:

@@ -24,6 +24,7 @@ from protocols.wire import spell
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
+PGN_TAGS = ("Event", "Round", "White", "Black", "Result")
 PARQUET_ROWS = 50_000  # in memory at once
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
@@ -58,6 +59,34 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
             raise still_running(stage)
         for path, tables in wanted:
             yield stage, path, tables
+
+
+def write_pgn(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
+    """Write the result of each table as a game of chess without moves, which rating programs read. Return their number.
+
+    Seat 1 is White. Raise UserError (exit code 2) if the game is not for two bots, or has no winners.
+    """
+    game = game_by_name(journal.state().game)
+    if game.seats[1] != 2 or game.winners is None:
+        what = f"{game.title} is not a game for two with a winner"
+        raise UserError([Problem("U001", str(journal.path), what, hint="croupier export csv")], 2)
+    seed, written = seed_of(journal), 0
+    for stage, path, tables in list(chosen(journal, selection, spoilers)):
+        shown = shown_fixture(journal, seed, path, spoilers)
+        seats, scores = shown.recorded.sittings, shown.recorded.record.scores
+        for nth in range(len(seats)) if tables is None else tables:
+            won = game.winners(scores[nth])
+            result = ("1-0", "0-1")[won[0]] if len(won) == 1 else "1/2-1/2"
+            tags = zip(PGN_TAGS, (stage, shown.name(nth), *seats[nth].bots, result), strict=True)
+            file.writelines(f'[{name} "{_pgn_text(value)}"]\n' for name, value in tags)
+            file.write(f"\n{result}\n\n")
+            written += 1
+    return written
+
+
+def _pgn_text(text: str) -> str:
+    """Return a name as the text of a PGN tag (PGN Standard 1994, section 7)."""
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def refuse_evidence(journal: Journal, fixture: str) -> None:
