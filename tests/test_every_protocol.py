@@ -128,7 +128,7 @@ def test_lists_of_players_are_said_alike_by_argv_and_lines_whether_they_were_sai
         for view in views
     ]
     assert [b" ".join(PROTOCOLS["argv"].ask(view)).decode() for view in views] == said
-    assert PROTOCOLS["lines"].lines(views).decode().splitlines() == said
+    assert PROTOCOLS["lines"].encode_all(views).decode().splitlines() == said
 
 
 def test_a_hand_is_said_alike_however_many_others_were_said_before() -> None:
@@ -469,10 +469,10 @@ def decoded(field: str) -> str:
 def test_a_text_of_another_bot_stays_one_field_however_it_is_asked(protocol: Protocol, texts: list[str]) -> None:
     view = Passing(7, texts[0], tuple(texts), tuple(Passed(text, 3) for text in texts))
     before = Passing(1, "QS", (), ())
-    several = protocol.lines([before, view, before])
-    assert several == protocol.line(before) + protocol.line(view) + protocol.line(before)
+    several = protocol.encode_all([before, view, before])
+    assert several == protocol.encode(before) + protocol.encode(view) + protocol.encode(before)
     if protocol.name == "json":
-        assert json.loads(protocol.line(view)) == json.loads(json.dumps(to_json_value(view)))
+        assert json.loads(protocol.encode(view)) == json.loads(json.dumps(to_json_value(view)))
         return
     fields = [field.decode() for field in fields_of(protocol, view)]
     assert len(fields) == 4 and all(re.fullmatch("[!-~]+", field) for field in fields)

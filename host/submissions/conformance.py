@@ -386,7 +386,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
         async with open_bench(bot, game, level) as bench, bench.seated() as exam:
             for number, view in enumerate(views, 1):
                 # A bot that lives for one table starts twice.
-                table = number if bot.spec.lifetime == "fixture" else min(number, 2)
+                table = number if bot.spec.process_lifetime == "fixture" else min(number, 2)
                 received.append(await exam.ask_once(Question(table, number, view)))
                 if time.monotonic() > until:
                     break
