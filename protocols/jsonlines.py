@@ -12,6 +12,7 @@ from protocols.wire import (
     Fault,
     FaultKind,
     Grammar,
+    Move,
     Protocol,
     View,
     read_move,
@@ -89,9 +90,9 @@ def split_table_number(line: bytes) -> tuple[int, bytes]:
     return (table if type(table) is int else 0), line
 
 
-def write(text: str) -> bytes:
-    """Return an answer as a bot writes it, from the text of a move."""
-    return json.dumps({"move": text}).encode() + b"\n"
+def write(grammar: Grammar, move: Move) -> bytes:
+    """Return an answer as a bot writes it."""
+    return json.dumps({"move": grammar.spell(move)}).encode() + b"\n"
 
 
 def over(table: int) -> bytes:

@@ -185,7 +185,7 @@ class Protocol(NamedTuple):
     split_table_number: Callable[[bytes], tuple[int, bytes]]
     bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question
     over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
-    write: Callable[[str], bytes]  # an answer as a bot writes it, from the text of a move
+    write: Callable[[Grammar, Move], bytes]  # an answer as a bot writes it
     framing: Callable[[], Framing]
     # Whether each question and each answer is one line, whatever came before. This is faster: no framing is asked.
     one_line: bool = True
@@ -338,7 +338,12 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
         return Fault(FaultKind.FLOOD)
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
-    text = line.decode("ascii").strip(" ")
+    return read_text(grammar, line.decode("ascii"))
+
+
+def read_text(grammar: Grammar, text: str) -> Answer:
+    """Parse the text of an answer into a move or a fault. Its characters are printable; LF separates several lines."""
+    text = text.strip(" ")
     if reported := REPORTED_FAULT.fullmatch(text):
         name = reported[1]
         return Fault(FaultKind.TIMEOUT if name == "TimeoutError" else FaultKind.EXCEPTION, name)
@@ -385,6 +390,6 @@ def without_line_end(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def write(text: str) -> bytes:
-    """Return an answer as a bot writes it: the text of a move on a line."""
-    return text.encode() + b"\n"
+def write(grammar: Grammar, move: Move) -> bytes:
+    """Return an answer as a bot writes it: the move on a line."""
+    return grammar.spell(move).encode() + b"\n"

@@ -36,7 +36,7 @@ def standard_input(repro: Repro) -> bytes:
         last = decision.table
         written += question
         if isinstance(decision.answer, Move):
-            framing.hear([decision], [protocol.write(grammar.spell(decision.answer))])
+            framing.hear([decision], [protocol.write(grammar, decision.answer)])
     return written
 
 

@@ -358,6 +358,8 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
                 against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')
     elif protocol and spec.lifetime and spec.lifetime not in (known := PROTOCOLS[protocol].lifetimes):
         against("lifetime", f"is not possible over {protocol}", " or ".join(f'lifetime = "{each}"' for each in known))
+    if spec.table_ids and protocol and PROTOCOLS[protocol].repeats:
+        against("table_ids", f"is not possible over {protocol}: a process knows one table", "remove it")
     if len(spec.build) > MAX_BUILD_COMMANDS:
         message = f"build has {len(spec.build)} commands; at most {MAX_BUILD_COMMANDS} are allowed"
         problems.append(Problem("C009", toml.where("build"), message, hint='build = ["sh build.sh"]'))
