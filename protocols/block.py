@@ -22,7 +22,6 @@ from protocols.wire import (
     read_text,
     spell,
     split_table_number,
-    without_line_end,
     write,
 )
 
@@ -93,10 +92,12 @@ def answer_lines(view: View) -> int:
 
 
 def receive(grammar: Grammar, answer: bytes) -> Answer:
-    """Parse the lines of an answer. The grammar's pattern gets them without spaces at their ends, and with LF between them."""
-    answer = without_line_end(answer)
+    """Parse the lines of an answer, without the LF of the last one.
+
+    The pattern of a grammar gets the lines without spaces at their ends, and with LF between them.
+    """
     if b"\n" not in answer:
-        return read_move(grammar, answer)
+        return read_move(grammar, answer.removesuffix(b"\r"))
     if len(answer) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
     lines = [line.removesuffix(b"\r").strip(b" ") for line in answer.split(b"\n")]
