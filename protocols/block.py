@@ -170,5 +170,7 @@ PROTOCOL = Protocol(
     framing=Block,
     one_line=False,
     lifetimes=("table", "fixture"),
+    one_question="all lines of one question",
     one_answer="as many lines as the question asks for",
+    unended='print as many lines as the question asks for, end each with a newline, "\\n", and flush them',
 )

@@ -221,8 +221,8 @@ class First(NamedTuple):
     table: int = 1
 
 
-def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer], first_line: str) -> Protocol:
-    """Return the protocol of a form. `first_line` says what the first line of an answer is, for messages."""
+def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer], one_answer: str) -> Protocol:
+    """Return the protocol of a form."""
     return Protocol(
         name,
         persistent=True,
@@ -239,11 +239,13 @@ def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer],
         one_line=False,
         lifetimes=("question", "table"),
         repeats=True,
-        one_answer=f"{first_line}, and after it the end of the output or {KEEP_RUNNING.decode()}",
+        one_question="one request",
+        one_answer=one_answer,
+        unended=f"exit after the answer, or print {KEEP_RUNNING.decode()} on a line of its own and flush it",
     )
 
 
 PROTOCOL = protocol("botzone", Form(encode, read, whole), receive, "one JSON object")
 SIMPLE = protocol(
-    "botzone-simple", Form(encode_simple, read_simple, whole_simple), receive_simple, "a line with the response"
+    "botzone-simple", Form(encode_simple, read_simple, whole_simple), receive_simple, "one line with the response"
 )._replace(write=write_line)

@@ -191,7 +191,10 @@ class Protocol(NamedTuple):
     one_line: bool = True
     lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
     repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
-    one_answer: str = "one line"  # what a bot prints for a question, for messages
+    # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.
+    one_question: str = "one line"
+    one_answer: str = "one line"
+    unended: str = 'end each answer with a newline, "\\n", and flush it'
 
 
 class _SpellingCache(dict[object, str]):
