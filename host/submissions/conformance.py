@@ -38,7 +38,7 @@ from host.submissions.diagnosis import (
 )
 from host.submissions.languages import LANGUAGES
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind, Move, View, read_move
+from protocols.wire import Answer, Fault, FaultKind, Move, View, read_text
 
 MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
@@ -151,7 +151,7 @@ class Conformance:
                     count += 1
                     table.answer(await self.ask(Question(number, count, view)))
                 else:
-                    table.answer(read_move(game.grammar, game.opening.answer_to(view).encode()))
+                    table.answer(read_text(game.grammar, game.opening.answer_to(view)))
 
 
 class ConformanceResult(NamedTuple):
