@@ -81,8 +81,8 @@ class AnswerReader:
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
-        self.table_ids, self.framing = table_ids, protocol.framing()
-        self._protocol, self._grammar = protocol, grammar
+        self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing()
+        self._grammar = grammar
         self._moves: dict[bytes, Move] = {}
         self.whole_lines: dict[bytes, Move] = {}
         """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
@@ -100,10 +100,10 @@ class AnswerReader:
             return Input.TOO_LONG, FLOOD
         text = raw
         if self.table_ids:
-            number, text = self._protocol.split_table_number(raw)
+            number, text = self.protocol.split_table_number(raw)
             if number != table:
                 return Input.WRONG_TABLE, WRONG_TABLE
-        answer = self._protocol.receive(self._grammar, text)
+        answer = self.protocol.receive(self._grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
         if not self.table_ids and len(self._moves) < MAX_REMEMBERED_ANSWERS:

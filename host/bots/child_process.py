@@ -12,7 +12,7 @@ from host.bots.input_state import input_state
 from host.bots.spin import SPIN, SPIN_S
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import HasQuestion, InputState
-from protocols.wire import Answer, Fault, FaultKind, Protocol, View
+from protocols.wire import Answer, Fault, FaultKind, View
 
 QUICK_ANSWER_MS = 1
 """Milliseconds to wait for the answer to a single question before it is slow. poll(2) counts in milliseconds."""
@@ -26,7 +26,7 @@ class ChildProcess:
     If the process lives for one question, its input is closed as soon as it has been sent that.
     """
 
-    def __init__(self, protocol: Protocol, reader: AnswerReader, log: StderrLog, *, one_question: bool = False) -> None:
+    def __init__(self, reader: AnswerReader, log: StderrLog, *, one_question: bool = False) -> None:
         reads, self._input = os.pipe()
         self.output, writes = os.pipe()
         stderr, complains = os.pipe()
@@ -35,11 +35,11 @@ class ChildProcess:
         self.inherited = (reads, writes, complains)  # by the process: its ends of the pipes
         self.is_open = True
         self.stderr = StderrPipe(log, stderr)
-        self.table_ids = TableIds(protocol)
+        self.table_ids = TableIds(reader.protocol)
         self.violation: Violation | None = None  # in the batch, or since the last one
         self.unsent = b""  # questions that did not fit into the pipe yet
         self.input = InputState.UNKNOWN  # when it was late
-        self._protocol, self._uses_table_ids, self._one_question = protocol, reader.table_ids, one_question
+        self._protocol, self._uses_table_ids, self._one_question = reader.protocol, reader.table_ids, one_question
         self.batch, self._framing = BatchState(reader), reader.framing
         self._framing.restart()
         self._poll = select.poll()

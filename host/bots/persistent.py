@@ -31,8 +31,8 @@ class PersistentProcess:
         bot = context.bot
         self._context, self._monitored = context, context.monitored
         self._limits, self._computing, self._bank = bot.limits, bot.limits.computing, context.bank
-        self._protocol = PROTOCOLS[bot.spec.protocol]
-        self._reader = AnswerReader(self._protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
+        protocol = PROTOCOLS[bot.spec.protocol]
+        self._reader = AnswerReader(protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
         self._per_move = self._limits.per_move
         self._timer = AnswerTimer(context.policy, self._per_move)
         self._allowance = StartupAllowance(self._limits.startup, self._per_move, bot.empty_start)
@@ -50,11 +50,11 @@ class PersistentProcess:
         self._lifetime = bot.spec.process_lifetime
         self._may_be_quick = (
             self._lifetime == "fixture"
-            and self._protocol.one_line
+            and protocol.one_line
             and not (self._budget.is_limited or bot.spec.table_ids or self._bank is not None)
         )
         self._line, self._whole_lines, self._turn = (
-            self._protocol.encode,
+            protocol.encode,
             self._reader.whole_lines,
             self._monitored.turn,
         )
@@ -244,7 +244,7 @@ class PersistentProcess:
     async def _start(self) -> int:
         """Start a process; return 0, or the errno of the failure."""
         one_question = self._lifetime == "question"
-        child = self._child = ChildProcess(self._protocol, self._reader, self.stderr_log, one_question=one_question)
+        child = self._child = ChildProcess(self._reader, self.stderr_log, one_question=one_question)
         self._allowance.start()
         child.stderr.read_with(self._context.stderr_reader)
         error = await self._control.start(child.inherited)
