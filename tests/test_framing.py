@@ -16,8 +16,26 @@ from host.bots.batch_state import TABLE_NUMBER_BYTES, AnswerReader, BatchState, 
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question
 from host.games import GAMES
+from host.inspect.by_hand import standard_input
+from host.inspect.recorded import Decision
+from host.inspect.repro import Repro
+from host.results.state import RecordedBot
+from host.sandbox.levels import Level
 from protocols import PROTOCOLS, block, botzone
-from protocols.wire import Answer, AnswerLines, Fault, FaultKind, Grammar, Json, Lines, Move, Once, TextView, View
+from protocols.wire import (
+    Answer,
+    AnswerLines,
+    Fault,
+    FaultKind,
+    Grammar,
+    Json,
+    Lines,
+    Move,
+    Once,
+    TextView,
+    View,
+    spell,
+)
 
 GRAMMAR = Grammar(re.compile(r"(?P<text>[A-Z][a-z0-9 ]*(\n[A-Z][a-z0-9 ]*)*)"), "words, one or more lines", verb="SAY")
 ANY_JSON = Grammar(re.compile(r"(?P<text>.+)"), "JSON", verb="SAY", json=True)
@@ -305,6 +323,28 @@ def asked_again(state: BatchState, question: Question, form: str) -> list[bytes]
     return [sent] if form == "botzone" else [json.dumps(line.decode("latin-1")).encode() for line in sent.splitlines()]
 
 
+def test_a_debugger_gets_the_interaction_of_the_last_question() -> None:
+    """Write the standard input of a recorded question: with the recorded responses, and without a question of a fault."""
+    views, answers = GAMES["cardshark"].examples[:3], [Move("H"), Fault(FaultKind.TIMEOUT), Move("B", 15)]
+    decisions = [Decision(1, nth, 0, *each) for nth, each in enumerate(zip(views, answers, strict=True), 1)]
+    repro = Repro(
+        game="cardshark",
+        rules=None,
+        fixture="test/1",
+        table="test/1",
+        bot=RecordedBot("zone", protocol="botzone", lifetime="question"),
+        croupier_seed=1,
+        level=Level.L3,
+        asked=(decisions[2],),
+        before=tuple(decisions[:2]),
+    )
+    sent = json.loads(standard_input(repro))
+    assert sent["responses"] == ["H"]
+    assert sent["requests"] == [view._asdict() for view in (views[0], views[2])]
+    lines = standard_input(repro._replace(bot=repro.bot._replace(protocol="botzone-simple"))).decode().splitlines()
+    assert lines == ["2", *(" ".join(map(spell, views[0])), "H", " ".join(map(spell, views[2])))]
+
+
 # Real bots.
 
 
@@ -418,3 +458,20 @@ def test_a_botzone_bot_may_read_to_the_end_of_its_input(tmp_path: Path) -> None:
     record = played("cardshark", [bot, bot.with_keys(name="twin")], 2)
     assert record.faults == {} and faults_of(record, bot.name) == {}
     assert record.usage[bot.name].starts == record.usage[bot.name].questions
+
+
+COUNTS = """
+import json
+asked = json.loads(input())
+sizes = [len(request["text"]) for request in asked["requests"]]
+assert sizes == [50_000] * len(sizes) and len(asked["responses"]) == len(sizes) - 1
+print(json.dumps({"response": "S" if sum(sizes) < 200_000 else "H"}))
+"""
+
+
+@pytest.mark.parametrize("lifetime", ["question", "table"])
+def test_a_history_that_does_not_fit_into_a_pipe_is_sent_whole(lifetime: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    bot = built(written(COUNTS, ".py", tmp_path, "counts"), protocol="botzone", lifetime=lifetime)
+    answers = [answer for answer, _ in answers_to(bot, [TextView("", "x" * 50_000)] * 4)]
+    assert answers == [Move("S")] * 3 + [Move("H")]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocols.wire import Answer, Fault, FaultKind, Grammar, Move, Protocol
+from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Grammar, Move, Protocol
 
 MAX_REMEMBERED_ANSWERS = 1000  # each at most 4 KiB
 TABLE_NUMBER_BYTES = 16  # added to the limit of an answer for the table number
@@ -106,7 +106,7 @@ class AnswerReader:
         answer = self.protocol.receive(self._grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
-        if not self.table_ids and len(self._moves) < MAX_REMEMBERED_ANSWERS:
+        if not self.table_ids and len(raw) <= MAX_LINE_BYTES and len(self._moves) < MAX_REMEMBERED_ANSWERS:
             self._moves[raw] = answer
             self.whole_lines[raw + b"\n"] = answer
         return Input.ANSWERS, answer

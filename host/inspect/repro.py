@@ -10,7 +10,6 @@ from host.play.bot_pool import bot_seed
 from host.results.journal import Journal
 from host.results.state import RecordedBot
 from host.sandbox.levels import Level
-from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
 History = Literal["none", "table", "fixture"]
@@ -88,7 +87,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
             if (decision.table, decision.number) == (first.table, first.number):
                 break
             before.append(decision)
-            if _ends_process(decision.answer) and not bot.state and not PROTOCOLS[bot.protocol].repeats:
+            if _ends_process(decision.answer) and not bot.state and not bot.is_sent_history:
                 before.clear()  # the next process did not get these questions
     return repro._replace(before=tuple(before), history=history)
 
