@@ -17,4 +17,4 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
     return read_move(grammar, line)
 
 
-PROTOCOL = lines.PROTOCOL._replace(name="argv", persistent=False, ask=ask, receive=receive)
+PROTOCOL = lines.PROTOCOL._replace(name="argv", persistent=False, ask=ask, receive=receive, lifetimes=())

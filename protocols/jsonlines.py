@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from protocols.one_line import framing
 from protocols.wire import (
     MAX_LINE_BYTES,
     PRINTABLE,
@@ -11,6 +12,7 @@ from protocols.wire import (
     Fault,
     FaultKind,
     Grammar,
+    Move,
     Protocol,
     View,
     read_move,
@@ -30,17 +32,17 @@ def to_json_value(value: object) -> object:
 
 def ask(view: View) -> list[bytes]:
     """Return the question as one line."""
-    return [line(view)]
+    return [encode(view)]
 
 
-def line(view: View) -> bytes:
+def encode(view: View) -> bytes:
     """Return a question as JSON on one line."""
     return json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n"
 
 
-def lines(views: Iterable[View]) -> bytes:
+def encode_all(views: Iterable[View]) -> bytes:
     """Return questions as JSON, one line each."""
-    return b"".join(map(line, views))
+    return b"".join(map(encode, views))
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -88,6 +90,11 @@ def split_table_number(line: bytes) -> tuple[int, bytes]:
     return (table if type(table) is int else 0), line
 
 
+def write(grammar: Grammar, move: Move) -> bytes:
+    """Return an answer as a bot writes it."""
+    return json.dumps({"move": grammar.spell(move)}).encode() + b"\n"
+
+
 def over(table: int) -> bytes:
     """Return the line that reports the end of a table. The bot does not answer it."""
     return b'{"over":%d}\n' % table
@@ -97,11 +104,13 @@ PROTOCOL = Protocol(
     "json",
     persistent=True,
     ask=ask,
-    line=line,
-    lines=lines,
+    encode=encode,
+    encode_all=encode_all,
     receive=receive,
     number=number,
     split_table_number=split_table_number,
     bank=bank,
     over=over,
+    write=write,
+    framing=framing(encode_all),
 )

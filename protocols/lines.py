@@ -1,5 +1,6 @@
 """Implements lines: one process for many questions. It reads and writes one line per question; spaces separate the fields."""
 
+from protocols.one_line import framing
 from protocols.wire import (
     Answer,
     Grammar,
@@ -13,6 +14,7 @@ from protocols.wire import (
     read_move,
     split_table_number,
     without_line_end,
+    write,
 )
 
 
@@ -30,11 +32,13 @@ PROTOCOL = Protocol(
     "lines",
     persistent=True,
     ask=ask,
-    line=encode_view,
-    lines=encode_views,
+    encode=encode_view,
+    encode_all=encode_views,
     receive=receive,
     number=number,
     split_table_number=split_table_number,
     bank=no_bank,
     over=over,
+    write=write,
+    framing=framing(encode_views),
 )

@@ -1,4 +1,4 @@
-"""Defines moves, faults and views, writes the fields of a question, and parses the line of an answer."""
+"""Defines moves, faults and views, writes the fields of a question, and parses the text of an answer."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import lru_cache
 from operator import call
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Protocol as Interface
 
 MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
 
@@ -19,7 +20,8 @@ MAX_CACHED_SPELLINGS = 1 << 15
 class Move(NamedTuple):
     """A move of a bot: `Move("B", 15)` is written `B 15`, `Move("PASS", text="QS 2H")` is written `PASS QS 2H`.
 
-    `text` is for answers richer than a word and a number. It has only the bytes 0x20 to 0x7E, at most MAX_TEXT of them.
+    `text` is for answers richer than a word and a number. It has only the bytes 0x20 to 0x7E, at most MAX_TEXT of them, and
+    LF between the lines of an answer to a question that asks for several.
     """
 
     verb: str
@@ -43,7 +45,7 @@ class FaultKind(StrEnum):
     EXIT = "exit"  # exited with status 0 without an answer
     START = "start"  # could not be started
     UNREADABLE = "unreadable"  # an answer that does not match the game's grammar
-    EXTRA = "extra"  # more than one line for one question
+    EXTRA = "extra"  # more than one answer to one question
     EARLY = "early"  # wrote before it was asked
     EXCEPTION = "exception"  # reported by an adapter as `! ClassName`; the process keeps running
     ILLEGAL = "illegal"  # a well-formed move that the rules do not allow here
@@ -90,6 +92,27 @@ def ranges(numbers: Iterable[int]) -> tuple[Range, ...]:
     return tuple(found)
 
 
+Lines = Annotated[str, "a text of several lines"]
+"""The type of a field of a view with a text that `block` sends as it is. Other protocols treat it as any text."""
+
+Once = Annotated[str, "a text of several lines for the first question of a table"]
+"""The type of a field with a text that `block` sends only if a process has not had a question of the table yet."""
+
+AnswerLines = Annotated[int, "the number of lines of the answer"]
+"""The type of a field that `block` does not send: it is the number of lines of the answer. Without it that is 1."""
+
+Json = Annotated[str, "JSON"]
+"""The type of a field with the text of a JSON value. If it is the only field of a view, `botzone` sends the value as it is."""
+
+
+class TextView(NamedTuple):
+    """The view of a game whose questions are only lines of text. `begin` is the same in all views of a seat at a table."""
+
+    begin: Once
+    text: Lines
+    lines: AnswerLines = 1
+
+
 def in_ranges(number: int, some: Iterable[Range]) -> bool:
     """Return whether a number is in one of the ranges."""
     return any(first <= number <= last for first, last in some)
@@ -101,6 +124,7 @@ class Grammar(NamedTuple):
     pattern: re.Pattern[str]
     expected: str  # for messages: "H, S, D or B <chips>"
     verb: str = ""  # the verb of a game whose moves are only numbers, or only texts
+    json: bool = False  # whether each move is a JSON value of any kind; its text is the value as compact JSON
 
     def spell(self, move: Move) -> str:
         """Return a move as the bots of this game write it."""
@@ -110,20 +134,67 @@ class Grammar(NamedTuple):
         return f"{number} {move.text}".strip(" ")
 
 
+class Asked(Interface):
+    """The part of a question that a protocol uses: the number of its table in the fixture, and the view."""
+
+    @property
+    def table(self) -> int: ...
+    @property
+    def view(self) -> View: ...
+
+
+class Framing(Interface):
+    """What one bot is sent in a fixture, and where its answers end. A protocol of one line each has no state here."""
+
+    def restart(self) -> None:
+        """Begin with a new process: it has not been sent anything."""
+        ...
+
+    def encode(self, questions: Sequence[Asked]) -> bytes:
+        """Return all that is sent for these questions."""
+        ...
+
+    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
+        """Return what is sent for each of these questions."""
+        ...
+
+    def split(self, output: bytes) -> list[bytes]:
+        """Return the whole answers at the start of some output, without their last line end, and what follows them."""
+        ...
+
+    def last(self, output: bytes) -> list[bytes]:
+        """Return the answer that the end of the output completes; nothing if only a line end completes one."""
+        ...
+
+    def hear(self, questions: Sequence[Asked], answers: Sequence[bytes]) -> None:
+        """Store the answers to these questions, none of which is a fault that ends the process."""
+        ...
+
+
 class Protocol(NamedTuple):
-    """A protocol as a set of pure functions: `ask` writes a view as bytes, `receive` parses the bytes of one answer."""
+    """A protocol as a set of pure functions: `encode` writes a view as bytes, `receive` parses the bytes of one answer."""
 
     name: str
-    persistent: bool  # whether one process answers many questions
-    ask: Callable[[View], list[bytes]]  # the question: its arguments, or one whole line
-    line: Callable[[View], bytes]  # a question as one line of text
-    lines: Callable[[Sequence[View]], bytes]  # questions as text, one line each
+    persistent: bool  # whether one process can answer many questions
+    ask: Callable[[View], list[bytes]]  # the question: its arguments, or all its lines as one piece
+    encode: Callable[[View], bytes]  # a question as text
+    encode_all: Callable[[Sequence[View]], bytes]  # questions as text
     receive: Callable[[Grammar, bytes], Answer]
-    number: Callable[[int, bytes], bytes]  # adds the table's number to a question line
-    # Returns the table number of an answer line (0 if there is none) and the rest of the line.
+    number: Callable[[int, bytes], bytes]  # adds the table's number to a question
+    # Returns the table number of an answer (0 if there is none) and the rest of it.
     split_table_number: Callable[[bytes], tuple[int, bytes]]
-    bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question line
+    bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question
     over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
+    write: Callable[[Grammar, Move], bytes]  # an answer as a bot writes it
+    framing: Callable[[], Framing]
+    # Whether each question and each answer is one line, whatever came before. This is faster: no framing is asked.
+    one_line: bool = True
+    lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
+    repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
+    # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.
+    one_question: str = "one line"
+    one_answer: str = "one line"
+    unended: str = 'end each answer with a newline, "\\n", and flush it'
 
 
 class _SpellingCache(dict[object, str]):
@@ -270,7 +341,12 @@ def read_move(grammar: Grammar, line: bytes) -> Answer:
         return Fault(FaultKind.FLOOD)
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
-    text = line.decode("ascii").strip(" ")
+    return read_text(grammar, line.decode("ascii"))
+
+
+def read_text(grammar: Grammar, text: str) -> Answer:
+    """Parse the text of an answer into a move or a fault. Its characters are printable; LF separates several lines."""
+    text = text.strip(" ")
     if reported := REPORTED_FAULT.fullmatch(text):
         name = reported[1]
         return Fault(FaultKind.TIMEOUT if name == "TimeoutError" else FaultKind.EXCEPTION, name)
@@ -315,3 +391,8 @@ def over(table: int) -> bytes:
 def without_line_end(line: bytes) -> bytes:
     """Return a line without its LF, and without a CR before it."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def write(grammar: Grammar, move: Move) -> bytes:
+    """Return an answer as a bot writes it: the move on a line."""
+    return grammar.spell(move).encode() + b"\n"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from host.bots.batch_state import (
     TABLE_NUMBER_BYTES,
     TRANSITIONS,
+    AnswerReader,
     BatchState,
     Input,
-    LineReader,
     State,
     TableIds,
     Violation,
@@ -31,7 +31,7 @@ END = b""
 
 def new(questions: int, *, table_ids: bool = False) -> BatchState:
     """Return the state of a process that has been asked a number of questions, at tables 1, 2, 3, …"""
-    state = BatchState(LineReader(PROTOCOLS["lines"], GRAMMAR, MAX_BYTES, table_ids=table_ids))
+    state = BatchState(AnswerReader(PROTOCOLS["lines"], GRAMMAR, MAX_BYTES, table_ids=table_ids))
     if questions:
         state.expect(range(1, questions + 1))
     return state
@@ -117,7 +117,7 @@ def test_no_output_raises_and_nothing_follows_a_violation(pieces: list[bytes], q
 
 
 def test_lines_are_remembered_and_mean_the_same_then() -> None:
-    reader = LineReader(PROTOCOLS["lines"], GRAMMAR, MAX_BYTES, table_ids=False)
+    reader = AnswerReader(PROTOCOLS["lines"], GRAMMAR, MAX_BYTES, table_ids=False)
     for _ in range(3):
         state = BatchState(reader)
         state.expect(range(3))
@@ -218,10 +218,10 @@ def test_a_process_numbers_its_tables_from_one_and_learns_of_an_end_with_the_nex
     tables = TableIds(PROTOCOLS["lines"])
 
     first = [tables.number(table) for table in (17, 23)]
-    lines = tables.lines(first, b"a\nb\n")
+    lines = tables.numbered(first, [b"a\n", b"b\n"])
     tables.end(17)
     tables.end(99)
     then = [tables.number(table) for table in (23, 17)]
 
     assert (first, lines) == ([1, 2], b"1 a\n2 b\n")
-    assert (then, tables.lines(then, b"c\nd\n")) == ([2, 3], b"over 1\n2 c\n3 d\n")
+    assert (then, tables.numbered(then, [b"c\n", b"d\n"])) == ([2, 3], b"over 1\n2 c\n3 d\n")

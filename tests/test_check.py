@@ -141,6 +141,37 @@ def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> No
     assert "flush" not in done.out
 
 
+BLOCK, BOTZONE = (f'protocol = "{name}"\n' + PYTHON for name in ("block", "botzone"))
+KEPT = BOTZONE + 'lifetime = "table"\n' + BRIEF
+SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
+    "answers each line": ({"bot.toml": BLOCK, "bot.py": "import sys\nfor line in sys.stdin:\n    print('S', flush=True)\n"},
+        "error[B022] mine: wrote more than its answer:  'S\\nS\\n", "print as many lines as the question asks for per answer"),
+    "does not flush": ({"bot.toml": 'protocol = "block"\n', "bot.c": C.format('int lines = 0; for (int c; (c = getchar()) != EOF;) if (c == 10 && ++lines % 5 == 0) puts("S");')},
+        "error[B020] mine: answered only after its input was closed: it does not flush", "fflush(stdout)"),
+    "reads a line too many": ({"bot.toml": BLOCK + BRIEF, "bot.py": "while True:\n    [input() for _ in range(6)]\n    print('S', flush=True)\n"},
+        "error[B040] mine: answered only after it was sent a second question", "read all lines of one question, answer it, and only then"),
+    "answers and stays": ({"bot.toml": KEPT, "bot.py": "while True:\n    input()\n    print('\"S\"', flush=True)\n"},
+        "error[B025] mine: wrote '\"S\"\\n' and no more within ", "exit after the answer, or print >>>BOTZONE_REQUEST_KEEP_RUNNING<<< on"),
+    "reads to the end": ({"bot.toml": KEPT, "bot.py": "import sys\nsys.stdin.read()\nprint('\"S\"')\n"},
+        "error[B040] mine: answered only after its input was closed", 'lifetime = "question" in bot.toml'),
+    "lives for too long": ({"bot.toml": BOTZONE + 'lifetime = "fixture"\n', "bot.py": ""},
+        'error[C013] mine/bot.toml:4: lifetime = "fixture" is not possible over botzone', 'lifetime = "question" or lifetime = "table"'),
+    "numbers its tables": ({"bot.toml": BOTZONE + "table_ids = true\n", "bot.py": ""},
+        "error[C013] mine/bot.toml:4: table_ids = true is not possible over botzone: a process knows one table", "remove it"),
+}  # fmt: skip
+"""What a bot does in a protocol with several lines, and what its message and its hint say."""
+
+
+@pytest.mark.parametrize("what", SEVERAL_LINES)
+def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
+    files, message, hint = SEVERAL_LINES[what]
+
+    done = checked(files)
+
+    assert message in done.out + done.err, done.out
+    assert hint in (done.out + done.err).partition("\n  hint: ")[2], done.out
+
+
 @pytest.mark.parametrize(
     ("files", "answer"),
     [

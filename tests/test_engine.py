@@ -190,6 +190,21 @@ SIMPLE = {
             asked = json.loads(line)
             print(json.dumps({"move": f"{asked['seat']} {asked['round']}, <i>"}), flush=True)
     """,
+    "block": """
+        while True:
+            seat, turn, _task, _heard = [input() for _ in range(4)]
+            print(f"{seat} {turn}, <i>", flush=True)
+    """,
+    "botzone": """
+        import json
+
+        asked = json.loads(input())["requests"][-1]
+        print(json.dumps({"response": f"{asked['seat']} {asked['round']}, <i>"}))
+    """,
+    "botzone-simple": """
+        requests = [input() for _ in range(2 * int(input()) - 1)]
+        print(f"{requests[-1].split()[0]} {requests[-1].split()[1]}, <i>")
+    """,
 }
 ODD = """
     import os, sys

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from host.bots.values import Question
 from host.games import GAMES
 from protocols import PROTOCOLS
 from protocols.wire import MAX_LINE_BYTES, FaultKind, Move, read_move
@@ -60,7 +61,7 @@ def exchanges(block: str) -> list[tuple[str, str]]:
     return [(lines[n][2:], lines[n + 1][2:]) for n in range(0, len(lines), 2)]
 
 
-@pytest.mark.parametrize(("heading", "block"), [(h, b) for h, b in BLOCKS if h != "argv"])
+@pytest.mark.parametrize(("heading", "block"), [(h, b) for h, b in BLOCKS if h in ("lines", "json", "Many")])
 def test_the_examples_are_questions_and_legible_answers(heading: str, block: str) -> None:
     for question, answer in exchanges(block):
         if heading == "json":
@@ -86,3 +87,40 @@ def test_the_argv_examples_are_answered_as_printed() -> None:
     for command, answer in zip(lines[::2], lines[1::2], strict=True):
         assert len(command.removeprefix("$ ./bot ").split(" ")) == len(GAMES["cardshark"].view._fields)
         assert isinstance(PROTOCOLS["argv"].receive(GAMES["cardshark"].grammar, answer.encode()), Move)
+
+
+VIEW = GAMES["cardshark"].view
+HISTORY = [VIEW(12, "57", "#K57", 10, 190), VIEW(19, "577", "#K577", 10, 190)]
+DIALOGUES = [
+    ("block", [VIEW(21, "KJA", "KQKJA3592A", 25, 145), VIEW(19, "T9", "9#T9", 10, 190)], []),
+    ("botzone", HISTORY, []),
+    ("botzone-simple", HISTORY[1:], [(HISTORY[0], b"H\n\nfirst")]),
+]
+
+
+def dialogues(heading: str) -> list[list[tuple[bytes, bytes]]]:
+    """Return the questions and answers of each example of a section: all lines of each, with their line ends."""
+    section = re.split(r"^## ", MANUAL, flags=re.MULTILINE)
+    (text,) = [each for each in section if each.startswith(f"{heading}\n")]
+    found = []
+    for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        turns = re.findall(r"((?:^>.*\n)+)((?:^<.*\n)+)", block, re.MULTILINE)
+        found.append([tuple(re.sub(r"(?m)^[<>] ?", "", each).encode() for each in turn) for turn in turns])
+    return found
+
+
+def test_the_examples_of_several_lines_are_what_is_sent_and_read() -> None:
+    shown = [*dialogues("block"), *dialogues("botzone")]
+    for (name, views, before), exchanged in zip(DIALOGUES, shown, strict=True):
+        protocol, grammar = PROTOCOLS[name], GAMES["cardshark"].grammar
+        framing = protocol.framing()
+        for view, said in before:
+            framing.encode([Question(1, 1, view)])
+            framing.hear([Question(1, 1, view)], [said])
+        for view, (question, said) in zip(views, exchanged, strict=True):
+            if protocol.repeats:
+                framing.restart()
+            assert framing.encode([Question(1, 1, view)]) == question
+            answer = said.removesuffix(b"\n")
+            assert isinstance(protocol.receive(grammar, answer), Move)
+            framing.hear([Question(1, 1, view)], [answer])

@@ -23,7 +23,7 @@ import pytest
 from helpers import offenders
 
 from host.bots.allowance import StartupAllowance
-from host.bots.batch_state import IDLE, WAITING, BatchState, LineReader, Violation
+from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchState, Violation
 from host.bots.blame import Ending, fault_of
 from host.games import GAMES
 from host.play.records import read_answer
@@ -39,7 +39,7 @@ class Replay:
 
     def __init__(self, recording: dict[str, Any]) -> None:
         grammar, table_ids = GAMES[recording["game"]].grammar, recording["table_ids"]
-        self.reader = LineReader(PROTOCOLS["lines"], grammar, recording["output"], table_ids=table_ids)
+        self.reader = AnswerReader(PROTOCOLS["lines"], grammar, recording["output"], table_ids=table_ids)
         self.state = BatchState(self.reader)
         self.allowance = StartupAllowance(recording["startup"], recording["move"])
         self.starts = 0

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocols.wire import Answer, Fault, FaultKind, Grammar, Move, Protocol
+from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Grammar, Move, Protocol
 
-MAX_REMEMBERED_LINES = 1000  # each at most 4 KiB
-TABLE_NUMBER_BYTES = 16  # added to the limit of a line for the table number
+MAX_REMEMBERED_ANSWERS = 1000  # each at most 4 KiB
+TABLE_NUMBER_BYTES = 16  # added to the limit of an answer for the table number
 
 
 class State(StrEnum):
@@ -28,13 +28,13 @@ IDLE, WAITING, FAILED = State  # as globals: each attribute of an Enum costs 0.1
 class Input(StrEnum):
     """Kinds of output."""
 
-    PART = "part"  # the beginning of a line
-    ANSWERS = "answers"  # lines that answer some of the open questions
-    ALL_ANSWERS = "all answers"  # lines that answer all open questions, and nothing after them
+    PART = "part"  # the beginning of an answer
+    ANSWERS = "answers"  # answers to some of the open questions
+    ALL_ANSWERS = "all answers"  # answers to all open questions, and nothing after them
     MORE = "more"  # bytes after the last answer that is due
-    UNREADABLE = "unreadable"  # a line that is a fault of the process by the protocol
-    WRONG_TABLE = "wrong table"  # a line for a table other than the one whose answer is due
-    TOO_LONG = "too long"  # a line, complete or not, beyond the limit
+    UNREADABLE = "unreadable"  # an answer that is a fault of the process by the protocol
+    WRONG_TABLE = "wrong table"  # an answer for a table other than the one whose answer is due
+    TOO_LONG = "too long"  # an answer, complete or not, beyond the limit
     UNASKED = "unasked"  # any byte while no question is open
     END = "end"  # the end of the output
 
@@ -50,7 +50,7 @@ class Violation(NamedTuple):
 
 
 BatchEvents = tuple[Sequence[Answer], Sequence[bytes], Violation | None]
-"""The meaning of one piece of output: answers to the next open questions in order, their raw lines, a violation or None."""
+"""The meaning of one piece of output: answers to the next open questions in order, their raw bytes, a violation or None."""
 
 EARLY, EXTRA, FLOOD = Fault(FaultKind.EARLY), Fault(FaultKind.EXTRA), Fault(FaultKind.FLOOD)
 UNREADABLE, WRONG_TABLE = Fault(FaultKind.UNREADABLE), Fault(FaultKind.UNREADABLE, "table")
@@ -73,49 +73,53 @@ TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
 """The next state for each state and input, and the fault, or None."""
 
 
-class LineReader:
-    """Reads the answer lines of one bot. It caches moves: there are few different ones, and millions of lines."""
+class AnswerReader:
+    """Reads the answers of one bot in a fixture. It caches moves: there are few different ones, and millions of answers.
+
+    `framing` knows where an answer ends. Raw answers have no line end.
+    """
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
-        self.table_ids = table_ids
-        self._protocol, self._grammar = protocol, grammar
+        self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing()
+        self._grammar = grammar
         self._moves: dict[bytes, Move] = {}
         self.whole_lines: dict[bytes, Move] = {}
         """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
 
-    def remembered(self, lines: Sequence[bytes]) -> list[Answer] | None:
-        """Return the moves of lines if all are cached, else None. This costs 0.05 µs per line."""
+    def remembered(self, raws: Sequence[bytes]) -> list[Answer] | None:
+        """Return the moves of raw answers if all are cached, else None. This costs 0.05 µs per answer."""
         try:
-            return [*map(self._moves.__getitem__, lines)]
+            return [*map(self._moves.__getitem__, raws)]
         except KeyError:
             return None
 
-    def read(self, line: bytes, table: int) -> tuple[Input, Answer]:
-        """Return the kind of a line that answers a question of this table, and its answer or fault."""
-        if len(line) > self.max_bytes:
+    def read(self, raw: bytes, table: int) -> tuple[Input, Answer]:
+        """Return the kind of a raw answer to a question of this table, and its answer or fault."""
+        if len(raw) > self.max_bytes:
             return Input.TOO_LONG, FLOOD
-        text = line
+        text = raw
         if self.table_ids:
-            number, text = self._protocol.split_table_number(line)
+            number, text = self.protocol.split_table_number(raw)
             if number != table:
                 return Input.WRONG_TABLE, WRONG_TABLE
-        answer = self._protocol.receive(self._grammar, text)
+        answer = self.protocol.receive(self._grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
-        if not self.table_ids and len(self._moves) < MAX_REMEMBERED_LINES:
-            self._moves[line] = answer
-            self.whole_lines[line + b"\n"] = answer
+        if not self.table_ids and len(raw) <= MAX_LINE_BYTES and len(self._moves) < MAX_REMEMBERED_ANSWERS:
+            self._moves[raw] = answer
+            self.whole_lines[raw + b"\n"] = answer
         return Input.ANSWERS, answer
 
 
 class BatchState:
     """The open questions of one process. Each process has its own."""
 
-    def __init__(self, reader: LineReader) -> None:
+    def __init__(self, reader: AnswerReader) -> None:
         self.state = IDLE
-        self.rest = b""  # bytes after the last complete line; after a violation, its evidence
-        self._reader = reader
+        self.rest = b""  # bytes after the last complete answer; after a violation, its evidence
+        self.has_ended = False  # whether the process has ended its output, and so completed its answer
+        self._reader, self._split = reader, reader.framing.split
         self._tables: Sequence[int] = ()  # table number of each question of the batch
         self._due = 0  # answers that are due
 
@@ -133,32 +137,39 @@ class BatchState:
             self.rest += data
             return (), (), self._step(Input.UNASKED if data else Input.END, self.rest)
         if not data:
-            return (), (), self._step(Input.END, self.rest)
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        answers = self._reader.remembered(lines) if len(lines) <= self._due else None
+            return self._end()
+        *raws, self.rest = self._split(self.rest + data)
+        answers = self._reader.remembered(raws) if len(raws) <= self._due else None
         if answers is None:
-            return self._read(lines)
-        if self.rest or len(lines) < self._due:
-            return self._answer(answers, lines)
+            return self._read(raws)
+        if self.rest or len(raws) < self._due:
+            return self._answer(answers, raws)
         self.state = IDLE  # the usual case without a call and a lookup: saves 0.3 µs of the 20 µs of a decision
-        return answers, lines, None
+        return answers, raws, None
 
-    def _read(self, lines: list[bytes]) -> BatchEvents:
-        """Read lines one by one: some are not cached, or there are more lines than questions."""
+    def _end(self) -> BatchEvents:
+        """Return the events of the end of the output while answers are due. In some protocols it completes an answer."""
+        if not (raws := self._reader.framing.last(self.rest)):
+            return (), (), self._step(Input.END, self.rest)
+        self.rest, self.has_ended = b"", True
+        return self._read(raws)
+
+    def _read(self, raws: list[bytes]) -> BatchEvents:
+        """Read answers one by one: some are not cached, or there are more answers than questions."""
         answers: list[Answer] = []
-        for line, table in zip(lines, self._tables[len(self._tables) - self._due :], strict=False):
-            what, answer = self._reader.read(line, table)
+        for raw, table in zip(raws, self._tables[len(self._tables) - self._due :], strict=False):
+            what, answer = self._reader.read(raw, table)
             if what is not Input.ANSWERS:
-                self.rest = line
+                self.rest = raw
                 self._due -= len(answers)
                 return (
                     answers,
-                    lines[: len(answers)],
-                    self._step(what, line, answer if what is Input.UNREADABLE else None),
+                    raws[: len(answers)],
+                    self._step(what, raw, answer if what is Input.UNREADABLE else None),
                 )
             answers.append(answer)
-        self.rest = b"\n".join([*lines[len(answers) :], self.rest])
-        return self._answer(answers, lines[: len(answers)])
+        self.rest = b"\n".join([*raws[len(answers) :], self.rest])
+        return self._answer(answers, raws[: len(answers)])
 
     def _answer(self, answers: list[Answer], raws: list[bytes]) -> BatchEvents:
         """Return the events for these answers. `self.rest` is what the bot wrote after them."""
@@ -203,9 +214,7 @@ class TableIds:
         if number is not None:
             self._ended += self._protocol.over(number)
 
-    def lines(self, numbers: Sequence[int], questions: bytes) -> bytes:
-        """Return question lines with their tables' numbers, after a line for each table that has ended."""
+    def numbered(self, numbers: Sequence[int], questions: Sequence[bytes]) -> bytes:
+        """Return questions with their tables' numbers, after a line for each table that has ended."""
         ended, self._ended = self._ended, b""
-        number = self._protocol.number
-        pairs = zip(numbers, questions.splitlines(keepends=True), strict=True)
-        return ended + b"".join([number(table, line) for table, line in pairs])
+        return ended + b"".join(map(self._protocol.number, numbers, questions))

@@ -299,8 +299,9 @@ class BotSpec:
     questions can set it, and plays much faster. Example: `parallel_tables = 64`"""
     table_ids: Flag = False
     """`true`: each question begins with the number of its table."""
-    lifetime: Annotated[str, one_of(lambda: ("fixture", "table"), "lifetime")] = "fixture"
-    """How long a process of the bot lives. Example: `lifetime = "table"`"""
+    lifetime: Annotated[str, one_of(lambda: ("fixture", "table", "question"), "lifetime")] = ""
+    """How long a process of the bot lives. Default: that of the protocol, `"fixture"` over lines and json.
+    Example: `lifetime = "table"`"""
     warm: Flag = False
     """`true`: over argv, fork the bot from an interpreter that has already started."""
     state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
@@ -312,6 +313,11 @@ class BotSpec:
     """The number of processor cores for the threads of the bot. Only where workers are placed on cores: a worker and its
     bots then share this many cores instead of one. Example: `cores = 2`"""
     limits: RequestedLimits = RequestedLimits()
+
+    @property
+    def process_lifetime(self) -> str:
+        """How long a process of the bot lives: "fixture", "table" or "question"."""
+        return self.lifetime or next(iter(PROTOCOLS[self.protocol].lifetimes), "fixture")
 
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:

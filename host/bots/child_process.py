@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import trio
 
-from host.bots.batch_state import BatchState, LineReader, TableIds, Violation
+from host.bots.batch_state import AnswerReader, BatchState, TableIds, Violation
 from host.bots.input_state import input_state
 from host.bots.spin import SPIN, SPIN_S
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import HasQuestion, InputState
-from protocols.wire import Answer, Fault, FaultKind, Protocol, View
+from protocols.wire import Answer, Fault, FaultKind, View
 
 QUICK_ANSWER_MS = 1
 """Milliseconds to wait for the answer to a single question before it is slow. poll(2) counts in milliseconds."""
@@ -21,9 +21,12 @@ MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
 
 
 class ChildProcess:
-    """The host's end of one process. None of its pipes blocks."""
+    """The host's end of one process. None of its pipes blocks.
 
-    def __init__(self, protocol: Protocol, reader: LineReader, log: StderrLog) -> None:
+    If the process lives for one question, its input is closed as soon as it has been sent that.
+    """
+
+    def __init__(self, reader: AnswerReader, log: StderrLog, *, one_question: bool = False) -> None:
         reads, self._input = os.pipe()
         self.output, writes = os.pipe()
         stderr, complains = os.pipe()
@@ -32,12 +35,13 @@ class ChildProcess:
         self.inherited = (reads, writes, complains)  # by the process: its ends of the pipes
         self.is_open = True
         self.stderr = StderrPipe(log, stderr)
-        self.table_ids = TableIds(protocol)
+        self.table_ids = TableIds(reader.protocol)
         self.violation: Violation | None = None  # in the batch, or since the last one
         self.unsent = b""  # questions that did not fit into the pipe yet
         self.input = InputState.UNKNOWN  # when it was late
-        self._protocol, self._uses_table_ids = protocol, reader.table_ids
-        self.batch = BatchState(reader)
+        self._protocol, self._uses_table_ids, self._one_question = reader.protocol, reader.table_ids, one_question
+        self.batch, self._framing = BatchState(reader), reader.framing
+        self._framing.restart()
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
         self.poll = self._poll.poll
@@ -64,16 +68,20 @@ class ChildProcess:
 
         `bank` is the milliseconds left in the bot's time bank; a bot that has one is asked one question at a time.
         """
-        lines = self._protocol.lines([question.view for question in questions])
-        if bank is not None:
-            lines = self._protocol.bank(bank, lines)
         numbers: Sequence[int] = range(len(questions))
         if self._uses_table_ids:
+            asked = self._framing.encode_each(questions)
+            if bank is not None:
+                asked = [self._protocol.bank(bank, each) for each in asked]
             numbers = [self.table_ids.number(question.table) for question in questions]
-            lines = self.table_ids.lines(numbers, lines)
+            data = self.table_ids.numbered(numbers, asked)
+        else:
+            data = self._framing.encode(questions)
+            if bank is not None:
+                data = self._protocol.bank(bank, data)
         self.batch.expect(numbers)
         self.stderr.ask(questions[0])
-        self._write(lines)
+        self._write(data)
 
     def _write(self, data: bytes) -> None:
         try:
@@ -82,6 +90,8 @@ class ChildProcess:
             self.unsent = data
         except BrokenPipeError:
             self.unsent = b""  # a process that closed its input is judged by its output
+        if self._one_question and not self.unsent:
+            self.close_input()
 
     async def write_on(self) -> None:
         """Write the questions that did not fit."""
@@ -114,7 +124,7 @@ class ChildProcess:
         return False
 
     def read(self) -> tuple[Sequence[Answer], Sequence[bytes]]:
-        """Read the available output; return the answers and their lines, and record a violation."""
+        """Read the available output; return the answers and their raw bytes, and record a violation."""
         try:
             data = self.read_bytes()
         except BlockingIOError:
@@ -126,17 +136,18 @@ class ChildProcess:
         return os.read(self.output, CHUNK)
 
     def receive(self, data: bytes) -> tuple[Sequence[Answer], Sequence[bytes]]:
-        """Return the answers in a piece of output and their lines, and record a violation."""
+        """Return the answers in a piece of output and their raw bytes, and record a violation."""
         answers, raws, self.violation = self.batch.receive(data)
         return answers, raws
 
     def fail(self, kind: FaultKind, raw: bytes | None = None) -> None:
-        """Record a violation that the output does not show. By default its raw bytes are the incomplete line."""
+        """Record a violation that the output does not show. By default its raw bytes are the incomplete answer."""
         self.violation = Violation(Fault(kind), self.batch.rest if raw is None else raw)
 
     def fail_late(self, views: Sequence[View], keeper: int) -> None:
         """Record that the process is late, and what it does with its input; `views` are those of the open questions."""
-        self.input = input_state(self._input, len(self.unsent), len(self._protocol.lines(views)), keeper)
+        if self._input >= 0:
+            self.input = input_state(self._input, len(self.unsent), len(self._protocol.encode_all(views)), keeper)
         self.fail(FaultKind.TIMEOUT)
 
     def close_input(self) -> None:

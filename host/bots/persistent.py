@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import trio
 
 from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
-from host.bots.batch_state import IDLE, WAITING, LineReader
+from host.bots.batch_state import IDLE, WAITING, AnswerReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import MAX_SELECTABLE, QUICK_ANSWER_MS, ChildProcess
@@ -31,8 +31,8 @@ class PersistentProcess:
         bot = context.bot
         self._context, self._monitored = context, context.monitored
         self._limits, self._computing, self._bank = bot.limits, bot.limits.computing, context.bank
-        self._protocol = PROTOCOLS[bot.spec.protocol]
-        self._reader = LineReader(self._protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
+        protocol = PROTOCOLS[bot.spec.protocol]
+        self._reader = AnswerReader(protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
         self._per_move = self._limits.per_move
         self._timer = AnswerTimer(context.policy, self._per_move)
         self._allowance = StartupAllowance(self._limits.startup, self._per_move, bot.empty_start)
@@ -47,10 +47,17 @@ class PersistentProcess:
         self._usage_before: float | None = None
         # The process, if it is alive and idle and nothing but an answer can be expected of it; see `exchange`.
         self._quick: ChildProcess | None = None
-        self._may_be_quick = bot.spec.lifetime != "table" and not (
-            self._budget.is_limited or bot.spec.table_ids or self._bank is not None
+        self._lifetime = bot.spec.process_lifetime
+        self._may_be_quick = (
+            self._lifetime == "fixture"
+            and protocol.one_line
+            and not (self._budget.is_limited or bot.spec.table_ids or self._bank is not None)
         )
-        self._line, self._whole_lines, self._turn = self._protocol.line, self._reader.whole_lines, self._monitored.turn
+        self._line, self._whole_lines, self._turn = (
+            protocol.encode,
+            self._reader.whole_lines,
+            self._monitored.turn,
+        )
         self.is_timed = True  # whether the processor time of single answers is still wanted
         self.wall, self.cpu, self.raw = 0.0, 0.0, b""  # of the last answer that `exchange` returned
         self._is_slow = False  # whether an answer of the batch has been slow
@@ -81,7 +88,7 @@ class PersistentProcess:
 
     def send(self, batch: Batch) -> "PersistentProcess | None":
         """Take the next batch. Return itself if the process already has the questions, None if `finish` must prepare one."""
-        self._questions, child, bot = batch.questions, self._child, self._context.bot
+        self._questions, child = batch.questions, self._child
         if self._bank is not None and batch.questions:
             self._bank.begin(batch.questions[0].table, batch.questions[0].number)
         if child is None:
@@ -90,7 +97,7 @@ class PersistentProcess:
             child.table_ids.end(table)
         if not (child.is_open and batch.questions) or self._allowance.is_open:
             return None
-        if bot.spec.lifetime == "table" or self._budget.is_limited or child.has_early_output():
+        if self._lifetime != "fixture" or self._budget.is_limited or child.has_early_output():
             return None
         self._write(child)
         return None if child.unsent or child.output >= MAX_SELECTABLE else self
@@ -217,7 +224,7 @@ class PersistentProcess:
         tables = [question.table for question in self._questions]
         if self._budget.begin(max(tables), self.totals.cpu) <= 0:
             return OVERSPENT
-        if self._context.bot.spec.lifetime == "table" and tables[0] != self._table:
+        if self._has_served(child, tables[0]):
             await self.shut_down(ORDERLY_EXIT_S)
             self._table, child = tables[0], None
         if child is None:
@@ -228,9 +235,16 @@ class PersistentProcess:
             return await self._fail(child, 0.0)
         return None
 
+    def _has_served(self, child: ChildProcess | None, table: int) -> bool:
+        """Return whether the life of a process is over before a question of this table."""
+        if child is not None and (self._lifetime == "question" or child.batch.has_ended):
+            return True
+        return self._lifetime == "table" and table != self._table
+
     async def _start(self) -> int:
         """Start a process; return 0, or the errno of the failure."""
-        child = self._child = ChildProcess(self._protocol, self._reader, self.stderr_log)
+        one_question = self._lifetime == "question"
+        child = self._child = ChildProcess(self._reader, self.stderr_log, one_question=one_question)
         self._allowance.start()
         child.stderr.read_with(self._context.stderr_reader)
         error = await self._control.start(child.inherited)
@@ -270,7 +284,7 @@ class PersistentProcess:
         return child.batch.state is not WAITING
 
     def _receive(self, received: tuple[Sequence[Answer], Sequence[bytes]], now: float) -> None:
-        """Store answers and their lines, which were read at the time `now`."""
+        """Store answers and their raw bytes, which were read at the time `now`."""
         result, (new_answers, new_raws) = self._result, received
         assert result is not None, "a process is asked before its answers are read"
         if new_answers:
@@ -328,6 +342,7 @@ class PersistentProcess:
                 self._turn.mark_idle()
                 if self._may_be_quick:
                     self._quick = child
+                self._reader.framing.hear(self._questions, result.raws)
                 self._result = None
                 return result
             result.answers.pop()  # the last answer exceeded a limit

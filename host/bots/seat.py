@@ -62,7 +62,7 @@ class Seat:
         self.bot, self.benched = bot, False
         self.has_lost_sandbox = False  # through the fault of its bot
         self._process, self._restart, self._bank = process, restart, bank
-        self._line = PROTOCOLS[bot.spec.protocol].line
+        self._encode = PROTOCOLS[bot.spec.protocol].encode
         self._questions: Sequence[HasQuestion] = ()
         self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
@@ -268,7 +268,7 @@ class Seat:
             self.evidence.append(self._evidence(question, outcome, kind, detail))
 
     def _evidence(self, question: HasQuestion, outcome: Outcome, kind: str, detail: str) -> Evidence:
-        asked = self._line(question.view).rstrip(b"\n")
+        asked = self._encode(question.view).rstrip(b"\n")
         stderr = outcome.stderr or self.stderr_tail(question.table)
         return Evidence(
             bot=self.bot.name,

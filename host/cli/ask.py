@@ -210,7 +210,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
         _, fixture, piece = max(found, key=lambda each: each[2].wall)
         target = Target(fixture=fixture, nth=piece.table - 1, number=piece.number, bot=bot)
     repro = repro_of(journal, target)
-    return [with_history(journal, repro) if chosen.same else repro]
+    return [with_history(journal, repro) if chosen.same or repro.bot.is_sent_history else repro]
 
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":

@@ -196,7 +196,7 @@ def _cause(reply: Reply) -> str:
 
 def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:
     for reply in replies:
-        question = PROTOCOLS["argv"].line(reply.then.view).decode().rstrip("\n")
+        question = PROTOCOLS["argv"].encode(reply.then.view).decode().rstrip("\n")
         differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer, game)}"
         yield f"{reply.then.number:>5}  {escape_control_chars(question)}  →  {spelled(reply.now.answer, game)}{differs}"
     same = sum(reply.same for reply in replies)
@@ -214,7 +214,7 @@ def _repetition(rounds: Sequence[Sequence[Reply]], game: str) -> Iterator[str]:
 
 
 def _question(reply: Reply, bot: BuiltBot) -> str:
-    return escape_control_chars(PROTOCOLS[bot.spec.protocol].line(reply.then.view).decode().rstrip("\n"))
+    return escape_control_chars(PROTOCOLS[bot.spec.protocol].encode(reply.then.view).decode().rstrip("\n"))
 
 
 def _wrote(raw: bytes) -> str:

@@ -120,7 +120,7 @@ def _question(decision: Decision, protocol: Protocol) -> BundledQuestion:
         table=decision.table,
         number=decision.number,
         seat=decision.seat,
-        sent=protocol.line(decision.view).decode(),
+        sent=protocol.encode(decision.view).decode(),
         view=list(decision.view),
         answer=spelled_answer(decision.answer),
         allowed=decision.allowed,
@@ -186,7 +186,7 @@ def _bank(question: BundledQuestion) -> int | None:
 
 def _view(question: BundledQuestion, game: Game, protocol: Protocol) -> View:
     view: View = msgspec.convert(question.view, game.view)
-    if protocol.line(view) != question.sent.encode():
+    if protocol.encode(view) != question.sent.encode():
         raise ValueError(f"question {question.number} of its table {question.table} is not what its view says")
     return view
 

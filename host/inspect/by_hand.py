@@ -6,28 +6,37 @@ from host.bots.batch_state import TableIds
 from host.bots.bot_spec import BuiltBot
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
+from host.play.custom_games import game_by_name
 from protocols import PROTOCOLS
+from protocols.wire import Move
 
 
 def standard_input(repro: Repro) -> bytes:
     """Return the bytes that the bot's process reads: earlier questions of the repro, then the questions asked.
 
-    They are empty for a protocol that asks by arguments.
+    They are empty for a protocol that asks by arguments. In a protocol that repeats the earlier questions they are what a
+    new process reads with the last question.
     """
     protocol = PROTOCOLS[repro.bot.protocol]
     if not protocol.persistent:
         return b""
+    framing, grammar = protocol.framing(), game_by_name(repro.game).grammar
     numbers, written, last = TableIds(protocol), b"", 0
     for decision in (*repro.before, *repro.asked):
-        lines = protocol.line(decision.view)
+        if protocol.repeats:
+            framing.restart()
+            written = b""
+        question = framing.encode([decision])
         if decision.bank is not None:
-            lines = protocol.bank(decision.bank, lines)
+            question = protocol.bank(decision.bank, question)
         if repro.bot.table_ids:
             if last and last != decision.table:
                 numbers.end(last)
-            lines = numbers.lines([numbers.number(decision.table)], lines)
+            question = numbers.numbered([numbers.number(decision.table)], [question])
         last = decision.table
-        written += lines
+        written += question
+        if isinstance(decision.answer, Move):
+            framing.hear([decision], [protocol.write(grammar, decision.answer)])
     return written
 
 

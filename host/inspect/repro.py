@@ -79,7 +79,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
         return repro
     recorded = load_fixture(journal, seed_of(journal), repro.fixture, repro.played)
     history: History = "fixture" if bot.one_at_a_time else "table"
-    whole_fixture = bot.one_at_a_time and (bot.lifetime != "table" or bool(bot.state))
+    whole_fixture = bot.one_at_a_time and (bot.lifetime == "fixture" or bool(bot.state))
     before: list[Decision] = []
     player = recorded.players(first.table - 1)[first.seat]
     with recorded.refusing_misfits():
@@ -87,7 +87,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
             if (decision.table, decision.number) == (first.table, first.number):
                 break
             before.append(decision)
-            if _ends_process(decision.answer) and not bot.state:
+            if _ends_process(decision.answer) and not bot.state and not bot.is_sent_history:
                 before.clear()  # the next process did not get these questions
     return repro._replace(before=tuple(before), history=history)
 

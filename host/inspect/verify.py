@@ -233,7 +233,7 @@ def _unlike(
         return f"of {piece.bot}, but {bot} was asked"
     if bot not in bots:
         return f"of {bot}, which is not in the journal"
-    if piece.question != PROTOCOLS[bots[bot].protocol].line(decision.view).rstrip(b"\n"):
+    if piece.question != PROTOCOLS[bots[bot].protocol].encode(decision.view).rstrip(b"\n"):
         return "of another question"
     if piece.bank != decision.bank:
         return f"of {piece.bank} ms in the time bank, but {decision.bank} ms were left"

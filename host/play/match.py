@@ -77,7 +77,7 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
 
 def max_open_tables(bot: BuiltBot) -> int:
     """Return how many tables one bot can play at once: 1 if tables would share its process, its state file or its bank."""
-    alone = bot.spec.lifetime == "table" or bot.spec.state or bot.limits.bank.seconds
+    alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds
     return 1 if alone else bot.spec.parallel_tables
 
 

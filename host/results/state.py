@@ -206,7 +206,7 @@ class RecordedBot(NamedTuple):
             limits=bot.limits,
             parallel_tables=spec.parallel_tables,
             table_ids=spec.table_ids,
-            lifetime=spec.lifetime,
+            lifetime=spec.process_lifetime,
             state=spec.state,
             state_lifetime=spec.state_lifetime,
             source=source,
@@ -218,9 +218,14 @@ class RecordedBot(NamedTuple):
         return PROTOCOLS[self.protocol].persistent or bool(self.state)
 
     @property
+    def is_sent_history(self) -> bool:
+        """Whether a new process of it is sent the earlier questions of its table, and its answers to them."""
+        return PROTOCOLS[self.protocol].repeats
+
+    @property
     def one_at_a_time(self) -> bool:
         """Whether it takes one table at a time, so that the order of its questions is known."""
-        return self.parallel_tables == 1 or self.lifetime == "table" or bool(self.state)
+        return self.parallel_tables == 1 or self.lifetime != "fixture" or bool(self.state)
 
     @property
     def lasting(self) -> bool:

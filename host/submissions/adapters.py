@@ -101,7 +101,7 @@ def adapted(submission: Submission) -> Submission:
         protocol=row.protocol,
         sources=submission.spec.sources or tuple(name for name in submission.files if name.endswith(suffixes)),
         warm=submission.spec.warm or row.warm,
-        lifetime=row.lifetime if submission.spec.lifetime == "fixture" else submission.spec.lifetime,
+        lifetime=row.lifetime if submission.spec.lifetime in ("", "fixture") else submission.spec.lifetime,
         parallel_tables=1
         if row.lifetime == "table"
         else submission.spec.parallel_tables,  # a process that lives for one table cannot play several

@@ -39,7 +39,7 @@ from host.submissions.diagnosis import (
 )
 from host.submissions.languages import LANGUAGES
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind, Move, View, read_move
+from protocols.wire import Answer, Fault, FaultKind, Move, View, read_text
 
 MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
@@ -152,7 +152,7 @@ class Conformance:
                     count += 1
                     table.answer(await self.ask(Question(number, count, view)))
                 else:
-                    table.answer(read_move(game.grammar, game.opening.answer_to(view).encode()))
+                    table.answer(read_text(game.grammar, game.opening.answer_to(view)))
 
 
 class ConformanceResult(NamedTuple):
@@ -220,23 +220,41 @@ class TestBench(NamedTuple):
         After the end it has two answers in its buffer if it does not flush, and one answer if it waits for the end.
         """
         bot, limit, protocol = self.bot, self.bot.limits.move, PROTOCOLS[self.bot.spec.protocol]
-        (question,) = protocol.ask(self.game.examples[0])
-        sent = protocol.number(1, question) if bot.spec.table_ids else question
+        if bot.spec.process_lifetime == "question":
+            return None
+        framing, first = protocol.framing(), Question(1, 1, self.game.examples[0])
+        question, again = framing.encode_each([first, first])
+        if bot.spec.table_ids:
+            question, again = protocol.number(1, question), protocol.number(1, again)
         async with self._talk(()) as talk:
-            if not await talk.write(sent, limit / 2) or await talk.lines(1, limit / 4):
+            if not await talk.write(question, limit / 2) or await talk.lines(1, limit / 4):
                 return None
-            if not await talk.write(sent, limit / 4):
+            if not await talk.write(again, limit / 4):
                 return None
             after = SECOND_QUESTION
             if not await talk.lines(1, limit / 4):
                 after = END_OF_INPUT
                 talk.end_input()
-            answers = await talk.lines(2, limit / 2)
+            await talk.lines(2, limit / 2)
+        *whole, rest = framing.split(talk.output)
+        answers = len(whole) + len(framing.last(rest))
         if not answers:
             return None
         reads_on = after == SECOND_QUESTION or answers == 1 or LANGUAGES[bot.spec.language].output.is_line_buffered
         piece = Evidence(
-            *(bot.name, 1, 1, FaultKind.TIMEOUT, after, question.rstrip(), talk.first_line, b"", limit, 0.0, "")
+            *(
+                bot.name,
+                1,
+                1,
+                FaultKind.TIMEOUT,
+                after,
+                protocol.encode(first.view).rstrip(),
+                talk.first_line,
+                b"",
+                limit,
+                0.0,
+                "",
+            )
         )
         problem = diagnose(bot, self.game, piece, "B040" if reads_on else "B020")
         return ConformanceResult(problems=(problem,), faults=(piece,))
@@ -288,12 +306,12 @@ class Talk:
 
     def __init__(self, types: io.FileIO, listens: io.FileIO) -> None:
         self._types, self._listens = types, listens
-        self._output = b""
+        self.output = b""
 
     @property
     def first_line(self) -> bytes:
         """The first line of its output, without the line end."""
-        return self._output.partition(b"\n")[0]
+        return self.output.partition(b"\n")[0]
 
     async def write(self, typed: bytes, patience: float) -> bool:
         """Write a piece of input; return whether the process reads it within some seconds."""
@@ -311,12 +329,12 @@ class Talk:
     async def lines(self, count: int, patience: float) -> int:
         """Wait some seconds until the process has written this many lines; return how many there are."""
         with trio.move_on_after(patience):
-            while self._output.count(b"\n") < count and len(self._output) < CHUNK_BYTES:
+            while self.output.count(b"\n") < count and len(self.output) < CHUNK_BYTES:
                 await trio.lowlevel.wait_readable(self._listens.fileno())
                 if not (chunk := self._listens.read(CHUNK_BYTES)):
                     break
-                self._output += chunk
-        return self._output.count(b"\n")
+                self.output += chunk
+        return self.output.count(b"\n")
 
 
 def _resident_bytes(sandbox: Sandbox) -> int:
@@ -389,7 +407,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
         async with open_bench(bot, game, level) as bench, bench.seated() as exam:
             for number, view in enumerate(views, 1):
                 # A bot that lives for one table starts twice.
-                table = number if bot.spec.lifetime == "fixture" else min(number, 2)
+                table = number if bot.spec.process_lifetime == "fixture" else min(number, 2)
                 received.append(await exam.ask_once(Question(table, number, view)))
                 if time.monotonic() > until:
                     break

@@ -11,13 +11,13 @@ from typing import Protocol
 from host.base.errors import Problem
 from host.base.format import duration
 from host.base.safe_text import escape_control_chars
-from host.bots.bot_spec import BuiltBot, format_limit
+from host.bots.bot_spec import BotSpec, BuiltBot, format_limit
 from host.bots.stall_sampler import Stalls
 from host.bots.values import Evidence, InputState
 from host.games.engine import Game
 from host.submissions.headline import MAX_SHOWN_CHARS, Output
 from host.submissions.headline import shown as shown_line
-from host.submissions.languages import LANGUAGES, Language, Symptom
+from host.submissions.languages import LANGUAGES, Symptom
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
@@ -78,23 +78,25 @@ STARTS_OFTEN = 'if only its start is slow:  protocol = "lines"  starts it once, 
 COMPUTING_SHARE = 0.9  # of the time of a late answer
 
 ANY_FLUSH = "flush the output after each answer"
-HINTS_BY_LANGUAGE: Mapping[str, Callable[[Language], str]] = {
-    "B020": lambda row: row.output.flush or ANY_FLUSH,
-    "B022": lambda row: f"print one line per answer; write debug text to stderr, which croupier records{_debug(row)}",
-    "B038": lambda row: f"an answer is one short line; write debug text to stderr{_debug(row)}",
+HINTS_BY_BOT: Mapping[str, Callable[[BotSpec], str]] = {
+    "B020": lambda bot: LANGUAGES[bot.language].output.flush or ANY_FLUSH,
+    "B022": lambda bot: (
+        f"print {PROTOCOLS[bot.protocol].one_answer} per answer; write debug text to stderr, which croupier records{_debug(bot)}"
+    ),
+    "B025": lambda bot: PROTOCOLS[bot.protocol].unended,
+    "B038": lambda bot: f"an answer is one short line; write debug text to stderr{_debug(bot)}",
+    "B040": lambda bot: _reads_too_much(bot),
 }
-"""Hints that depend on the bot's language."""
+"""Hints that depend on the bot's language or its protocol."""
 
 HINT_OF_CODE = {
     "B018": "does it need a file or a library that is not in its folder?",
     "B021": 'read the arguments, or protocol = "lines" in bot.toml',
     "B024": "print nothing before a question",
-    "B025": 'end each answer with a newline, "\\n", and flush it',
     "B032": "compute less per move, or check the clock while computing",
     "B033": "it needs more memory than its limit",
     "B034": "build it with -g, and repeat the question by hand",
     "B035": "answer before exiting; a persistent bot reads until its input ends",
-    "B040": "read one line, answer it, and only then read the next; do not wait for the end of the input",
     "B037": "bots have no network and see only their folder: put what the bot needs there",
 }
 STDERR_LINES_SHOWN = 5
@@ -155,7 +157,7 @@ def sandbox_failure(bot: str, reasons: Sequence[str]) -> Problem:
 def code_of(piece: Evidence) -> str:
     """Return the code of a fault. The output of the runtime takes precedence over the way the process ended."""
     if piece.kind == FaultKind.TIMEOUT and piece.raw:
-        return "B025"  # its output has no newline
+        return "B025"  # its answer does not end
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
         piece = piece._replace(kind=FaultKind.EXIT)  # it exited by itself, with an error
     if piece.kind in EXPLAINED_FAULTS:
@@ -185,18 +187,27 @@ def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
         words = re.findall(r"[A-Z]+", game.grammar.expected)
         word = re.sub(r"\W.*", "", _output_text(piece).strip()).upper()
         near = get_close_matches(word, words, 1, 0.5) or [each for each in words if word and word.startswith(each)]
-        debug = f"{expected}; write debug text to stderr{_debug(LANGUAGES[bot.spec.language])}"
+        debug = f"{expected}; write debug text to stderr{_debug(bot.spec)}"
         return f"{near[0]}  ({expected})" if near else debug
     if code in ("B034", "B035") and (frame := OWN_FRAME.search(piece.stderr.decode(errors="replace"))):
         program = shlex.quote(str(Path(bot.folder, bot.argv[0])))
         return f"addr2line -Cfpe {program} {frame[1]}  names the line, if it is built with -g"
-    if code in HINTS_BY_LANGUAGE:
-        return HINTS_BY_LANGUAGE[code](LANGUAGES[bot.spec.language])
+    if code in HINTS_BY_BOT:
+        return HINTS_BY_BOT[code](bot.spec)
     return HINT_OF_CODE.get(code, expected)
 
 
-def _debug(row: Language) -> str:
-    return f":  {row.output.debug}" if row.output.debug else ""
+def _debug(bot: BotSpec) -> str:
+    output = LANGUAGES[bot.language].output
+    return f":  {output.debug}" if output.debug else ""
+
+
+def _reads_too_much(bot: BotSpec) -> str:
+    """Return the suggested fix for a bot that waits for more than its question."""
+    protocol = PROTOCOLS[bot.protocol]
+    if "question" in protocol.lifetimes:
+        return 'lifetime = "question" in bot.toml closes its input after each question'
+    return f"read {protocol.one_question}, answer it, and only then read the next; do not wait for the end of the input"
 
 
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
@@ -254,7 +265,7 @@ def _hint_of_time_out(bot: BuiltBot, piece: Evidence, *, silent: bool) -> str:
         hint = "compute less per move, or look for a loop that does not end"
         return f"{hint}; {STARTS_OFTEN}" if silent and not persistent else hint
     if piece.input == InputState.WAITING:
-        return HINT_OF_CODE["B040"]
+        return HINTS_BY_BOT["B040"](bot.spec)
     if silent and persistent:
         return f"does it flush?  {row.output.flush or ANY_FLUSH}"
     return "croupier ask shows where the time goes"
@@ -264,6 +275,11 @@ def _timed_out(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     was = cause_of_time_out(piece)
     bank = "" if piece.bank is None else f"; it had {piece.bank / 1000:.3f} s in its time bank"
     return f"no answer after {duration(piece.wall)} (CPU used {duration(piece.cpu)}: {was}{bank})"
+
+
+def _unended(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
+    lacks = "and no more" if piece.raw.endswith(b"\n") else "without a newline"
+    return f"wrote {_output_text(piece)!r} {lacks} within {duration(piece.wall)}"
 
 
 def _crashed(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
@@ -305,7 +321,7 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
         f"{_output_text(piece).rstrip()!r} is not a move; a move is {game.grammar.expected}"
     ),
     "B024": lambda _bot, _game, piece: f"wrote {_output_text(piece)!r} before it was asked",
-    "B025": lambda _bot, _game, piece: f"wrote {_output_text(piece)!r} without a newline within {duration(piece.wall)}",
+    "B025": _unended,
     "B031": _timed_out,
     "B032": lambda bot, _game, piece: (
         f"{duration(piece.cpu or bot.limits.cpu)} of CPU for one move, the limit is {duration(bot.limits.cpu)}: "

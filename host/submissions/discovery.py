@@ -34,6 +34,7 @@ from host.submissions.executable_checks import exists, program_problems, runnabl
 from host.submissions.file_tree import FileTree, SingleFile, submitted
 from host.submissions.languages import ANY, BUILD_FILES, LANGUAGES, Language, language_of, languages_with
 from host.submissions.sample_bots import sample, samples
+from protocols import PROTOCOLS
 
 DEFAULT_LIMITS = Limits()
 MAX_BUILD_COMMANDS = 100
@@ -355,6 +356,10 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
         ):
             if given:
                 against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')
+    elif protocol and spec.lifetime and spec.lifetime not in (known := PROTOCOLS[protocol].lifetimes):
+        against("lifetime", f"is not possible over {protocol}", " or ".join(f'lifetime = "{each}"' for each in known))
+    if spec.table_ids and protocol and PROTOCOLS[protocol].repeats:
+        against("table_ids", f"is not possible over {protocol}: a process knows one table", "remove it")
     if len(spec.build) > MAX_BUILD_COMMANDS:
         message = f"build has {len(spec.build)} commands; at most {MAX_BUILD_COMMANDS} are allowed"
         problems.append(Problem("C009", toml.where("build"), message, hint='build = ["sh build.sh"]'))

@@ -1,0 +1,176 @@
+"""Implements block: one process for many questions of several lines. An answer has as many lines as its question asks for."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from protocols.wire import (
+    MAX_LINE_BYTES,
+    PRINTABLE,
+    Answer,
+    AnswerLines,
+    Asked,
+    Fault,
+    FaultKind,
+    Grammar,
+    Lines,
+    Once,
+    Protocol,
+    View,
+    no_bank,
+    over,
+    read_move,
+    read_text,
+    spell,
+    split_table_number,
+    write,
+)
+
+
+class _Layout(NamedTuple):
+    """How a type of view is written: the fields that are texts of a table, those of a question, and its answer's length."""
+
+    once: tuple[int, ...]
+    fields: tuple[tuple[int, Callable[[Any], str]], ...]
+    lines: int | None  # the index of the field with the number of lines of the answer
+
+
+def _text(text: str) -> str:
+    """Return a text whose last line has an end."""
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _field(value: object) -> str:
+    """Return a field as a line, as `lines` spells it."""
+    return spell(value) + "\n"
+
+
+class _Layouts(dict[type[View], _Layout]):
+    """The layout of each type of view."""
+
+    def __missing__(self, kind: type[View]) -> _Layout:
+        names = getattr(kind, "_fields", ())
+        hints = [getattr(kind, "__annotations__", {}).get(name) for name in names]
+        unsent = (Once, AnswerLines)
+        self[kind] = _Layout(
+            tuple([index for index, hint in enumerate(hints) if hint is Once]),
+            tuple(
+                [(index, _text if hint is Lines else _field) for index, hint in enumerate(hints) if hint not in unsent]
+            ),
+            hints.index(AnswerLines) if AnswerLines in hints else None,
+        )
+        return self[kind]
+
+
+_layouts = _Layouts()
+
+
+def begin(view: View) -> bytes:
+    """Return the lines of initialisation: they come before the first question of a table to a process."""
+    return "".join([_text(view[index]) for index in _layouts[type(view)].once]).encode(errors="replace")
+
+
+def encode(view: View) -> bytes:
+    """Return the lines of a question: each field is one line, a text of several lines is sent as it is."""
+    fields = _layouts[type(view)].fields
+    return "".join([written(view[index]) for index, written in fields]).encode(errors="replace")
+
+
+def encode_all(views: Sequence[View]) -> bytes:
+    """Return the lines of several questions."""
+    return b"".join(map(encode, views))
+
+
+def ask(view: View) -> list[bytes]:
+    """Return all lines of the question, with those of initialisation."""
+    return [begin(view) + encode(view)]
+
+
+def answer_lines(view: View) -> int:
+    """Return the number of lines of the answer to a question, at least 1."""
+    index = _layouts[type(view)].lines
+    return 1 if index is None else max(1, view[index])
+
+
+def receive(grammar: Grammar, answer: bytes) -> Answer:
+    """Parse the lines of an answer, without the LF of the last one.
+
+    The pattern of a grammar gets the lines without spaces at their ends, and with LF between them.
+    """
+    if b"\n" not in answer:
+        return read_move(grammar, answer.removesuffix(b"\r"))
+    if len(answer) > MAX_LINE_BYTES:
+        return Fault(FaultKind.FLOOD)
+    lines = [line.removesuffix(b"\r").strip(b" ") for line in answer.split(b"\n")]
+    if not all(map(PRINTABLE.fullmatch, lines)):
+        return Fault(FaultKind.UNREADABLE)
+    return read_text(grammar, b"\n".join(lines).decode("ascii"))
+
+
+def number(table: int, question: bytes) -> bytes:
+    """Return a question after a line with its table's number."""
+    return b"%d\n%b" % (table, question)
+
+
+class Block:
+    """The framing of one bot: which tables its process knows, and how many lines each open answer has."""
+
+    def __init__(self) -> None:
+        self._tables: set[int] = set()
+        self._due: list[int] = []  # lines of the answers that are due, the last one first
+
+    def restart(self) -> None:
+        """Begin with a new process: it knows no table."""
+        self._tables.clear()
+        self._due.clear()
+
+    def encode(self, questions: Sequence[Asked]) -> bytes:
+        """Return the lines of some questions."""
+        return b"".join(self.encode_each(questions))
+
+    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
+        """Return the lines of each of some questions."""
+        asked = []
+        for question in questions:
+            known = question.table in self._tables
+            asked.append(encode(question.view) if known else begin(question.view) + encode(question.view))
+            self._tables.add(question.table)
+        self._due = [answer_lines(question.view) for question in reversed(questions)]
+        return asked
+
+    def split(self, output: bytes) -> list[bytes]:
+        """Return the whole answers at the start of some output, and what follows them."""
+        lines = output.split(b"\n")
+        answers, first = [], 0
+        while self._due and first + self._due[-1] < len(lines):
+            after = first + self._due.pop()
+            answers.append(b"\n".join(lines[first:after]))
+            first = after
+        return [*answers, b"\n".join(lines[first:])]
+
+    def last(self, _output: bytes) -> list[bytes]:
+        """Return nothing: each line of an answer has a line end."""
+        return []
+
+    def hear(self, _questions: Sequence[Asked], _answers: Sequence[bytes]) -> None:
+        """Do nothing."""
+
+
+PROTOCOL = Protocol(
+    "block",
+    persistent=True,
+    ask=ask,
+    encode=encode,
+    encode_all=encode_all,
+    receive=receive,
+    number=number,
+    split_table_number=split_table_number,
+    bank=no_bank,
+    over=over,
+    write=write,
+    framing=Block,
+    one_line=False,
+    lifetimes=("table", "fixture"),
+    one_question="all lines of one question",
+    one_answer="as many lines as the question asks for",
+    unended='print as many lines as the question asks for, end each with a newline, "\\n", and flush them',
+)
