@@ -64,7 +64,7 @@ CRASHES: dict[str, tuple[tuple[str, ...], Mapping[str, str | bytes], str]] = {
     "bash": (("bash",), {"mine.bash": "set -e\nno-such-program\n"}, "mine.bash: line 2: no-such-program: command not found"),
     "shell": ((), {"mine+": "#!/bin/sh\nset -e\nno-such-program\n"}, ".*mine: 3: no-such-program: not found"),
     "ruby": (("ruby",), {"mine.rb": "def decide = nil.card\ndecide\n"}, r"mine\.rb:1:in .*NoMethodError.*"),
-    "php": (("php",), {"mine.php": "<?php throw new Exception('no card');\n"}, "PHP Fatal error: +Uncaught Exception: no card.*"),
+    "php": (("php",), {"mine.php": "<?php throw new Exception('no card');\n"}, "(?:PHP )?Fatal error: +Uncaught Exception: no card.*"),
     "lua": (("lua",), {"mine.lua": "local cards = nil\nprint(cards.first)\n"}, r"lua\S*: mine\.lua:2: .*"),
     "rust": (("rustc",), {"mine.rs": "fn main() { let v: Vec<i32> = vec![]; println!(\"{}\", v[std::env::args().count()]); }\n"}, "panicked at .*index out of bounds.*"),
     "go": (("go",), {"mine.go": 'package main\n\nfunc main() { panic("no card") }\n'}, "panic: no card"),

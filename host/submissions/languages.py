@@ -867,7 +867,7 @@ LUA = scripts(
     output=OutputHints(
         flush='Lua: io.stdout:setvbuf("line")',
         debug="io.stderr:write(…)",
-        crash=re.compile(r"^lua[\d.]*: .+", re.MULTILINE),
+        crash=re.compile(r"^(?:\S*/)?(lua[\d.]*: .+)", re.MULTILINE),
     ),
 )
 SHELLS = frozenset({"sh", "bash", "dash"})
