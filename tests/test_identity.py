@@ -153,7 +153,7 @@ SETUP = WorkerSetup(
     pondering=True,
     placement="core",
 )
-SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false],"core"]'
+SETUP_LINE = f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false],"core",false]'
 FIXTURE = Fixture(
     game="cardshark",
     rules=GAMES["cardshark"].presets["engine2011"]._replace(stacks=(10, 20)),

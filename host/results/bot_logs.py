@@ -11,7 +11,7 @@ import stat
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from host.base.errors import Problem, UserError
@@ -110,7 +110,7 @@ class TableLogs:
 
 def log_place(bot: str, table: str) -> tuple[str, ...]:
     """Return the path of a bot's log of a table below the folder of `--logs`: `("A", "play", "A+B", "17.log")`."""
-    *folders, name = map(file_name, table.split("/"))
+    *folders, name = map(file_name, PurePosixPath(table).parts)
     return (file_name(bot), *folders, f"{name}.log")
 
 

@@ -149,6 +149,7 @@ def hashed_spec(submission: Submission) -> str:
     spec = submission.spec
     head = {"name": spec.name, "folder": Path(), "files": submission.files, "language": spec.language}
     keys = {FIRST_NAMES.get(key, key): getattr(spec, key) for key in FIRST_KEYS} | {"env": tuple(spec.env.items())}
+    keys["lifetime"] = submission.with_keys(protocol=protocol_of(submission)).spec.process_lifetime
     words = ", ".join(f"{name}={value!r}" for name, value in (head | keys).items())
     first = {*head, *FIRST_KEYS, "limits"}
     added = {each.name: getattr(spec, each.name) for each in fields(spec) if each.name not in first}
