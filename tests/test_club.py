@@ -127,6 +127,8 @@ def test_a_swiss_system_and_a_double_elimination_from_the_inbox_to_the_checked_r
         until(lambda: json.loads(page(url, "/api/run.json"))["state"] == "finished")
         told = page(url, "/api/standings.json")
         assert "final" in told
+    done("run", "--stage", "swiss", folder=cup)  # an earlier stage than the last one, when all have been played
+    assert done("status", "--json", folder=cup).json["state"] == "finished"
     places = ranked(cup, "final")
     assert places[-1] == "eve" and len(places) == 8  # last in a stage in which it does not play
     assert ranked(cup, "swiss")[-1] == "eve"

@@ -233,6 +233,8 @@ def test_bots_that_meet_again_in_a_double_elimination_continue_the_numbers_of_th
     assert KNOCKOUT.due(stage, BLANK, field, records) == []
     titles = [(part.title, part.ties[0].winner) for part in picture(stage, field.bots, [*records.values()]).rounds]
     assert titles == [("round 1 of the unbeaten", "a"), ("final", "b"), ("second final (bracket reset)", "a")]
+    rounds = picture(stage, field.bots, [*records.values()]).rounds
+    assert [part.ties[0].first_set for part in rounds] == [1, 2, 3]
 
 
 def test_a_cup_in_progress_lists_who_still_plays_after_the_decided() -> None:

@@ -33,7 +33,7 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
     from host.submissions.sample_bots import samples
 
     found = find_game(game)
-    game, seats = found.name, found.seats[0]
+    game = found.name
     if (folder / "croupier.toml").exists():
         raise UserError(
             [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
@@ -57,8 +57,7 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
     if context.json:
         print_json("new", folder=str(folder), game=game, samples=names)
     else:
-        more = "" if len(names) >= seats else f"; a table needs {seats}"  # hearts has three sample bots
-        sampled = f" with {len(names)} sample bots{more}"
+        sampled = f" with {len(names)} sample bots"
         click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))
         here = f"  croupier -C {shlex.quote(str(folder))}"
-        click.echo(f"{here} run" if names and not more else f"{here} add FILE…\n{here} run")
+        click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")

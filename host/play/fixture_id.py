@@ -45,6 +45,12 @@ class FixtureId(NamedTuple):
         return self.meeting.split("/") if self.meeting else []
 
     @property
+    def set_number(self) -> int:
+        """The number of the set that a fixture of a bracket belongs to, from 1; 0 if it belongs to none."""
+        _, found, number = self.meeting.rpartition("/set ")
+        return int(number) if found and _is_number(number) else 0
+
+    @property
     def sort_key(self) -> list[tuple[bool, int, str]]:
         """A sort key in which numbers are compared as numbers, part by part."""
         return [(_is_number(part), int(part) if _is_number(part) else 0, part) for part in str(self).split("/")]

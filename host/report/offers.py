@@ -227,7 +227,8 @@ class Offers:
     def _part_of(self, stage: Stage, path: str) -> str:
         """Return the part of a bracket that a fixture belongs to: "Final"; empty without a bracket."""
         bots = {self._names.bot(bot) for bot in self._bots_of(path)} if stage.bracket else set[str]()
-        titles = [part.title for part in stage.bracket for tie in part.ties if set(tie.bots) == bots]
+        ties = [(part.title, tie) for part in stage.bracket for tie in part.ties if set(tie.bots) == bots]
+        titles = [title for title, tie in ties if tie.first_set <= FixtureId.parse(path).set_number]
         return titles[-1][:1].upper() + titles[-1][1:] if titles else ""
 
 

@@ -238,7 +238,8 @@ def _ties(
 
     def ended(pair: pairing.Pair) -> str | None:
         sets = contest.sets_of(pair)
-        played.append(Tie(pair, (sets.count(pair[0]), sets.count(pair[1])), contest.won_by(pair, sets)))
+        won = sets.count(pair[0]), sets.count(pair[1])
+        played.append(Tie(pair, won, contest.won_by(pair, sets), contest.first_set(pair)))
         return contest.end(pair)
 
     rounds = elimination.followed(bracket_of(stage, order), ended).rounds

@@ -151,7 +151,7 @@ async def run_tournament(
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
                 await play_stages(tournament, last, setup, journal, pool, LoggingObserver(watch, logs, LateBots()))
-            finished = last is None or last == tournament.stages[-1].name
+            finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
             journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
         if finished:
             folder.reveal()

@@ -56,6 +56,15 @@ function change(state, ev) {
   }
 }
 
+// A state as it is, in letters that let it fill the table.
+function drawing(text) {
+  const lines = text.trimEnd().split("\n"), columns = Math.max(8, ...lines.map((line) => line.length));
+  const pre = el("pre.drawing", { role: "region", "aria-label": "the state of the game", tabindex: 0 }, text);
+  pre.style.setProperty("--columns", columns);
+  pre.style.setProperty("--rows", Math.max(3, lines.length));
+  return pre;
+}
+
 // Words.
 
 const SEATS = ["seat", "seats", "winner", "winners", "out"];
@@ -177,7 +186,7 @@ return {
     }));
     const middle = [
       state.board.length ? pile(state.board, "on the table", old?.board || []) : null,
-      state.text === null ? null : seen < 0 ? el("pre.drawing", { role: "region", "aria-label": "the state of the game", tabindex: 0 }, state.text)
+      state.text === null ? null : seen < 0 ? drawing(state.text)
         : cards ? null : el("p.quiet", {}, "The state is shown with all cards only; this bot has seen its questions."),
       state.told.length && seen < 0 ? el("p.told", {}, state.told.join(" · ")) : null,
     ].filter(Boolean);
