@@ -8,6 +8,7 @@ import sys
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import trio
@@ -203,8 +204,8 @@ async def started_workers(
         """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""
         await queue.worker_needed()
         while True:
-            async with _connected(early.worker(), worker_input(cores, encoded_setup)) as play:
-                await queue.feed("a worker", play)
+            async with connected(early.worker(), worker_input(cores, encoded_setup)) as link:
+                await queue.feed("a worker", link.play)
 
     async with trio.open_nursery() as nursery:
         for nth in range(placement.workers):
@@ -225,6 +226,14 @@ def _decode_record(reply: bytes) -> Record:
         raise
 
 
+class WorkerLink(NamedTuple):
+    """A connection to a worker process. `send` sends lines that have no reply."""
+
+    process: subprocess.Popen[bytes]
+    send: Callable[[bytes], Awaitable[None]]
+    play: PlayJob
+
+
 def start_module(module: str) -> subprocess.Popen[bytes]:
     """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed."""
     root = str(Path(__file__).parents[2])
@@ -238,7 +247,7 @@ def start_module(module: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def _connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[PlayJob]:
+async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[WorkerLink]:
     """Send a worker process its first lines, and end it when the block ends."""
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
@@ -265,7 +274,7 @@ async def _connected(process: subprocess.Popen[bytes], first_lines: bytes) -> As
                 return await anext(replies, b"")
 
             await send(first_lines)
-            yield play
+            yield WorkerLink(process, send, play)
     finally:
         with trio.CancelScope(shield=True):
             await stdin.aclose()

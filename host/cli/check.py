@@ -40,14 +40,16 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
     Illegal moves are reported as notes, not as errors: the rules define their penalty. A bot fails the check if it does
     not build or start, or if an answer is late, unreadable or missing.
     """
+    import trio
+
     from host.cli.bot_arguments import tournament_here
     from host.config.tournament_config import load
 
     if bool(names) == check_all:
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = load(context.folder) if check_all else tournament_here(context)
-    candidates = _all_candidates(context, tournament) if check_all else _candidates(context, names, game)
-    result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values))
+    candidates = _all_candidates(context, tournament) if check_all else candidates_of(context, names, game)
+    result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values), trio.run)
     print_result(context, "check", result)
     raise click.exceptions.Exit(0 if result.accepted else 1)
 
@@ -104,14 +106,18 @@ class CheckResult(NamedTuple):
 
 
 def check_bots(
-    context: CliContext, candidates: Iterator[Candidate], tournament: "Tournament | None", chosen: CheckOptions
+    context: CliContext,
+    candidates: Iterator[Candidate],
+    tournament: "Tournament | None",
+    chosen: CheckOptions,
+    run: Callable[..., Any],
+    began: float = STARTED,
 ) -> CheckResult:
     """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`.
 
-    The seconds of a report are those since the report before; of the first, those since the start of the command.
+    The seconds of a report are those since the report before; of the first, those since `began`. `run` is `trio.run`, or
+    another function that runs an async function with arguments.
     """
-    import trio
-
     from host.config.limits_option import read_limits
     from host.results.bot_logs import TableLogs
     from host.submissions.check import Report, check_bot
@@ -125,7 +131,7 @@ def check_bots(
     accepted: list[tuple[BuiltBot, Game]] = []
 
     def waited() -> float:
-        return time.monotonic() - STARTED - sum(report.seconds for report in reports)
+        return time.monotonic() - began - sum(report.seconds for report in reports)
 
     for candidate in candidates:
         name, entry, game = candidate.name, candidate.entry, candidate.game
@@ -134,16 +140,14 @@ def check_bots(
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
         limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
-        report, found = trio.run(
-            check_bot, entry.submission.within(limits), game, level, limits, rules, candidate.place
-        )
+        report, found = run(check_bot, entry.submission.within(limits), game, level, limits, rules, candidate.place)
         if logs and found.answers is not None:
             logs.heard(report.bot, ((f"check/{at.table}:{at.number}", said) for at, said in found.answers.logs))
         problems = map(candidate.original, _with_bundles(context, report.problems, found, game, level, candidate))
         reports.append(report._replace(problems=tuple(problems), seconds=waited()))
         bot = found.bot
         accepted += [(bot, game)] if bot is not None and report.accepted else []
-    slowest = trio.run(under_load, accepted, level) if chosen.loaded else []
+    slowest = run(under_load, accepted, level) if chosen.loaded else []
     lines = [line_under_load(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
     return CheckResult(level, reports, lines)
 
@@ -188,7 +192,7 @@ def _all_candidates(context: CliContext, tournament: "Tournament | None") -> Ite
         yield Candidate(entry.name, entry, find_game(tournament.game), display_path(entry.path))
 
 
-def _candidates(context: CliContext, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
+def candidates_of(context: CliContext, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
     """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist.
 
     Bots that are named by a path are taken in as `add` does it.

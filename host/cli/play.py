@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import comb
 from pathlib import Path
@@ -20,10 +20,12 @@ from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
 
 if TYPE_CHECKING:
+    from host.bots.bot_spec import BuiltBot
     from host.cli.bot_arguments import GameAndBots
+    from host.games.engine import Game
     from host.results.standings import StageStandings
     from host.stages.kind import PairStageConfig
-    from host.tournament.adhoc import AdhocSettings
+    from host.tournament.adhoc import AdhocMatch, AdhocSettings
 
 MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
@@ -75,12 +77,10 @@ def play(context: CliContext, /, names: tuple[str, ...], **values: Any) -> None:
 class PlayResult(NamedTuple):
     """The standings of bots that have played some tables."""
 
-    rules: "AdhocSettings"
-    seed: bytes
-    tables: int
+    planned: "PlannedTables"
+    match: "AdhocMatch"
     seconds: float
     journal: Path
-    first_fixture: str
     standings: "StageStandings"
     option: str  # makes another command read this journal too; "" if it does so without one
     show: bool  # whether its text has the first table
@@ -90,10 +90,10 @@ class PlayResult(NamedTuple):
         from host.results.tournament_dir import seed_text
 
         return {
-            "game": self.rules.game.name,
-            "sandbox": self.rules.level,
-            "seed": seed_text(self.seed),
-            "tables": self.tables,
+            "game": self.planned.settings.game.name,
+            "sandbox": self.planned.settings.level,
+            "seed": seed_text(self.match.seed),
+            "tables": self.planned.tables,
             "seconds": round(self.seconds, 3),
             "journal": str(self.journal),
             "rows": [row.flat() for row in self.standings.rows],
@@ -108,9 +108,9 @@ class PlayResult(NamedTuple):
         from host.results.tournament_dir import seed_text
 
         rows, advice = self.standings.rows, self.standings.advice
-        seed = escape_control_chars(shlex.quote(seed_text(self.seed)))
-        played = f"{counted(self.tables, 'table')} in {self.seconds:.1f} s"
-        head = f"{played} · level {self.rules.level.label} · repeat with --seed {seed}"
+        seed = escape_control_chars(shlex.quote(seed_text(self.match.seed)))
+        played = f"{counted(self.planned.tables, 'table')} in {self.seconds:.1f} s"
+        head = f"{played} · level {self.planned.settings.level.label} · repeat with --seed {seed}"
         if self.show:
             yield from self._first_table()
         yield text_of(standings_text(head, rows, self.standings.sentences, advice))
@@ -124,7 +124,9 @@ class PlayResult(NamedTuple):
         from host.inspect.table_replays import TableLocation, load_table
         from host.stages import registry_of_game
 
-        table = load_table(TableLocation(self.journal, self.first_fixture, 0, registry_of_game(self.rules.game.name)))
+        records, registry = self.match.records, registry_of_game(self.planned.settings.game.name)
+        first = min(records, key=lambda record: FixtureId.parse(record.path).first_table or 0)  # of the first pair
+        table = load_table(TableLocation(self.journal, first.path, 0, registry))
         yield from as_text(table.events, table.sitting.bots, table.evidence)
 
 
@@ -137,45 +139,55 @@ def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions
     from host.cli.progress import progress_view
     from host.play.placement import usable_cores
     from host.results.standings import stage_standings
-    from host.stages.adhoc import Adhoc
-    from host.stages.round_robin import RoundRobin
     from host.tournament.adhoc import played
 
     found = find_bots(context, names, chosen.game)
-    pairs = _check_seats(found)
-    one_table = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
-    each_pair = RoundRobin(name=one_table.name, tables_per_pair=chosen.tables, mirror=chosen.mirror)
-    stage, tables = each_pair if pairs > 1 else one_table, chosen.tables * pairs
-    rules = adhoc_settings(context, found, stage, chosen)
+    planned = plan_tables(context, found, chosen)
     journal = adhoc_journal(context)
-    workers = min(chosen.workers or usable_cores(), tables)
-    with progress_view("none" if context.json or tables <= 2 else "auto", quiet=context.quiet) as view:
-        match = trio.run(played, rules, journal, local_workers, workers, view)
-    standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
-    first = min(match.records, key=lambda record: FixtureId.parse(record.path).first_table or 0)  # of the first pair
+    workers = min(chosen.workers or usable_cores(), planned.tables)
+    with progress_view("none" if context.json or planned.tables <= 2 else "auto", quiet=context.quiet) as view:
+        match = trio.run(played, planned.settings, journal, local_workers, workers, view)
     return PlayResult(
-        rules=rules,
-        seed=match.seed,
-        tables=tables,
+        planned=planned,
+        match=match,
         seconds=time.monotonic() - STARTED,
         journal=journal,
-        first_fixture=first.path,
-        standings=standings,
+        standings=stage_standings(match.state, match.state.stages[0], match.records, match.bots),
         option=journal_option(context, journal),
         show=chosen.show,
     )
 
 
-def _check_seats(found: "GameAndBots") -> int:
+class PlannedTables(NamedTuple):
+    """What `play` will play, and the number of its tables."""
+
+    settings: "AdhocSettings"
+    tables: int
+
+
+def plan_tables(
+    context: CliContext, found: "GameAndBots", chosen: PlayOptions, functions: "Sequence[BuiltBot]" = ()
+) -> PlannedTables:
+    """Return the tables that bots, and functions of this process, will play. Raise UsageError if no table seats them."""
+    from host.stages.adhoc import Adhoc
+    from host.stages.round_robin import RoundRobin
+
+    pairs = _check_seats(found.game, len(found.submissions) + len(functions))
+    one_table = Adhoc(tables=chosen.tables, mirror=chosen.mirror)
+    each_pair = RoundRobin(name=one_table.name, tables_per_pair=chosen.tables, mirror=chosen.mirror)
+    settings = adhoc_settings(context, found, each_pair if pairs > 1 else one_table, chosen)
+    return PlannedTables(settings._replace(functions=functions), chosen.tables * pairs)
+
+
+def _check_seats(game: "Game", bots: int) -> int:
     """Return the number of pairs that play: 1, or more in a game for two. Raise UsageError if no table seats the bots."""
-    low, high = found.game.seats
-    bots = len(found.submissions)
+    low, high = game.seats
     if bots > high == 2:
         return comb(bots, 2)
     if not low <= bots <= high:
         seats = f"{low} to {high}" if low != high else str(low)
         named = f"{bots} {'is' if bots == 1 else 'are'} named"
-        raise click.UsageError(f"a table of {found.game.name} seats {seats} bots; {named}")
+        raise click.UsageError(f"a table of {game.name} seats {seats} bots; {named}")
     return 1
 
 

@@ -2,11 +2,13 @@
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.function_process import AnswerAll, FunctionProcess, never_restarted
 from host.bots.host_failures import HostFailures, Recovery
 from host.bots.monitor import Monitor, held_bytes
 from host.bots.seat import Seat, open_seat
@@ -43,16 +45,34 @@ class BotPool:
     """
 
     def __init__(
-        self, setup: WorkerSetup, stack: contextlib.AsyncExitStack, monitor: Monitor, cores: Sequence[int] = ()
+        self,
+        setup: WorkerSetup,
+        stack: contextlib.AsyncExitStack,
+        monitor: Monitor,
+        cores: Sequence[int] = (),
+        functions: Mapping[str, AnswerAll] = MappingProxyType({}),
     ) -> None:
-        """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process."""
+        """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process.
+
+        `functions` answers in this process for the bots with these names.
+        """
         self.setup, self.game, self._cores = setup, game_by_name(setup.game), cores
         self._bots = {bot.name: bot for bot in setup.bots}
-        self._monitor = monitor
+        self._monitor, self._functions = monitor, functions
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
         self._started = set[str]()  # bots that this worker has started before their first fixture
         stack.push_async_callback(self._close)
+
+    async def use(self, setup: WorkerSetup) -> None:
+        """Play the next fixtures with another setup. Keep the sandboxes of the bots that stay the same at the same level."""
+        before, level = self._bots, self.setup.level
+        self.setup, self.game = setup, game_by_name(setup.game)
+        self._bots = {bot.name: bot for bot in setup.bots}
+        changed = {name for name, bot in before.items() if self._bots.get(name) != bot or level is not setup.level}
+        self._started -= changed
+        for name in changed:
+            await self.replace(name)
 
     async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
         """Return the sandbox of one of the bot's processes, and write its state file.
@@ -120,6 +140,9 @@ class BotPool:
             seats = {}
             for name, process in self._players(job.fixture):
                 bot, player = self._bots[name], player_name(name, process)
+                if answer_all := self._functions.get(name):
+                    seats[player] = Seat(bot, FunctionProcess(answer_all, self.game.grammar), never_restarted, None)
+                    continue
                 sandbox = await self._sandbox_of(bot, process, dict(job.states).get(name, b""), failures)
                 recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
                 seed = bot_seed(self.setup.seed, player, job.fixture.path)

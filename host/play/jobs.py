@@ -40,6 +40,10 @@ class Job(NamedTuple):
 encode = msgspec.json.Encoder(enc_hook=plain_name).encode
 
 
+NEW_SETUP = b"setup "
+"""The beginning of a line that gives a worker another setup, between two jobs."""
+
+
 def worker_input(cores: Sequence[int], encoded_setup: bytes) -> bytes:
     """Return the first two lines of a worker's input: the cores of it and its bots, () for every core; and its setup."""
     return encode(cores) + b"\n" + encoded_setup + b"\n"

@@ -1,7 +1,8 @@
 """Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
 All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots, []
-for every core; the second is the setup. When standard input ends, the coordinator has gone, and the worker exits.
+for every core; the second is the setup, and another one may follow between two fixtures. When standard input ends, the
+coordinator has gone, and the worker exits.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from host.base.errors import UserError
 from host.bots.monitor import Monitor
 from host.play.bot_pool import BotPool
 from host.play.custom_games import own_code_error
-from host.play.jobs import decode_job, decode_setup, encode
+from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode
 
 
 async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
@@ -52,8 +53,12 @@ async def serve() -> None:
         nursery.start_soon(monitor.run)
         pool = BotPool(setup, stack, monitor, cores)
         while True:
-            job = decode_job(await waiting.receive(), type(setup.rules))
-            send(encode(await pool.play(job)))
+            line = await waiting.receive()
+            if line.startswith(NEW_SETUP):
+                setup = decode_setup(line.removeprefix(NEW_SETUP))
+                await pool.use(setup)
+            else:
+                send(encode(await pool.play(decode_job(line, type(setup.rules)))))
 
 
 def send(line: bytes) -> None:

@@ -27,7 +27,7 @@ MIN_CERTAINTY = 0.985
 RESAMPLES, RESAMPLING_SEED = 2_000, 1979
 MOST_UNITS = 512  # more units are joined into this many blocks before they are resampled
 MAX_FRACTION_STEPS = 20_000  # of a continued fraction; it takes about the square root of the number of trials
-ALPHA = BETA = 0.05  # error probabilities of a sequential test, for each hypothesis
+ALPHA = 0.05  # error probability of a sequential test, for each hypothesis, unless another one is asked for
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 Unit = TypeVar("Unit", bound=Hashable)
@@ -320,6 +320,15 @@ class Verdict(NamedTuple):
     accepted: str
 
 
+def sure_of_mean(ours: Sequence[float], theirs: Sequence[float], errors: Sequence[float]) -> float:
+    """Return the probability (0 to 1) that our mean is above theirs. `errors` are the standard errors of all values.
+
+    The values are independent, so the variance of each mean is the sum of theirs divided by their squared number.
+    """
+    lead, error = sum(ours) / len(ours) - sum(theirs) / len(theirs), math.hypot(*errors) / len(ours)
+    return NORMAL.cdf(lead / error) if error else 0.5 if not lead else float(lead > 0)
+
+
 def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
     """Return the state of a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1).
 
@@ -330,27 +339,29 @@ def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float
     return sequential_points({0.0: lost, 0.5: drawn, 1.0: won}, bounds)
 
 
-def sequential_points(points: Mapping[float, float], bounds: tuple[float, float]) -> Verdict:
+def sequential_points(points: Mapping[float, float], bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
     """Return the state of the same test for points (0 to 1, and how often), for example the mean points of a mirrored deal.
 
     The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical introduction to the
     GSPRT", 2020: the pentanomial model).
     """
-    low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
+    low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
     # A result that has not occurred yet is still possible.
     seen = [(value, points.get(value) or 0.001) for value in sorted({0.0, 0.5, 1.0, *points})]
     llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if any(points.values()) else 0.0
     return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
 
 
-def sequential_mean(tables: float, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+def sequential_mean(
+    tables: float, mean: float, deviation: float, bounds: tuple[float, float] = (0.0, 10.0), error: float = ALPHA
+) -> Verdict:
     """Return the state of the same test if there are no wins, from a bot's lead in chips at each table.
 
     The bounds are normalised Elo: the mean in standard deviations, times 800 / ln 10. For won and lost tables this equals
     Elo. The test uses the ratio of the two maximum likelihoods of normal values with a given mean in deviations (Van den
     Bergh, "Normalized Elo", 2021). With many tables the values do not have to be normal.
     """
-    low, high = math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
+    low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
     if tables < 2 or not deviation:
         return Verdict(0.0, low, high, "")
     lead, (weak, strong) = mean / deviation, (bound / (2 * ELO) for bound in bounds)

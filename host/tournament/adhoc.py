@@ -54,6 +54,7 @@ class AdhocSettings(NamedTuple):
     level: Level
     limits: Limits
     logs: Path | None = None  # the folder of `--logs`
+    functions: Sequence[BuiltBot] = ()  # functions of this process, which the executor asks
 
 
 class LoggingPool:
@@ -97,7 +98,8 @@ async def adhoc_session(
 ) -> AsyncIterator[AdhocSession]:
     """Build the bots, create a new journal and start the workers for the length of the block."""
     game, submissions = settings.game, settings.submissions
-    bots = await prepare_bots(submissions, game, settings.limits, settings.level, warn=watch.say)
+    built = await prepare_bots(submissions, game, settings.limits, settings.level, warn=watch.say)
+    bots = [*built, *settings.functions]
     seed = seed_from(settings.seed_text)
 
     def forget() -> None:
@@ -118,7 +120,9 @@ async def adhoc_session(
         )
         stage = settings.stage.with_fixture_tables(fewest_tables(game, bots, min(len(bots), game.seats[1])))
         journal.set_state(state.with_stages(stage))
-        for bot, submission in zip(bots, submissions, strict=True):
+        for bot in settings.functions:
+            journal.add_bot(RecordedBot.of(bot))
+        for bot, submission in zip(built, submissions, strict=True):
             is_file = len(submission.files) == 1 and not submission.manifest
             source = submission.folder / submission.files[0] if is_file else submission.folder
             journal.add_bot(RecordedBot.of(bot, str(source.resolve())))

@@ -12,6 +12,7 @@ from host.play.lines import Repeats, repeats_in
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import (
+    ALPHA,
     NORMAL,
     Elo,
     Interval,
@@ -107,11 +108,11 @@ class Comparison(NamedTuple):
         half = Z * self.deviation / math.sqrt(self.units)
         return Interval(self.mean - half, self.mean + half)
 
-    def verdict(self, game: Game, bounds: tuple[float, float]) -> Verdict:
+    def verdict(self, game: Game, bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
         """Return the state of the test: by wins, or by the lead at each table if a game has no winners."""
         if game.winners is None:
-            return sequential_mean(self.units, self.mean, self.deviation, bounds)
-        return sequential_points(self.counted, bounds)
+            return sequential_mean(self.units, self.mean, self.deviation, bounds, error)
+        return sequential_points(self.counted, bounds, error)
 
 
 class TableResult(NamedTuple):
@@ -145,6 +146,7 @@ async def run_comparison(
     most: int,
     bounds: tuple[float, float],
     on_batch: Callable[[Comparison, Verdict], None],
+    error: float = ALPHA,
 ) -> Comparison:
     """Play the bots of the new and the old side in turn, with rotating seats; call `on_batch` after every batch.
 
@@ -166,7 +168,7 @@ async def run_comparison(
             duel = add_result(duel, game, fixture, session.seed, record)
             played.append(record.summary())
         before, duel = duel.repeats.different, duel._replace(repeats=repeats_in(played))
-        verdict = duel.verdict(game, bounds)
+        verdict = duel.verdict(game, bounds, error)
         on_batch(duel, verdict)
         if verdict.accepted or duel.repeats.different == before:
             break

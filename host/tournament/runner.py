@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -357,14 +358,16 @@ class Stop:
 async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
     """Run a block that ^C, SIGTERM or a deadline can stop: finished fixtures are saved, those in flight are dropped.
 
-    A UserError leaves the block as it was raised, without an exception group.
+    A UserError leaves the block as it was raised, without an exception group. Outside the main thread no signal arrives:
+    then the caller cancels the block.
     """
     stop = Stop()
     refused: UserError | None = None
     try:
         with stop.scope:
             async with trio.open_nursery() as nursery:
-                await nursery.start(signals, stop, say)
+                if threading.current_thread() is threading.main_thread():
+                    await nursery.start(signals, stop, say)
                 yield stop
                 nursery.cancel_scope.cancel()
     except* UserError as wrapped:

@@ -1,0 +1,176 @@
+"""`croupier.compare`: tests whether a new bot is stronger than an old one."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
+
+from croupier.playing import Result, play
+from croupier.session import Bar, context_of, errors, session
+from host.base.format import counted, thousands
+from host.base.paths import SAMPLE_PREFIX
+from host.base.safe_text import one_line
+from host.cli import CliContext
+from host.cli.bot_arguments import find_bots
+from host.cli.compare import CompareOptions, lead_text
+from host.cli.play import adhoc_settings
+from host.play.placement import usable_cores
+from host.rating.statistics import Verdict, Z, sure_of_mean
+from host.stages.adhoc import Adhoc
+from host.submissions.sample_bots import samples
+from host.tournament.adhoc import adhoc_session
+from host.tournament.comparison import DUEL, run_comparison, sides
+from host.tournament.comparison import Comparison as Results
+
+EVERY_SAMPLE = f"{SAMPLE_PREFIX}*"
+MAX_TABLES = 50_000  # of two bots that play each other
+TABLES_EACH = 2000  # of each bot against each opponent
+
+
+class Comparison:
+    """What a comparison has found. It is true if the new bot is stronger.
+
+    `certainty` (0 to 1) is the probability that the new bot is the stronger one. `stronger` is True or False if the test
+    has decided, otherwise None.
+    """
+
+    def __init__(
+        self, stronger: bool | None, certainty: float, tables: int, text: str, results: Sequence[Result]
+    ) -> None:
+        self.stronger, self.certainty, self.tables = stronger, certainty, tables
+        self.results: tuple[Result, ...] = tuple(results)
+        """The tables of both bots against each opponent: the old one's, then the new one's."""
+        self._text = text
+
+    def __bool__(self) -> bool:
+        return bool(self.stronger)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<{self._text}>"
+
+
+def compare(
+    old: str | PathLike[str],
+    new: str | PathLike[str],
+    *,
+    against: Sequence[str | PathLike[str]] = (),
+    sure: float = 0.95,
+    elo: tuple[float, float] = (0.0, 10.0),
+    tables: int | None = None,
+    game: str | None = None,
+    seed: int | str | None = None,
+    mirror: bool = True,
+    workers: int | None = None,
+    folder: str | PathLike[str] = ".",
+    unsafe: bool = False,
+    progress: bool = True,
+) -> Comparison:
+    """Test whether a new bot is stronger than an old one. Note the order: `croupier compare` names the new one first.
+
+    Without `against` they play each other until the sequential test of `croupier compare` decides between a lead of
+    `elo[0]` and one of `elo[1]`, or for at most `tables` (50 000) tables. With `against`, a list of opponents
+    (`"sample:*"` is every sample bot), each of both plays `tables` (2 000) tables against each opponent, and the one
+    with the higher share of tables won, or mean score, is the stronger one. `sure` (0.5 to 1) is the certainty that
+    decides. Raise Error where the command prints an error.
+    """
+    if not 0.5 < sure < 1:
+        raise ValueError("sure: a certainty between 0.5 and 1")
+    once = partial(
+        play,
+        tables=tables or TABLES_EACH,
+        seed=seed,
+        mirror=mirror,
+        workers=workers,
+        folder=folder,
+        unsafe=unsafe,
+        progress=progress,
+    )
+    if against:
+        with errors():
+            found = find_bots(context_of(folder), (str(old), str(new)), game)
+            opponents = _named(against, found.game.name)
+        return _by_opponents(lambda bot, opponent: once(found.game.name, [bot, opponent]), (old, new), opponents, sure)
+    options = CompareOptions(
+        bounds=elo,
+        not_worse=None,
+        max_tables=tables or MAX_TABLES,
+        mirror=mirror,
+        game=game,
+        seed=None if seed is None else str(seed),
+        preset=None,
+        workers=workers,
+        limits=None,
+        logs=None,
+        unsafe=unsafe,
+    )
+    return _against_each_other(str(old), str(new), options, sure, context_of(folder), progress)
+
+
+def _named(against: Sequence[str | PathLike[str]], game: str) -> list[str]:
+    """Return the opponents by name; `sample:*` stands for every sample bot of the game."""
+    found: list[str] = []
+    for name in map(str, against):
+        found += [SAMPLE_PREFIX + each for each in samples(game)] if name == EVERY_SAMPLE else [name]
+    return found
+
+
+def _by_opponents(
+    once: Callable[[str | PathLike[str], str], Result],
+    bots: tuple[str | PathLike[str], str | PathLike[str]],
+    opponents: Sequence[str],
+    sure: float,
+) -> Comparison:
+    """Compare two bots by what they achieve against the same opponents."""
+    results = [[once(bot, opponent) for opponent in opponents] for bot in bots]
+    old, new = ([_first(result) for result in some] for some in results)
+    certainty = sure_of_mean([value for value, _ in new], [value for value, _ in old], [e for _, e in [*old, *new]])
+    stronger = None if max(certainty, 1 - certainty) < sure else certainty > 0.5
+    means = [sum(value for value, _ in some) / len(some) for some in (old, new)]
+    by, played = results[0][0].ranked_by, [result for some in results for result in some]
+    text = (
+        f"{'undecided' if stronger is None else 'stronger' if stronger else 'not stronger'}: {one_line(str(bots[1]))} has a "
+        f"mean {by} of {means[1]:.4g} against {counted(len(opponents), 'opponent')}, {one_line(str(bots[0]))} "
+        f"{means[0]:.4g}: ahead with {100 * certainty:.1f} % certainty"
+    )
+    return Comparison(stronger, certainty, sum(result.tables for result in played), text, played)
+
+
+def _first(result: Result) -> tuple[float, float]:
+    """Return the value of the bot that was named first, and its standard error."""
+    row = next(row for row in result.rows if row.bot == result.bots[0])
+    half = 0.0 if row.low is None or row.high is None else (row.high - row.low) / 2
+    return row.value or 0.0, half / Z
+
+
+def _against_each_other(
+    old: str, new: str, options: CompareOptions, sure: float, context: CliContext, progress: bool
+) -> Comparison:
+    """Let two bots play each other until the sequential test decides."""
+    latest: list[tuple[Results, Verdict]] = []
+    with errors():
+        found_game = find_bots(context, (new, old), options.game).game
+        found = find_bots(context, (new, old) * sides(found_game), found_game.name)
+        stage = Adhoc(name=DUEL, tables=options.max_tables, mirror=options.mirror)
+        settings = adhoc_settings(context, found, stage, options)
+    own = session()
+    journal = own.folder / f"{secrets.token_hex(8)}.sqlite"
+    with Bar(shown=progress) as bar:
+
+        def on_batch(results: Results, verdict: Verdict) -> None:
+            latest[:] = [(results, verdict)]
+            bar.line(f"{thousands(results.tables)} tables  {lead_text(found_game, results)}")
+
+        async def work() -> None:
+            workers = options.workers or usable_cores()
+            async with adhoc_session(settings, journal, own.workers.executor, workers, bar) as opened:
+                await run_comparison(opened, found_game, options.max_tables, options.bounds, on_batch, 1 - sure)
+
+        own.run(work)
+    ((results, verdict),) = latest
+    stronger = {"H1": True, "H0": False}.get(verdict.accepted)
+    words = "undecided" if stronger is None else "stronger" if stronger else "not stronger"
+    text = f"{words} after {counted(results.tables, 'table')}: {one_line(new)} {lead_text(found_game, results)}"
+    return Comparison(stronger, results.sure(found_game), results.tables, text, ())

@@ -1,0 +1,97 @@
+"""Lets Python functions sit at tables: in this process, beside bots in their sandboxes."""
+
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import trio
+
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BotSpec, BuiltBot
+from host.bots.function_process import AnswerAll
+from host.bots.monitor import Monitor
+from host.bots.values import HasQuestion
+from host.games.engine import Game
+from host.play.bot_pool import BotPool
+from host.play.jobs import Job, WorkerSetup
+from host.play.match import MAX_PARALLEL_TABLES
+from host.play.records import Record
+from protocols.wire import Fault, Move, read_text
+
+Player = Callable[[Any], str]
+"""A bot as a Python function: it is shown the view of its seat, and returns its answer as text, for example `"PLAY 3"`."""
+
+LANGUAGE = "function"
+
+
+def function_bots(players: Sequence[Player]) -> dict[str, tuple[BuiltBot, Player]]:
+    """Return functions as bots, by name. Functions with the same name are numbered: `mine`, `mine#2`."""
+    found: dict[str, tuple[BuiltBot, Player]] = {}
+    for player in players:
+        plain = getattr(player, "__name__", type(player).__name__)
+        name, number = plain if plain.isidentifier() else LANGUAGE, 1
+        while name in found:
+            number += 1
+            name = f"{plain if plain.isidentifier() else LANGUAGE}#{number}"
+        spec = BotSpec(name=name, language=LANGUAGE, protocol="lines", parallel_tables=MAX_PARALLEL_TABLES)
+        found[name] = BuiltBot(spec, argv=(), folder="", sha256=""), player
+    return found
+
+
+def answer_all(name: str, player: Player, game: Game) -> AnswerAll:
+    """Return what asks a function for its moves. An answer that is no answer of the game raises UserError."""
+
+    async def answers(questions: Sequence[HasQuestion]) -> list[Move]:
+        return [_move(name, player, question, game) for question in questions]
+
+    return answers
+
+
+def _move(name: str, player: Player, question: HasQuestion, game: Game) -> Move:
+    text = player(question.view)
+    answer = read_text(game.grammar, text) if isinstance(text, str) else None
+    if answer is None or isinstance(answer, Fault):
+        message = f"{text!r} is not an answer of {game.name} (question {question.number} at table {question.table})"
+        raise UserError([Problem("U001", name, message, hint=f"return {game.grammar.expected} as a text")], 2)
+    return answer
+
+
+class InProcessPool:
+    """Plays fixtures one after the other in this process."""
+
+    description, count = "this process", 1
+
+    def __init__(self, pool: BotPool) -> None:
+        self._pool, self._records = pool, deque[Record]()
+
+    async def submit(self, job: Job) -> None:
+        """Play a fixture."""
+        self._records.append(await self._pool.play(job))
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a fixture has ended, so that `next_result` returns at once."""
+        return bool(self._records)
+
+    async def next_result(self) -> Record:
+        """Return the record of the fixture that has ended first."""
+        return self._records.popleft()
+
+
+@contextlib.asynccontextmanager
+async def _in_this_process(
+    functions: Mapping[str, AnswerAll], setup: WorkerSetup, _on_lost: Callable[[str], None], _workers: int
+) -> AsyncIterator[InProcessPool]:
+    async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
+        monitor = Monitor(pondering=setup.pondering, logs=setup.logs)
+        nursery.start_soon(monitor.run)
+        yield InProcessPool(BotPool(setup, stack, monitor, functions=functions))
+        await stack.aclose()
+        nursery.cancel_scope.cancel()
+
+
+def in_this_process(functions: Mapping[str, AnswerAll]) -> Any:
+    """Return the executor that asks these functions, and plays the other bots in sandboxes of this process."""
+    return partial(_in_this_process, functions)

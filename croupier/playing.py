@@ -1,0 +1,239 @@
+"""`croupier.play`: lets bots and functions play some tables, and returns the standings."""
+
+import html
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from croupier.functions import Player, answer_all, function_bots, in_this_process
+from croupier.session import Bar, context_of, errors, session
+from host.cli.bot_arguments import find_bots
+from host.cli.play import PlannedTables, PlayOptions, PlayResult, plan_tables
+from host.inspect.replay import as_text
+from host.inspect.table_lookup import find_table
+from host.inspect.table_replays import ReplayedTable, load_table
+from host.play.placement import usable_cores
+from host.results.standings import Row, stage_standings
+from host.results.tournament_dir import seed_text
+from host.stages import registry_of_game
+from host.tournament.adhoc import AdhocMatch, played
+
+Bot = str | PathLike[str] | Player
+"""A bot: the path of a file or folder, `sample:NAME`, a bot of the tournament in the folder, or a Python function."""
+
+
+class Standing(NamedTuple):
+    """The place of one bot. `value` is what ranks it, by default its share of tables won or its mean score.
+
+    `low` and `high` are the bounds of the 95 % interval of the value; None if it has none.
+    """
+
+    rank: int  # from 1; equal bots share a rank
+    bot: str
+    language: str
+    tables: int
+    value: float | None
+    low: float | None
+    high: float | None
+    faults: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Standing":
+        """Return the standing in a row of the standings."""
+        first = row.first
+        return cls(row.rank, row.bot, row.language, row.tables, first.value, first.low, first.high, row.costs.faults)
+
+
+def to_html(rows: Sequence[Standing], value: str, sentences: Sequence[str]) -> str:
+    """Return standings as a small HTML table for a notebook."""
+
+    def cell(number: float | None) -> str:
+        return "" if number is None else f"{number:.4g}"
+
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in ("#", "bot", "tables", value, "95 %", "faults"))
+    body = "".join(
+        f"<tr><td>{row.rank}</td><td>{html.escape(row.bot)}</td><td>{row.tables}</td><td>{cell(row.value)}</td>"
+        f"<td>{cell(row.low)} … {cell(row.high)}</td><td>{row.faults}</td></tr>"
+        for row in rows
+    )
+    sure = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{sure}"
+
+
+class PlayedTable:
+    """A table that has been played. Its text is what `croupier replay` prints.
+
+    `events` are those of `croupier replay --json`: dictionaries with the key `ev`. `scores` are in the order of `bots`,
+    the bots by seat.
+    """
+
+    def __init__(self, table: ReplayedTable) -> None:
+        self._table = table
+        self.name: str = table.sitting.path
+        self.bots: tuple[str, ...] = tuple(table.sitting.bots)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events from the deal to the scores."""
+        return [{"ev": event, **facts} for event, facts in self._table.events]
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """The scores by seat."""
+        return tuple(self._table.events[-1].facts["scores"])
+
+    def __str__(self) -> str:
+        return "\n".join(as_text(self._table.events, self.bots, self._table.evidence, {}))
+
+    def __repr__(self) -> str:
+        return f"<table {self.name}: {dict(zip(self.bots, self.scores, strict=True))}>"
+
+
+class Result:
+    """The standings of bots that have played some tables. Its text is what `croupier play` prints."""
+
+    def __init__(self, planned: PlannedTables, match: AdhocMatch, journal: Path, seconds: float) -> None:
+        self._match, self._journal = match, journal
+        standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
+        self._printed = PlayResult(planned, match, seconds, journal, standings, option="", show=False)
+        self.tables: int = planned.tables
+        self.seconds: float = seconds
+        self.seed: str = seed_text(match.seed)
+        self.game: str = planned.settings.game.name
+        self.sandbox: str = planned.settings.level.label
+        self.bots: tuple[str, ...] = tuple(bot.name for bot in planned.settings.submissions) + tuple(
+            bot.name for bot in planned.settings.functions
+        )
+        """The bots as they were named, functions last."""
+        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, standings.rows))
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The mean score of each bot at a table, best rank first."""
+        return {row.bot: self._mean_score(row.bot) for row in self.rows}
+
+    def _mean_score(self, bot: str) -> float:
+        results = [record.results[bot] for record in self._match.records if bot in record.results]
+        return sum(result.score for result in results) / sum(result.tables for result in results)
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """What ranks each bot: see `ranked_by`."""
+        return {row.bot: row.value for row in self.rows}
+
+    @property
+    def ranked_by(self) -> str:
+        """What ranks the bots: `win_rate` (0 to 1), or `score`."""
+        return self._printed.standings.rows[0].ranking.name
+
+    @property
+    def faults(self) -> dict[str, dict[str, int]]:
+        """How many faults each bot has, by kind. Bots without faults are left out."""
+        return {row.bot: row.costs.faults_by_kind for row in self._printed.standings.rows if row.costs.faults_by_kind}
+
+    @property
+    def sure(self) -> list[str]:
+        """How sure the order of neighbours is, one sentence for each pair."""
+        return list(self._printed.standings.sentences)
+
+    def interval(self, bot: str) -> tuple[float, float] | None:
+        """Return the 95 % interval of what ranks a bot; None if there is none. Raise KeyError for another bot."""
+        row = {row.bot: row for row in self.rows}[bot]
+        return None if row.low is None or row.high is None else (row.low, row.high)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each bot, with the keys of `croupier play --json`, for example for pandas."""
+        return [row.flat() for row in self._printed.standings.rows]
+
+    def table(self, which: int | str) -> PlayedTable:
+        """Return a table: its number from 1, or its name, as `faults` and `standings` print it.
+
+        In a round robin a number does not say which pair. Raise KeyError if there is no such table.
+        """
+        registry = registry_of_game(self.game)
+        names = [f"{self._group}/{which}"] if isinstance(which, int) else [which]
+        location = find_table([self._journal], registry, names[0]) if self._journal.exists() else None
+        if location is None:
+            raise KeyError(which)
+        return PlayedTable(load_table(location))
+
+    @cached_property
+    def _group(self) -> str:
+        from host.play.fixture_id import group_of
+
+        groups = {group_of(record.path) for record in self._match.records}
+        if len(groups) > 1:
+            raise KeyError(f"name the pair, too: {min(groups)}/1")
+        return groups.pop()
+
+    def __str__(self) -> str:
+        return "\n".join(self._printed.text())
+
+    def __repr__(self) -> str:
+        return f"<{self.tables} tables of {self.game}: {self.values}>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self.rows, self.ranked_by, self.sure)
+
+
+def play(
+    game: str | None,
+    bots: Sequence[Bot],
+    *,
+    tables: int = 100,
+    seed: int | str | None = None,
+    mirror: bool = False,
+    preset: str | None = None,
+    limits: str | Mapping[str, str] | None = None,
+    workers: int | None = None,
+    folder: str | PathLike[str] = ".",
+    unsafe: bool = False,
+    progress: bool = True,
+) -> Result:
+    """Let bots play tables against each other, as `croupier play` does. In a game for two, more bots play a round robin.
+
+    `tables` is the number of tables, or of those of each pair. `game` is None if the bots name it. A `seed` repeats the
+    deals. With `mirror`, each deal is played from every seat. `limits` are those of `[limits]`: `{"move": "200ms"}`.
+    Paths start at the current directory; limits, rules and sandbox level are those of the tournament in `folder`, if
+    there is one. Functions play in this process, one table after the other, with bots in their sandboxes.
+
+    Raise Error where the command prints an error. What a function raises is raised here, too.
+    """
+    began = time.monotonic()
+    functions = function_bots([bot for bot in bots if callable(bot)])
+    names = tuple(str(bot) for bot in bots if not callable(bot))
+    with errors():
+        context = context_of(folder)
+        found = find_bots(context, names, game)
+        for submission in found.submissions:
+            if submission.name in functions:
+                functions[f"{submission.name}#function"] = functions.pop(submission.name)
+        if tables < 1:
+            raise ValueError("tables: at least 1")
+        options = PlayOptions(
+            tables=tables,
+            game=game,
+            seed=None if seed is None else str(seed),
+            preset=preset,
+            mirror=mirror,
+            workers=workers,
+            show=False,
+            limits=limits if limits is None or isinstance(limits, str) else ",".join(map("=".join, limits.items())),
+            logs=None,
+            unsafe=unsafe,
+        )
+        players = [bot.with_keys(name=name) for name, (bot, _) in functions.items()]
+        planned = plan_tables(context, found, options, players)
+    own = session()
+    answers = {name: answer_all(name, player, found.game) for name, (_, player) in functions.items()}
+    executor = in_this_process(answers) if answers else own.workers.executor
+    journal = own.folder / f"{secrets.token_hex(8)}.sqlite"
+    with Bar(shown=progress) as bar:
+        match = own.run(
+            lambda: played(planned.settings, journal, executor, min(workers or usable_cores(), planned.tables), bar)
+        )
+    return Result(planned, match, journal, time.monotonic() - began)

@@ -1,0 +1,203 @@
+"""The thread of this process in which croupier plays, and the errors that it raises."""
+
+import atexit
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import trio
+
+from host.backends.kept import KeptWorkers
+from host.base.errors import UserError
+from host.cli import CliContext, usage_error
+from host.cli.plain_view import progress_text
+from host.play.custom_games import own_code_error
+from host.tournament.progress import Progress
+
+SHOWN_AFTER_S = 2.0  # seconds after which the progress is printed
+PRINTED_EVERY_S = 0.2
+BAR_WIDTH = 30
+EXIT_TIMEOUT_S = 5.0
+
+Value = TypeVar("Value")
+
+
+class Error(Exception):
+    """Raised where the command `croupier` would print an error. Its text is that of the command, with all problems.
+
+    `code`, `where`, `message` and `cure` describe the first problem: a code of docs/errors.md, the file and line or the
+    bot, and two sentences. `exit_code` is the exit code of the command.
+    """
+
+    def __init__(self, refused: UserError) -> None:
+        super().__init__(str(refused))
+        problem = refused.problems[0]
+        self.code, self.where, self.message, self.cure = problem.code, problem.where, problem.message, problem.hint
+        self.exit_code = refused.exit_code
+
+
+@contextlib.contextmanager
+def errors() -> Iterator[None]:
+    """Raise an error of the command line as an `Error`, and an exception from inside trio without its groups."""
+    try:
+        yield
+    except click.ClickException as wrong:
+        raise Error(usage_error(wrong)) from None
+    except UserError as refused:
+        raise Error(refused) from None
+    except BaseExceptionGroup as group:
+        cause: BaseException = group
+        while isinstance(cause, BaseExceptionGroup):
+            cause = (cause.subgroup(UserError) or cause).exceptions[0]
+        known = cause if isinstance(cause, UserError) else own_code_error(cause)
+        raise (cause if known is None else Error(known)) from None
+
+
+def context_of(folder: str | os.PathLike[str]) -> CliContext:
+    """Return what the commands know of their folder. Raise Error if it does not exist."""
+    path = Path(folder)
+    if not path.is_dir():
+        with errors():
+            raise click.UsageError(f"{path}: no such folder")
+    return CliContext(path, json=False, quiet=True, verbose=False)
+
+
+class Session:
+    """A thread in which trio runs, the workers that it keeps, and a folder for journals, until the process ends.
+
+    It is not the caller's thread: a notebook has an event loop there, and a sandbox ends with the thread that made it.
+    """
+
+    def __init__(self) -> None:
+        self.workers = KeptWorkers()
+        self.folder = Path(tempfile.mkdtemp(prefix="croupier-"))
+        self._ready = threading.Event()
+        self._one_at_a_time = threading.Lock()
+        self._thread = threading.Thread(target=trio.run, args=(self._main,), name="croupier", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    async def _main(self) -> None:
+        self._token, self._end = trio.lowlevel.current_trio_token(), trio.Event()
+        try:
+            async with trio.open_nursery() as self._nursery:
+                self._ready.set()
+                await self._end.wait()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self.workers.close()
+
+    def run(self, work: Callable[[], Awaitable[Value]]) -> Value:
+        """Run an async function in the thread. Return its result, or raise what it raises. ^C cancels it first."""
+        result, scope = Future[Value](), trio.CancelScope()
+
+        async def task() -> None:
+            try:
+                with scope:
+                    result.set_result(await work())
+                if scope.cancelled_caught:
+                    result.cancel()
+            except BaseException as failed:  # the caller gets every exception, whoever has raised it
+                result.set_exception(failed)
+
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a function at a table cannot call croupier itself")
+        with self._one_at_a_time, errors():
+            self._token.run_sync_soon(self._nursery.start_soon, task)
+            try:
+                return result.result()
+            except KeyboardInterrupt:
+                self._token.run_sync_soon(scope.cancel)
+                with contextlib.suppress(BaseException):
+                    result.result(EXIT_TIMEOUT_S)
+                raise
+
+    def close(self) -> None:
+        """End the workers and every bot, and delete the journals."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._end.set)
+        self._thread.join(EXIT_TIMEOUT_S)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_session: Session | None = None
+_lock = threading.Lock()
+
+
+def session() -> Session:
+    """Return the session of this process; begin one if there is none."""
+    global _session
+    with _lock:
+        if _session is None:
+            _session = Session()
+        return _session
+
+
+def close() -> None:
+    """End all bots and workers that are kept for the next call. The next call starts new ones.
+
+    Results stay, but for the tables: `Result.table` needs their journal, which is deleted. The end of the process does
+    the same.
+    """
+    global _session
+    with _lock:
+        ended, _session = _session, None
+    if ended is not None:
+        ended.close()
+
+
+def _forget() -> None:
+    """Forget the session in a child process, which has none of its threads."""
+    global _session
+    _session = None
+
+
+atexit.register(close)
+os.register_at_fork(after_in_child=_forget)
+
+
+class Bar:
+    """Prints the progress of a call that takes long on one line of standard error: in a terminal or in a notebook."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._next, self._width = time.monotonic() + SHOWN_AFTER_S, 0
+
+    def say(self, text: str) -> None:
+        """Report a warning as one of Python's."""
+        kind, _, words = text.partition("  ")
+        if kind == "WARNING":
+            warnings.warn(words, stacklevel=2)
+
+    def progress(self, progress: Progress) -> None:
+        """Print how far a stage is, if it is time."""
+        done = int(BAR_WIDTH * progress.done / max(1, progress.known))
+        self.line(f"[{'#' * done}{'.' * (BAR_WIDTH - done)}] {progress_text(progress)}")
+
+    def line(self, text: str) -> None:
+        """Print a line over the last one, if it is time."""
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PRINTED_EVERY_S
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._width:
+            self._print("")
+            print("\r", end="", file=sys.stderr, flush=True)

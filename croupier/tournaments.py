@@ -1,0 +1,96 @@
+"""`croupier.tournament`: the folder of a tournament, as the commands use it."""
+
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from croupier.playing import Standing, to_html
+from croupier.session import Bar, context_of, errors, session
+from host.backends.backend import open_backend
+from host.cli.common import find_stage
+from host.report.listings import by_bot
+from host.results.journal import reading
+from host.results.standings import StageStandings
+from host.results.tournament_dir import Folder
+from host.tournament.runner import run_tournament
+
+
+class Standings:
+    """The standings of one stage. Their text is what `croupier standings` prints."""
+
+    def __init__(self, stage: str, standings: StageStandings, text: str) -> None:
+        self._standings, self._text = standings, text
+        self.stage: str = stage
+        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, standings.rows))
+
+    @property
+    def sure(self) -> list[str]:
+        """How sure the order of neighbours is, one sentence for each pair."""
+        return list(self._standings.sentences)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each bot, with the keys of `croupier standings --json`."""
+        return [row.flat() for row in self._standings.rows]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<standings of {self.stage}: {', '.join(row.bot for row in self.rows)}>"
+
+    def _repr_html_(self) -> str:
+        value = self._standings.rows[0].ranking.name if self._standings.rows else "value"
+        return to_html(self.rows, value, self.sure)
+
+
+class Tournament:
+    """A tournament in its folder. The command and this class continue each other's runs."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self._context = context_of(folder)
+        self.folder: Path = self._context.folder
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        stop_after: float | None = None,
+        stage: str | None = None,
+        unsafe: bool = False,
+        progress: bool = True,
+    ) -> Standings:
+        """Play what is left of the tournament, up to a stage or for some seconds, and return its standings.
+
+        ^C, or the end of the process, loses no finished fixture: the next run continues. Raise Error where `croupier
+        run` prints an error.
+        """
+        with Bar(shown=progress) as bar:
+            session().run(
+                partial(
+                    run_tournament,
+                    self.folder,
+                    bar,
+                    open_backend,
+                    last=stage,
+                    workers=workers or 0,
+                    until=stop_after,
+                    unsafe=unsafe,
+                )
+            )
+        return self.standings()
+
+    def standings(self, stage: str | None = None) -> Standings:
+        """Return the standings of a stage, by default of the last one with results. Raise Error if there are none."""
+        with errors(), reading(Folder(self.folder).journal, self._context.registry) as journal:
+            position = find_stage(journal, stage)
+            text = "\n".join(by_bot(journal, position).text())
+            return Standings(position.state.name, position.standings, text)
+
+    def __repr__(self) -> str:
+        return f"<tournament in {self.folder}>"
+
+
+def tournament(folder: str | PathLike[str]) -> Tournament:
+    """Return the tournament of a folder with a croupier.toml, for example one that `croupier new` has created."""
+    return Tournament(folder)

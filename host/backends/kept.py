@@ -1,0 +1,112 @@
+"""Worker processes that are kept between several runs of one program, with the sandboxes of their bots."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import NamedTuple
+
+import trio
+
+from host.backends.local import WORKER, FixtureQueue, WorkerLink, connected, start_module
+from host.play.jobs import NEW_SETUP, WorkerSetup, encode, worker_input
+from host.play.load import OtherLoad, choose_placement
+from host.play.placement import Placement, PlacementRequest, placement_request
+
+
+class KeptWorker:
+    """A worker process that waits for its next setup or its next fixture."""
+
+    def __init__(self, link: WorkerLink, ends: contextlib.AsyncExitStack) -> None:
+        self._link, self._ends = link, ends
+        self._is_playing = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the worker runs and has nothing to do."""
+        return not self._is_playing and self._link.process.poll() is None
+
+    async def use(self, setup: bytes) -> None:
+        """Give the worker another setup."""
+        await self._link.send(NEW_SETUP + setup + b"\n")
+
+    async def play(self, job: bytes) -> bytes:
+        """Send a job to the worker; return the record, or b"" when the worker is lost."""
+        self._is_playing = True
+        record = await self._link.play(job)
+        self._is_playing = False
+        return record
+
+    async def close(self) -> None:
+        """End the worker and its bots."""
+        await self._ends.aclose()
+
+
+class _Group(NamedTuple):
+    """What the setups of one worker have in common: what it does not change after its start."""
+
+    cores: tuple[int, ...]
+    pondering: bool
+    logs: bool
+
+
+class KeptWorkers:
+    """The workers of a program that plays again and again: a worker keeps the sandboxes of bots that stay the same.
+
+    `executor` is used as `host.backends.local.local_workers` is. Only one of its blocks may be open at a time.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[_Group, KeptWorker]] = []
+        self._placements: dict[PlacementRequest, Placement] = {}
+        self._load = OtherLoad()
+
+    @contextlib.asynccontextmanager
+    async def executor(
+        self, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
+    ) -> AsyncIterator[FixtureQueue]:
+        """Open a queue of fixtures with this setup. Leaving the block ends only workers that are playing.
+
+        The placement of workers is chosen once, because that measures the load of the machine.
+        """
+        request = placement_request(setup, workers)
+        if request not in self._placements:
+            self._placements[request] = await choose_placement(request, self._load)
+        placement = self._placements[request]
+        queue = FixtureQueue(on_lost, str(placement), placement.workers)
+        line = encode(setup)
+
+        async def keep_running(cores: Sequence[int]) -> None:
+            await queue.worker_needed()
+            group = _Group(tuple(cores), setup.pondering, setup.logs)
+            while True:
+                worker = await self._worker(group, line)
+                try:
+                    await queue.feed("a worker", worker.play)
+                finally:
+                    if worker.waits and not setup.origin.said:  # the code of an organiser's own game may change
+                        self._idle.append((group, worker))
+                    else:
+                        await worker.close()
+
+        async with trio.open_nursery() as nursery:
+            for nth in range(placement.workers):
+                nursery.start_soon(keep_running, placement.cores_of(nth))
+            yield queue
+            nursery.cancel_scope.cancel()
+
+    async def _worker(self, group: _Group, setup: bytes) -> KeptWorker:
+        """Return a worker with this setup: one that is idle, or a new one."""
+        for number, (kept, worker) in reversed([*enumerate(self._idle)]):
+            if kept == group:
+                del self._idle[number]
+                if worker.waits:
+                    await worker.use(setup)
+                    return worker
+                await worker.close()
+        ends = contextlib.AsyncExitStack()
+        link = await ends.enter_async_context(connected(start_module(WORKER), worker_input(group.cores, setup)))
+        return KeptWorker(link, ends)
+
+    async def close(self) -> None:
+        """End all workers that are kept."""
+        while self._idle:
+            await self._idle.pop()[1].close()
