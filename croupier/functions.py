@@ -2,8 +2,10 @@
 
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 import trio
@@ -26,18 +28,19 @@ Player = Callable[[Any], str]
 LANGUAGE = "function"
 
 
-def function_bots(players: Sequence[Player]) -> dict[str, tuple[BuiltBot, Player]]:
-    """Return functions as bots, by name. Functions with the same name are numbered: `mine`, `mine#2`."""
-    found: dict[str, tuple[BuiltBot, Player]] = {}
+def function_bots(players: Sequence[Player], taken: Collection[str]) -> list[tuple[BuiltBot, Player]]:
+    """Return functions as bots. A name that is taken, by a bot or an earlier function, gets a number: `mine`, `mine#2`."""
+    names: list[str] = []
     for player in players:
         plain = getattr(player, "__name__", type(player).__name__)
-        name, number = plain if plain.isidentifier() else LANGUAGE, 1
-        while name in found:
-            number += 1
-            name = f"{plain if plain.isidentifier() else LANGUAGE}#{number}"
-        spec = BotSpec(name=name, language=LANGUAGE, protocol="lines", parallel_tables=MAX_PARALLEL_TABLES)
-        found[name] = BuiltBot(spec, argv=(), folder="", sha256=""), player
-    return found
+        plain = plain if plain.isidentifier() else LANGUAGE  # that of a lambda is not
+        numbered = (plain if number == 1 else f"{plain}#{number}" for number in count(1))
+        names.append(next(name for name in numbered if name not in taken and name not in names))
+    spec = BotSpec(language=LANGUAGE, protocol="lines", parallel_tables=MAX_PARALLEL_TABLES)
+    return [
+        (BuiltBot(replace(spec, name=name), argv=(), folder="", sha256=""), player)
+        for name, player in zip(names, players, strict=True)
+    ]
 
 
 def answer_all(name: str, player: Player, game: Game) -> AnswerAll:

@@ -105,10 +105,8 @@ class Result:
         self.seed: str = seed_text(match.seed)
         self.game: str = planned.settings.game.name
         self.sandbox: str = planned.settings.level.label
-        self.bots: tuple[str, ...] = tuple(bot.name for bot in planned.settings.submissions) + tuple(
-            bot.name for bot in planned.settings.functions
-        )
-        """The bots as they were named, functions last."""
+        self.bots: tuple[str, ...] = tuple(match.bots)
+        """The names of the bots, in the order in which they were given."""
         self.rows: tuple[Standing, ...] = tuple(map(Standing.of, standings.rows))
 
     @property
@@ -204,14 +202,12 @@ def play(
     Raise Error where the command prints an error. What a function raises is raised here, too.
     """
     began = time.monotonic()
-    functions = function_bots([bot for bot in bots if callable(bot)])
+    places = [place for place, bot in enumerate(bots) if callable(bot)]
     names = tuple(str(bot) for bot in bots if not callable(bot))
     with errors():
         context = context_of(folder)
         found = find_bots(context, names, game)
-        for submission in found.submissions:
-            if submission.name in functions:
-                functions[f"{submission.name}#function"] = functions.pop(submission.name)
+        functions = function_bots([bot for bot in bots if callable(bot)], {bot.name for bot in found.submissions})
         if tables < 1:
             raise ValueError("tables: at least 1")
         options = PlayOptions(
@@ -226,10 +222,10 @@ def play(
             logs=None,
             unsafe=unsafe,
         )
-        players = [bot.with_keys(name=name) for name, (bot, _) in functions.items()]
+        players = dict(zip(places, (bot for bot, _ in functions), strict=True))
         planned = plan_tables(context, found, options, players)
     own = session()
-    answers = {name: answer_all(name, player, found.game) for name, (_, player) in functions.items()}
+    answers = {bot.name: answer_all(bot.name, player, found.game) for bot, player in functions}
     executor = in_this_process(answers) if answers else own.workers.executor
     journal = own.folder / f"{secrets.token_hex(8)}.sqlite"
     with Bar(shown=progress) as bar:

@@ -172,12 +172,13 @@ class Bar:
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown and (sys.stderr.isatty() or "ipykernel" in sys.modules)
         self._next, self._width = time.monotonic() + SHOWN_AFTER_S, 0
+        self._warnings: list[str] = []
 
     def say(self, text: str) -> None:
-        """Report a warning as one of Python's."""
+        """Keep a warning until the call ends. Then it is one of Python's, in the thread of the caller."""
         kind, _, words = text.partition("  ")
         if kind == "WARNING":
-            warnings.warn(words, stacklevel=2)
+            self._warnings.append(words)
 
     def progress(self, progress: Progress) -> None:
         """Print how far a stage is, if it is time."""
@@ -201,3 +202,5 @@ class Bar:
         if self._width:
             self._print("")
             print("\r", end="", file=sys.stderr, flush=True)
+        for words in self._warnings:
+            warnings.warn(words, stacklevel=3)

@@ -6,7 +6,7 @@ from command import ROOT
 from test_floors import FLOORS, MODULES
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
-PATH = re.compile(r"\b(?:host|protocols|tests|sample_bots|docker|benchmarks)/[\w./-]*\w")
+PATH = re.compile(r"\b(?:croupier|host|protocols|tests|sample_bots|docker|benchmarks)/[\w./-]*\w")
 BOX = re.compile(r"[+|] (host/\w+|protocols) ")
 
 

@@ -30,7 +30,7 @@ FLOORS = [
     {"host.report"},
     {"host.web"},
     {"host.cli"},
-    {"host.__main__"},
+    {"host.__main__", "croupier"},
 ]
 """From the lowest up. Modules on one floor do not import each other; a package stands for all its modules."""
 
@@ -41,7 +41,7 @@ HARMLESS = frozenset({
 })  # fmt: skip
 """Modules of the standard library that pure floors may import: no clock, and no input or output."""
 
-SOURCES = sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")])
+SOURCES = sorted([*ROOT.glob("croupier/**/*.py"), *ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")])
 
 
 def name_of(path: Path) -> str:

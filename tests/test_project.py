@@ -105,8 +105,8 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 30_735
-"""Code lines in host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
+MAX_CODE_LINES = 31_546
+"""Code lines in croupier, host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
 LARGER_CLASSES = {"PersistentProcess": 32}
@@ -129,8 +129,8 @@ def code_lines(tree: ast.AST, text: str) -> set[int]:
 
 
 def modules() -> Iterator[tuple[Path, str, ast.Module]]:
-    """Yield each module of host and protocols with its text and its tree."""
-    for path in sorted([*ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")]):
+    """Yield each module of croupier, host and protocols with its text and its tree."""
+    for path in sorted([*ROOT.glob("croupier/**/*.py"), *ROOT.glob("host/**/*.py"), *ROOT.glob("protocols/**/*.py")]):
         text = path.read_text()
         yield path.relative_to(ROOT), text, ast.parse(text)
 
@@ -210,7 +210,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
     pages = ("docs/games/", "docs/errors.md")
     wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
-    wanted |= {name for name in known if name.startswith(("host/", "protocols/"))}
+    wanted |= {name for name in known if name.startswith(("croupier/", "host/", "protocols/"))}
     inside = {name for name in files if not name.startswith("croupier-")}
     assert inside == wanted | {SHIPPED_KEEPER}
 

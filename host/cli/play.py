@@ -2,10 +2,11 @@
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import comb
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
@@ -166,7 +167,10 @@ class PlannedTables(NamedTuple):
 
 
 def plan_tables(
-    context: CliContext, found: "GameAndBots", chosen: PlayOptions, functions: "Sequence[BuiltBot]" = ()
+    context: CliContext,
+    found: "GameAndBots",
+    chosen: PlayOptions,
+    functions: "Mapping[int, BuiltBot]" = MappingProxyType({}),
 ) -> PlannedTables:
     """Return the tables that bots, and functions of this process, will play. Raise UsageError if no table seats them."""
     from host.stages.adhoc import Adhoc

@@ -3,9 +3,10 @@
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from host import __version__
@@ -54,7 +55,8 @@ class AdhocSettings(NamedTuple):
     level: Level
     limits: Limits
     logs: Path | None = None  # the folder of `--logs`
-    functions: Sequence[BuiltBot] = ()  # functions of this process, which the executor asks
+    functions: Mapping[int, BuiltBot] = MappingProxyType({})
+    """Functions of this process, which the executor asks, by their index among all bots."""
 
 
 class LoggingPool:
@@ -99,7 +101,9 @@ async def adhoc_session(
     """Build the bots, create a new journal and start the workers for the length of the block."""
     game, submissions = settings.game, settings.submissions
     built = await prepare_bots(submissions, game, settings.limits, settings.level, warn=watch.say)
-    bots = [*built, *settings.functions]
+    bots = [*built]
+    for index, function in sorted(settings.functions.items()):
+        bots.insert(index, function)
     seed = seed_from(settings.seed_text)
 
     def forget() -> None:
@@ -120,12 +124,9 @@ async def adhoc_session(
         )
         stage = settings.stage.with_fixture_tables(fewest_tables(game, bots, min(len(bots), game.seats[1])))
         journal.set_state(state.with_stages(stage))
-        for bot in settings.functions:
-            journal.add_bot(RecordedBot.of(bot))
-        for bot, submission in zip(built, submissions, strict=True):
-            is_file = len(submission.files) == 1 and not submission.manifest
-            source = submission.folder / submission.files[0] if is_file else submission.folder
-            journal.add_bot(RecordedBot.of(bot, str(source.resolve())))
+        sources = {submission.name: _source_of(submission) for submission in submissions}
+        for bot in bots:
+            journal.add_bot(RecordedBot.of(bot, sources.get(bot.name, "")))
         setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
         if (
             settings.logs
@@ -137,6 +138,12 @@ async def adhoc_session(
             journal.set_state(replace(journal.state(), workers=pool.description))
             blank = with_plan(stage, Fixture(game.name, settings.rules, "", "", (), 0))
             yield AdhocSession(bots, seed, journal, pool, blank, stage)
+
+
+def _source_of(submission: Submission) -> str:
+    """Return the path of a bot: its only file, or its folder."""
+    is_file = len(submission.files) == 1 and not submission.manifest
+    return str((submission.folder / submission.files[0] if is_file else submission.folder).resolve())
 
 
 async def played(settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer) -> AdhocMatch:
