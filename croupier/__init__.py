@@ -4,12 +4,19 @@ Everything public is named here; docs/python.md describes it. The modules of `ho
 change from release to release.
 """
 
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
 from croupier.checking import CheckedBot, check
 from croupier.comparing import Comparison, compare
 from croupier.playing import PlayedTable, Result, Standing, play
-from croupier.session import Error, close
+from croupier.session import Error, close, missing
 from croupier.tournaments import Tournament, tournament
 from host import __version__
+
+if TYPE_CHECKING:
+    from croupier.environment import TableEnv
 
 __all__ = [
     "CheckedBot",
@@ -23,6 +30,31 @@ __all__ = [
     "check",
     "close",
     "compare",
+    "env",
     "play",
     "tournament",
 ]
+
+
+def env(
+    game: str | None,
+    opponents: Sequence[str | PathLike[str]],
+    *,
+    tables: int = 1,
+    seats: int | None = None,
+    preset: str | None = None,
+    limits: str | None = None,
+    folder: str | PathLike[str] = ".",
+    unsafe: bool = False,
+) -> "TableEnv":
+    """Return an environment in which an agent plays a game against bots: an AEC environment of PettingZoo.
+
+    Its `vector()` plays `tables` tables at the same time, as a vector environment of Gymnasium. The opponents at each
+    table are drawn from `opponents`, and the agent changes its seat from table to table. `seats` is the number of seats at
+    a table, by default the fewest. It needs the packages of `croupier[env]`. Raise Error where `croupier play` prints one.
+    """
+    try:
+        from croupier.environment import make
+    except ModuleNotFoundError as absent:
+        raise missing(absent, "env") from absent
+    return make(game, opponents, tables=tables, seats=seats, preset=preset, limits=limits, folder=folder, unsafe=unsafe)

@@ -18,7 +18,7 @@ import click
 import trio
 
 from host.backends.kept import KeptWorkers
-from host.base.errors import UserError
+from host.base.errors import Problem, UserError
 from host.cli import CliContext, usage_error
 from host.cli.plain_view import progress_text
 from host.play.custom_games import own_code_error
@@ -44,6 +44,12 @@ class Error(Exception):
         problem = refused.problems[0]
         self.code, self.where, self.message, self.cure = problem.code, problem.where, problem.message, problem.hint
         self.exit_code = refused.exit_code
+
+
+def missing(absent: ModuleNotFoundError, extra: str) -> Error:
+    """Return the error of a package that is not installed, and that an extra of croupier would install."""
+    hint = f"pip install 'croupier[{extra}]'"
+    return Error(UserError([Problem("S008", "", f"the Python package {absent.name} is not installed", hint=hint)], 6))
 
 
 @contextlib.contextmanager
@@ -93,6 +99,7 @@ class Session:
             async with trio.open_nursery() as self._nursery:
                 self._ready.set()
                 await self._end.wait()
+                self._nursery.cancel_scope.cancel()  # environments that are open
         finally:
             with trio.CancelScope(shield=True):
                 await self.workers.close()
@@ -121,6 +128,10 @@ class Session:
                 with contextlib.suppress(BaseException):
                     result.result(EXIT_TIMEOUT_S)
                 raise
+
+    async def start(self, task: Callable[..., Awaitable[Any]]) -> Any:
+        """Start a task that goes on after the call that has started it. Return what it reports as started."""
+        return await self._nursery.start(task)
 
     def close(self) -> None:
         """End the workers and every bot, and delete the journals."""

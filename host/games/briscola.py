@@ -208,6 +208,7 @@ GAME = Game(
     allows=allows,
     winners=best_unless_equal,
     chance=Chance(lambda _rules: Shuffles((("deck", DECK),))),
+    moves=lambda _rules: tuple(Move("PLAY", text=card) for card in DECK),
     view=View,
     edges={
         "the first question of a game": example("2d Kh 3c"),

@@ -179,6 +179,8 @@ class Game(NamedTuple):
     four. Then `seats`, the scores and the winners count bots, and requests name seats. Each seat of a bot is a process
     of its own in a sandbox of its own. Without it each bot has one seat."""
     chance: Chance = Chance()
+    moves: Callable[[Any], Sequence[Move]] | None = None
+    """Returns all moves under these rules, legal or not, for learners that choose among a fixed number of moves."""
 
     @property
     def examples(self) -> tuple[View, ...]:

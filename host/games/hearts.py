@@ -240,6 +240,7 @@ GAME = Game(
     play=play,
     allows=allows,
     winners=best,
+    moves=lambda _rules: (Move("LOW"), Move("HIGH"), *(Move("PLAY", text=card) for card in DECK)),
     chance=Chance(lambda _rules: Shuffles((("deck", DECK),))),
     view=View,
     edges={

@@ -240,6 +240,7 @@ GAME = Game(
     allows=allows,
     winners=best_unless_equal,
     chance=Chance(shuffles),
+    moves=lambda _rules: (Move("END"), Move("STAND"), *(Move("PLAY", card) for card in SIDE)),
     view=View,
     edges={
         "the first question of a game": View(0, 0, True, (8,), (), (1, 2, 4, 5), 4, None, False),

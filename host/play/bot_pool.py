@@ -139,16 +139,25 @@ class BotPool:
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name, process in self._players(job.fixture):
-                bot, player = self._bots[name], player_name(name, process)
-                if answer_all := self._functions.get(name):
-                    seats[player] = Seat(bot, FunctionProcess(answer_all, self.game.grammar), never_restarted, None)
-                    continue
-                sandbox = await self._sandbox_of(bot, process, dict(job.states).get(name, b""), failures)
-                recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
-                seed = bot_seed(self.setup.seed, player, job.fixture.path)
-                block = open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery)
-                seats[player] = await stack.enter_async_context(block)
+                state = dict(job.states).get(name, b"")
+                block = self.seat(name, process, job.fixture.path, failures, state)
+                seats[player_name(name, process)] = await stack.enter_async_context(block)
             yield seats
+
+    @contextlib.asynccontextmanager
+    async def seat(
+        self, name: str, process: int, path: str, failures: HostFailures, state: bytes = b""
+    ) -> AsyncIterator[Seat]:
+        """Seat one process of a bot, for the length of the block. Its CROUPIER_SEED follows from the path."""
+        bot, player = self._bots[name], player_name(name, process)
+        if answer_all := self._functions.get(name):
+            yield Seat(bot, FunctionProcess(answer_all, self.game.grammar), never_restarted, None)
+            return
+        sandbox = await self._sandbox_of(bot, process, state, failures)
+        recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
+        seed = bot_seed(self.setup.seed, player, path)
+        async with open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery) as seat:
+            yield seat
 
     def _players(self, fixture: Fixture) -> list[tuple[str, int]]:
         """Return the bots of a fixture, each with the numbers of its processes."""

@@ -345,8 +345,14 @@ def game_named(said: str) -> Game:
         opening=Opening("seat", 1, below="LOWEST", otherwise="HIGHEST"),
         card=_card(str(kind.long_name), next(iter(questions.values()))),
         chance=Chance(shared=_has_opening),
+        moves=_moves,
         display=Display(secret_answers=kind.information != library().GameType.Information.PERFECT_INFORMATION),
     )
+
+
+def _moves(rules: Rules) -> list[Move]:
+    """Return the moves of a game by their numbers."""
+    return [Move(GRAMMAR.verb, number) for number in range(library().load_game(rules.game).num_distinct_actions())]
 
 
 def _has_opening(rules: Rules) -> bool:

@@ -1,0 +1,431 @@
+"""`croupier.env`: a game as an environment for learners, of PettingZoo or Gymnasium, against bots in their sandboxes."""
+
+import contextlib
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import trio
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from croupier.session import Bar, context_of, errors, session
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BuiltBot
+from host.bots.host_failures import HostFailures
+from host.bots.monitor import Monitor
+from host.bots.seat import Seat
+from host.cli.bot_arguments import find_bots
+from host.cli.play import PlayOptions, adhoc_settings
+from host.games.engine import Game
+from host.play.bot_pool import BotPool
+from host.play.custom_games import origin
+from host.play.jobs import WorkerSetup
+from host.play.match import max_open_tables
+from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables
+from host.results.tournament_dir import read_seed
+from host.stages.adhoc import Adhoc
+from host.submissions.examine import prepare_bots
+from host.tournament.adhoc import AdhocSettings
+from protocols.wire import MAX_LINE_BYTES, Answer, View, encode_views, read_text
+
+AGENT = "player"
+"""The name of the only agent of the PettingZoo environment."""
+
+MAX_QUESTION = 1 << 20  # characters of a question
+PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+"""The characters of a question, and of an answer as text."""
+
+
+class _Bots:
+    """The seats of the opponents, for as long as a seed is played."""
+
+    def __init__(self, pool: BotPool, bots: Sequence[BuiltBot], stack: contextlib.AsyncExitStack) -> None:
+        self._pool, self._stack = pool, stack
+        self._bots = {bot.name: bot for bot in bots}
+        self._seats: dict[tuple[str, int], Seat] = {}
+        self._failures = HostFailures()
+
+    async def seat(self, table: SteppedTable, index: int) -> None:
+        """Seat the bots of a table that is played at this index.
+
+        One process of a bot takes as many tables as the bot can play at once. A bot that has several seats at a table has
+        a process for each of them.
+        """
+        found: dict[int, Seat] = {}
+        for place, bot in enumerate(table.bots):
+            if bot == PLAYER:
+                continue
+            copies, group = len(table.bots) - 1, index // max_open_tables(self._bots[bot])
+            process = bot, group * copies + table.bots[:place].count(bot)
+            if process not in self._seats:
+                block = self._pool.seat(*process, NAME, self._failures)
+                self._seats[process] = await self._stack.enter_async_context(block)
+            found[place] = self._seats[process]
+        table.seats = found
+
+    def faults(self) -> dict[str, dict[str, int]]:
+        """Return how many faults each bot has so far, by kind. Bots without faults are left out."""
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for (bot, _), seat in self._seats.items():
+            for kind, number in seat.faults.items():
+                found[bot][str(kind)] = found[bot].get(str(kind), 0) + number
+        return dict(found)
+
+
+class _Tables:
+    """The tables of an environment, in the thread where croupier plays. They begin with the first reset."""
+
+    def __init__(self, settings: AdhocSettings, count: int) -> None:
+        self.settings, self.count, self._session = settings, count, session()
+        self._root = b""
+        self._stepped: SteppedTables | None = None
+        self._bots: _Bots | None = None
+        self._end, self._ended = trio.Event(), trio.Event()
+        self._built: Sequence[BuiltBot] = ()
+
+    @property
+    def tables(self) -> Sequence[SteppedTable]:
+        """The tables that are played now."""
+        assert self._stepped is not None, "call reset first"
+        return self._stepped.tables
+
+    @property
+    def begun(self) -> bool:
+        """Whether a reset has begun tables."""
+        return self._stepped is not None
+
+    def begin(self, seed: int | str | None) -> None:
+        """Begin all tables from the first one on, with new processes of the bots."""
+        self._root = secrets.token_bytes(16) if seed is None else read_seed(str(seed))
+        self._session.run(self._begin)
+
+    async def _begin(self) -> None:
+        await self._stop()
+        settings = self.settings
+        if not self._built:
+            with Bar(shown=False) as bar:
+                self._built = await prepare_bots(
+                    settings.submissions, settings.game, settings.limits, settings.level, warn=bar.say
+                )
+        self._end, self._ended = trio.Event(), trio.Event()
+        self._bots = await self._session.start(self._hold)
+        names, numbers = [bot.name for bot in self._built], count(1)
+        self._stepped = SteppedTables(
+            self.count,
+            lambda: SteppedTable(settings.game, settings.rules, names, self._root, next(numbers)),
+        )
+        await self._advance({})
+
+    async def _hold(self, task_status: trio.TaskStatus[_Bots]) -> None:
+        """Keep the sandboxes of the bots until the environment is closed or gets another seed."""
+        settings, end, ended = self.settings, self._end, self._ended
+        game = settings.game.name
+        setup = WorkerSetup(game, settings.rules, tuple(self._built), self._root, settings.level, origin=origin(game))
+        async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as sandboxes:
+            monitor = Monitor()
+            nursery.start_soon(monitor.run)
+            async with contextlib.AsyncExitStack() as seats:
+                task_status.started(_Bots(BotPool(setup, sandboxes, monitor), self._built, seats))
+                await end.wait()
+            await sandboxes.aclose()
+            nursery.cancel_scope.cancel()
+        ended.set()
+
+    def advance(self, moves: Mapping[int, Answer]) -> None:
+        """Play moves, by index of the table, until every table asks the agent or is over."""
+        self._session.run(partial(self._advance, moves))
+
+    def renew(self, indices: Iterable[int]) -> None:
+        """Begin new tables in the places of others, and play them until they ask the agent."""
+        self._session.run(partial(self._renew, indices))
+
+    def play_on(self, moves: Mapping[int, Answer]) -> dict[int, SteppedTable]:
+        """Play moves, and begin a new table in the place of each that is over. Return those by their index."""
+        over: dict[int, SteppedTable] = {}
+
+        async def work() -> None:
+            await self._advance(moves)
+            over.update({index: table for index, table in enumerate(self.tables) if table.scores is not None})
+            # A new table may end without a question to the agent.
+            while ended := [index for index, table in enumerate(self.tables) if table.scores is not None]:
+                await self._renew(ended)
+
+        self._session.run(work)
+        return over
+
+    async def _renew(self, indices: Iterable[int]) -> None:
+        assert self._stepped is not None
+        for index in indices:
+            self._stepped.renew(index)
+        await self._advance({})
+
+    async def _advance(self, moves: Mapping[int, Answer]) -> None:
+        assert self._stepped is not None and self._bots is not None
+        for index, table in enumerate(self._stepped.tables):
+            if not table.seats:
+                await self._bots.seat(table, index)
+        await self._stepped.advance(moves)
+
+    def faults(self) -> dict[str, dict[str, int]]:
+        """Return how many faults each bot has so far, by kind."""
+        return self._bots.faults() if self._bots is not None else {}
+
+    async def _stop(self) -> None:
+        if self._bots is not None:
+            self._bots = None
+            self._end.set()
+            await self._ended.wait()
+
+    def close(self) -> None:
+        """End all bots."""
+        if self._bots is not None:
+            self._session.run(self._stop)
+        self._stepped = None
+
+
+class _Interface:
+    """Observations and actions of a game: its spaces, and how views and moves are written in them."""
+
+    def __init__(self, game: Game, rules: Any) -> None:
+        self._game, self._rules = game, rules
+        self._moves = tuple(game.moves(rules)) if game.moves else ()
+        self._fields: tuple[str, ...] = game.view._fields
+        example = game.examples[0]
+        numbers = [name for name, value in zip(self._fields, example, strict=True) if isinstance(value, int)]
+        text = spaces.Text(MAX_QUESTION, min_length=0, charset=PRINTABLE)
+        self._numbers = frozenset(numbers)
+        limits = np.iinfo(np.int64)
+        fields: dict[str, spaces.Space[Any]] = {
+            name: spaces.Box(limits.min, limits.max, (1,), np.int64) if name in numbers else text
+            for name in self._fields
+        }
+        more: dict[str, spaces.Space[Any]] = {"text": text}
+        self.actions: spaces.Space[Any] = spaces.Text(MAX_LINE_BYTES, min_length=0, charset=PRINTABLE)
+        if self._moves:
+            more["action_mask"] = spaces.Box(0, 1, (len(self._moves),), np.int8)
+            self.actions = spaces.Discrete(len(self._moves))
+        self.observations = spaces.Dict({**fields, **more})
+
+    @property
+    def meanings(self) -> list[str]:
+        """The moves by their numbers; empty if the game does not list them."""
+        return [self._game.grammar.spell(move) for move in self._moves]
+
+    def answer(self, action: Any) -> Answer:
+        """Return the answer of an action. Raise UserError (exit code 2) for a number without a move.
+
+        A text that the game does not know is a fault, as it is of a bot.
+        """
+        if self._moves:
+            if not 0 <= int(action) < len(self._moves):
+                raise _refused(f"{action} is not the number of a move", f"0 to {len(self._moves) - 1}")
+            return self._moves[int(action)]
+        return read_text(self._game.grammar, str(action))
+
+    def observation(self, view: View) -> dict[str, Any]:
+        """Return the observation of a view: its fields, its text and the mask of legal moves."""
+        return {name: column[0] for name, column in self.observations_of([view]).items()}
+
+    def observations_of(self, views: Sequence[View]) -> dict[str, Any]:
+        """Return the observations of views, column by column: arrays of numbers, and tuples of texts."""
+        lines = encode_views(views).decode().splitlines()
+        spelled = zip(*[line.split(" ") for line in lines], strict=True)
+        found: dict[str, Any] = {
+            name: np.array([values], np.int64).T if name in self._numbers else texts
+            for name, values, texts in zip(self._fields, zip(*views, strict=True), spelled, strict=True)
+        }
+        found["text"] = tuple(lines)
+        if self._moves:
+            allows, rules, moves = self._game.allows, self._rules, self._moves
+            found["action_mask"] = np.array([[allows(rules, view, move) for move in moves] for view in views], np.int8)
+        return found
+
+
+def _refused(message: str, hint: str) -> UserError:
+    return UserError([Problem("U001", "action", message, hint=hint)], 2)
+
+
+def _info(table: SteppedTable, faults: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return what is known of a table besides the observation."""
+    info: dict[str, Any] = {"table": table.number, "seat": table.seat, "illegal": table.was_illegal, "faults": faults}
+    if table.scores is None:
+        return info | {"view": table.view}
+    return info | {"bots": tuple(bot or AGENT for bot in table.bots), "scores": table.scores}
+
+
+class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
+    """A table at which the only agent, `player`, plays against bots, as a PettingZoo environment (AEC).
+
+    The reward is the score of the table at its end, and 0 before. `reset()` begins the next table; `reset(seed=…)` begins
+    again from the first one. An observation has the fields of the view, the question as `text`, and `action_mask` where
+    the game lists its moves. `infos` has the view itself, the seat, and the faults of the bots so far.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "croupier", "render_modes": [], "is_parallelizable": False}
+
+    def __init__(self, settings: AdhocSettings, count: int) -> None:
+        self._settings, self._count = settings, count
+        self._tables = _Tables(settings, 1)
+        self._interface = _Interface(settings.game, settings.rules)
+        self.possible_agents: list[str] = [AGENT]
+        self.agents: list[str] = []
+        self.action_meanings: list[str] = self._interface.meanings
+        """The moves by their numbers; empty if an action is the text of an answer."""
+        self.render_mode = None
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of observations."""
+        return self._interface.observations
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of actions: numbers of moves, or texts."""
+        return self._interface.actions
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin the next table; with a seed, the first one."""
+        with errors():
+            if seed is not None or not self._tables.begun:
+                self._tables.begin(seed)
+            else:
+                self._tables.renew([0])
+            while self._tables.tables[0].scores is not None:  # it has ended without a question to the agent
+                self._tables.renew([0])
+        self.agents, self.agent_selection = [AGENT], AGENT
+        self.rewards, self._cumulative_rewards = {AGENT: 0.0}, {AGENT: 0.0}
+        self.terminations, self.truncations = {AGENT: False}, {AGENT: False}
+        self._seen()
+
+    def _seen(self) -> None:
+        """Store what the agent sees now."""
+        table = self._tables.tables[0]
+        if table.view is not None:
+            self._observation = self._interface.observation(table.view)
+        self.infos = {AGENT: _info(table, self._tables.faults())}
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """Return the last observation of the agent."""
+        return self._observation
+
+    def step(self, action: Any) -> None:
+        """Play a move. The bots answer until the agent is asked again, or the table is over."""
+        if self.terminations[AGENT]:
+            self._was_dead_step(action)
+            return
+        with errors():
+            self._tables.advance({0: self._interface.answer(action)})
+        table = self._tables.tables[0]
+        self._cumulative_rewards = {AGENT: 0.0}
+        self.rewards = {AGENT: 0.0 if table.scores is None else float(table.scores[table.seat])}
+        self.terminations = {AGENT: table.scores is not None}
+        self._seen()
+        self._accumulate_rewards()
+
+    def render(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """End the bots."""
+        self._tables.close()
+
+    def vector(self) -> "TablesEnv":
+        """Return as many tables as `tables` at the same time, as a vector environment of Gymnasium."""
+        return TablesEnv(self._settings, self._count)
+
+
+class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
+    """Tables that are played at the same time, as a vector environment of Gymnasium.
+
+    When a table is over, the same step begins the next one (`AutoresetMode.SAME_STEP`): `infos["final_info"]` has the
+    scores, and `infos["final_obs"]` the last observation. `views` are the views as the game writes them.
+    """
+
+    def __init__(self, settings: AdhocSettings, count: int) -> None:
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+        self.num_envs = count
+        self._tables = _Tables(settings, count)
+        self._interface = _Interface(settings.game, settings.rules)
+        self.single_observation_space = self._interface.observations
+        self.single_action_space = self._interface.actions
+        self.observation_space = batch_space(self.single_observation_space, count)
+        self.action_space = batch_space(self.single_action_space, count)
+        self.action_meanings: list[str] = self._interface.meanings
+
+    @property
+    def views(self) -> list[Any]:
+        """The view of the agent at each table."""
+        return [table.view for table in self._tables.tables]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin new tables; with a seed, from the first one on. The seed is one for all tables."""
+        one = seed if isinstance(seed, int) or seed is None else next(iter(seed), None)
+        with errors():
+            if one is not None or not self._tables.begun:
+                self._tables.begin(one)
+            else:
+                self._tables.renew(range(self.num_envs))
+            self._tables.play_on({})
+        return self._observed(), {"faults": self._tables.faults()}
+
+    def step(self, actions: Any) -> tuple[dict[str, Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Play a move at every table. The bots answer until the agent is asked again at all of them."""
+        with errors():
+            seen = self._seen
+            over = self._tables.play_on({index: self._interface.answer(action) for index, action in enumerate(actions)})
+        rewards, ended = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        infos: dict[str, Any] = {"illegal": np.zeros(self.num_envs, bool), "faults": self._tables.faults()}
+        for index, table in enumerate(self._tables.tables):
+            infos["illegal"][index] = over.get(index, table).was_illegal
+        if over:
+            final, last = np.full(self.num_envs, None, object), np.full(self.num_envs, None, object)
+            for index, table in over.items():
+                rewards[index], ended[index] = (table.scores or ())[table.seat], True
+                final[index], last[index] = _info(table, infos["faults"]), self._interface.observation(seen[index])
+            infos |= {"final_info": final, "_final_info": ended, "final_obs": last, "_final_obs": ended}
+        return self._observed(), rewards, ended, np.zeros(self.num_envs, bool), infos
+
+    def _observed(self) -> dict[str, Any]:
+        self._seen = [table.view for table in self._tables.tables if table.view is not None]
+        return self._interface.observations_of(self._seen)
+
+    def close_extras(self, **_: Any) -> None:
+        """End the bots."""
+        self._tables.close()
+
+
+def make(
+    game: str | None,
+    opponents: Sequence[str | PathLike[str]],
+    *,
+    tables: int = 1,
+    seats: int | None = None,
+    preset: str | None = None,
+    limits: str | None = None,
+    folder: str | PathLike[str] = ".",
+    unsafe: bool = False,
+) -> TableEnv:
+    """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
+    with errors():
+        context = context_of(folder)
+        found = find_bots(context, tuple(map(str, opponents)), game)
+        if found.game.sides is not None:
+            raise _refused(f"{found.game.name} has partners: an agent would need several seats", "another game")
+        options = PlayOptions(
+            tables=1, game=game, seed=None, preset=preset, mirror=False, workers=None, show=False, limits=limits,
+            logs=None, unsafe=unsafe,
+        )  # fmt: skip
+        settings = adhoc_settings(context, found, Adhoc(), options)
+    low, high = found.game.seats
+    if not low <= (seats := seats or low) <= high:
+        raise ValueError(f"seats: a table of {found.game.name} has {low} to {high}")
+    return TableEnv(settings._replace(rules=settings.rules._replace(seats=seats)), tables)

@@ -1,0 +1,174 @@
+"""`croupier.env`: the tests of PettingZoo and Gymnasium, and what an environment promises about tables and bots."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pettingzoo.test import api_test, seed_test
+
+import croupier
+from croupier.environment import AGENT
+
+BOLD, NESTOR = "sample:dumb_bold", "sample:nestor"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_at_the_end() -> Iterator[None]:
+    yield
+    croupier.close()
+    assert psutil.Process().children(recursive=True) == []
+
+
+GAMES = {
+    "pazaak": ("pazaak", [BOLD, NESTOR]),
+    "holdem": ("holdem", ["sample:tight"]),
+    "hearts": ("hearts", ["sample:duck", "sample:dodger"]),
+    "openspiel": ("openspiel:leduc_poker", []),
+}
+RANDOM = "import sys\nfor line in sys.stdin:\n    print('LOWEST' if len(line) % 3 else 'HIGHEST', flush=True)\n"
+
+
+def environment(name: str, folder: Path, **more: Any) -> Any:
+    game, bots = GAMES[name]
+    if game.startswith("openspiel"):
+        pytest.importorskip("pyspiel")
+        (folder / "lowest.py").write_text(RANDOM)
+        bots = [str(folder / "lowest.py")]
+    return croupier.env(game, bots, **more)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.filterwarnings("ignore")  # PettingZoo warns that a dictionary is not an array
+def test_pettingzoo_accepts_the_environment(name: str, tmp_path: Path) -> None:
+    env = environment(name, tmp_path)
+    api_test(env, num_cycles=60, verbose_progress=False)
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_seed_repeats_everything(tmp_path: Path) -> None:
+    seed_test(lambda: environment("pazaak", tmp_path), num_cycles=40)
+    croupier.close()
+
+
+def played(seed: int, tables: int, steps: int = 40, bots: tuple[str, ...] = (BOLD, NESTOR)) -> list[Any]:
+    """Return what an agent that always chooses the first legal move sees, and its rewards."""
+    env, seen = croupier.env("pazaak", bots, tables=tables).vector(), list[Any]()
+    observed, _ = env.reset(seed=seed)
+    for _ in range(steps):
+        observed, rewards, over, cut, infos = env.step(observed["action_mask"].argmax(axis=1))
+        assert not cut.any() and all(rewards[~over] == 0)
+        seen.append(
+            (observed["text"], rewards.tolist(), [info["bots"] for info in infos.get("final_info", ()) if info])
+        )
+    env.close()
+    return seen
+
+
+def test_many_tables_repeat_with_their_seed_and_draw_their_opponents() -> None:
+    first, again, other = played(3, 16), played(3, 16), played(4, 16)
+    assert first == again and first != other
+    tables = [bots for _, _, ended in first for bots in ended]
+    assert {bot for bots in tables for bot in bots} == {AGENT, "dumb_bold", "nestor"}
+    assert {bots.index(AGENT) for bots in tables} == {0, 1}, "the seat changes from table to table"
+
+
+def test_the_observations_are_in_their_space() -> None:
+    env = croupier.env("pazaak", [BOLD], tables=5).vector()
+    observed, _ = env.reset(seed=1)
+    for _ in range(30):
+        for index in range(5):
+            one = {name: column[index] for name, column in observed.items()}
+            assert env.single_observation_space.contains(one)
+        assert env.observation_space.contains(observed)
+        assert [view.your_hand for view in env.views] == [
+            tuple(int(card) for card in hand.split(",") if card != "-") for hand in observed["your_hand"]
+        ]
+        observed, *_ = env.step(env.action_space.sample())
+    env.close()
+
+
+def test_the_rewards_are_the_scores_at_the_end() -> None:
+    env = croupier.env("pazaak", [BOLD])
+    totals = []
+    for number in range(6):
+        env.reset(seed=5 if number == 0 else None)
+        total = 0.0
+        for _agent in env.agent_iter():
+            _, reward, over, _, info = env.last()
+            total += reward
+            env.step(None if over else 1)
+        scores = info["scores"]
+        assert info["bots"][info["seat"]] == AGENT and info["table"] == number + 1
+        assert total == reward == scores[info["seat"]] and max(scores) == 3
+        totals.append(total)
+    assert len(totals) == 6
+    env.close()
+
+
+def test_the_mask_is_what_the_rules_allow_and_an_illegal_move_is_told(tmp_path: Path) -> None:
+    env = environment("openspiel", tmp_path)
+    env.reset(seed=1)
+    mask = env.observe(AGENT)["action_mask"]
+    assert env.action_meanings == ["0", "1", "2"] and mask.tolist() == [0, 1, 1]
+    env.step(0)
+    assert env.infos[AGENT]["illegal"]
+    with pytest.raises(croupier.Error, match="3 is not the number of a move"):
+        env.step(3)
+    env.close()
+
+
+def test_a_game_without_a_list_of_moves_takes_texts() -> None:
+    env = croupier.env("holdem", ["sample:tight"])
+    env.reset(seed=1)
+    assert env.action_meanings == [] and env.action_space(AGENT).contains("10")
+    for text, illegal in (("all my money", True), ("0", False)):
+        env.step(text)
+        assert env.infos[AGENT]["illegal"] == illegal
+        env.reset()
+    env.close()
+
+
+def test_bots_that_fail_lose_by_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "crashes.py").write_text("import sys\nsys.stdin.readline()\nprint('END', flush=True)\nsys.exit(3)\n")
+    env = croupier.env("pazaak", [tmp_path / "crashes.py"])
+    env.reset(seed=1)
+    while not env.terminations[AGENT]:
+        env.step(1 if sum(env.infos[AGENT]["view"].your_hand) >= 17 else 0)
+    info = env.infos[AGENT]
+    assert info["faults"]["crashes"] and info["scores"][info["seat"]] == 3
+    env.close()
+
+
+def test_a_bot_that_takes_one_table_at_a_time_has_a_process_for_each(tmp_path: Path) -> None:
+    counts = "import sys\nfor line in sys.stdin:\n    print('STAND', flush=True)\n"
+    (tmp_path / "alone.py").write_text(counts)
+    before = len(psutil.Process().children(recursive=True))
+    env = croupier.env("pazaak", [tmp_path / "alone.py"], tables=3).vector()
+    env.reset(seed=1)
+    assert len(psutil.Process().children(recursive=True)) - before >= 3 * 2
+    env.close()
+
+
+def test_an_environment_that_is_left_open_ends_with_the_process() -> None:
+    program = f"import croupier\nenv = croupier.env('pazaak', ['{BOLD}'])\nenv.reset(seed=1)\n"
+    program += "import psutil\nprint(*[child.pid for child in psutil.Process().children(recursive=True)])\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert pids and not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_the_command_and_play_do_not_import_gymnasium() -> None:
+    program = "import sys, croupier\nimport host.cli\nassert not {'gymnasium', 'pettingzoo'} & set(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_without_its_packages_the_error_names_them() -> None:
+    program = "import sys\nsys.modules['gymnasium'] = None\nimport croupier\ncroupier.env('pazaak', ['x'])\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "error[S008] the Python package gymnasium is not installed" in done.stderr
+    assert "pip install 'croupier[env]'" in done.stderr
