@@ -109,8 +109,8 @@ MAX_CODE_LINES = 32_001
 """Code lines in croupier, host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LARGER_CLASSES = {"PersistentProcess": 32}
-"""The class above the limit, with what it may have. BotSpec has as many attributes as bot.toml has keys."""
+LARGER_CLASSES = {"Game": 21, "PersistentProcess": 32}
+"""The classes above the limit, with what they may have. Game has one for each thing that a game can define. BotSpec has as many attributes as bot.toml has keys."""
 
 
 def code_lines(tree: ast.AST, text: str) -> set[int]:
@@ -351,6 +351,6 @@ def test_one_extra_has_everything_that_a_message_asks_to_install() -> None:
     (everything,) = extras["all"]
     assert (
         named
-        and everything == "croupier[cluster,web,openspiel,parquet]"
+        and everything == "croupier[cluster,web,openspiel,parquet,env]"
         and named <= set(re.findall(r"\w+", everything))
     )
