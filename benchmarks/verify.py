@@ -19,7 +19,7 @@ from host.backends.local import local_workers
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
-from host.inspect.recorded import RecordedFixture, load_fixture, seed_of
+from host.inspect.recorded import RecordedFixture, load_fixture, root_of
 from host.inspect.verify import verify
 from host.play.placement import usable_cores
 from host.results.journal import Journal, reading
@@ -77,7 +77,7 @@ def main() -> None:
         place = Path(folder) / "play.sqlite"
         trio.run(adhoc.played, terms, place, local_workers, usable_cores(), Quiet())
         with reading(place) as journal:
-            fixtures = [load_fixture(journal, seed_of(journal), path) for path in journal.paths()]
+            fixtures = [load_fixture(journal, root_of(journal), path) for path in journal.paths()]
             answers = sum(len(given) for what in fixtures for given in what.answers)
             rounds = [(audit(journal), bare(fixtures)) for _ in range(said.rounds)]
     whole, rules = (median(column) for column in zip(*rounds, strict=True))

@@ -23,7 +23,7 @@ from host.bots.values import Batch, Question
 from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.bundle import unpacked
-from host.inspect.recorded import load_fixture, seed_of
+from host.inspect.recorded import load_fixture, root_of
 from host.inspect.verify import replay
 from host.play.match import max_open_tables
 from host.play.records import Record
@@ -327,7 +327,7 @@ def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path
     assert croupier("verify", "-C", cup).code == 0
 
     with reading(cup / "run" / "run.sqlite") as journal:
-        recorded = load_fixture(journal, seed_of(journal), record.path)
+        recorded = load_fixture(journal, root_of(journal), record.path)
         bots = journal.bots()
     table, last = recorded.table(-1), record.banks[-1]
     (decision,) = [each for each in table.decisions() if each.number == last.number]

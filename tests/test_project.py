@@ -110,7 +110,8 @@ MAX_CODE_LINES = 32_001
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
 LARGER_CLASSES = {"Game": 21, "PersistentProcess": 32}
-"""The classes above the limit, with what they may have. Game has one for each thing that a game can define. BotSpec has as many attributes as bot.toml has keys."""
+"""The classes above the limit, with what they may have. Game has one for each thing that a game defines.
+BotSpec has as many attributes as bot.toml has keys."""
 
 
 def code_lines(tree: ast.AST, text: str) -> set[int]:

@@ -223,6 +223,67 @@ def test_an_outsider_computes_the_cards_that_all_bots_meet(tmp_path: Path, mirro
     assert (decks["a+m/3"] == decks["a+m/4"]) is mirror
 
 
+BOUND = """\
+game = "pazaak"
+bots = ["bots/*"]
+bind_seed = true
+[[stage]]
+kind = "round-robin"
+name = "first"
+tables_per_pair = 4
+"""
+
+
+def test_a_bound_seed_follows_the_bots_that_were_entered_at_the_first_table(tmp_path: Path) -> None:
+    """The cards depend on the programs. A late bot changes nothing; another program at the beginning changes everything."""
+    decks, roots = [], []
+    for number, answers in enumerate(["END STAND", "STAND END"]):
+        cup = tmp_path / str(number)
+        (cup / "bots").mkdir(parents=True)
+        for bot, answer in zip("ab", answers.split(), strict=True):
+            (cup / "bots" / f"{bot}.py").write_text(f"while input():\n    print('{answer}', flush=True)\n")
+        (cup / "croupier.toml").write_text(BOUND)
+        (cup / "run").mkdir()
+        (cup / "run" / "seed").write_text("00" * 15 + "01\n")
+        (cup / "run" / "seed").chmod(0o600)
+        assert croupier("-C", cup, "run").code == 0
+        if number:  # a late bot
+            (cup / "bots" / "c.py").write_text("while input():\n    print('PLAY 3', flush=True)\n")
+            assert croupier("-C", cup, "run", "--reason", "was ill").code == 0
+        folder = published(cup / "run" / "run.sqlite", cup / "public")
+        decks.append(decks_of(folder, cup, "first/a+b/3"))
+        terms = json.loads((folder / "records.ndjson").read_text().partition("\n")[0])["terms"]
+        roots.append(terms["bound"])
+        done = check(folder)
+        assert done.returncode == 0 and "✓ the seed has the sealed hash" in done.stdout, done.stdout
+        assert croupier("-C", cup, "verify").code == croupier("-C", cup, "verify", "--seed", "00" * 15 + "01").code == 0
+        assert f"bound to the bots entered then: {roots[-1]}" in croupier("-C", cup, "verify").out
+        assert croupier("-C", cup, "status", "--json").json["bound"] == roots[-1]
+    assert decks[0] != decks[1] and roots[0] != roots[1]
+    records = (folder / "records.ndjson").read_text().splitlines()
+    assert sum('"version"' in line for line in records) == 3
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_outsider_computes_the_cards_of_mirrored_tourneys(number: int, tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    for bot in "abc":
+        (tmp_path / "bots" / f"{bot}.py").write_text("import sys\nprint('S')\n")
+    rules = '[rules]\npreset = "thread"\nseats = 3\n'
+    stage = '[[stage]]\nkind = "mixed_tables"\ntourneys = 3\nrounds = 1\nmirror = true\npractice = true\n'
+    (tmp_path / "croupier.toml").write_text(f'game = "cardshark"\n{rules}{stage}')
+    assert croupier("-C", tmp_path, "run").code == 0
+    folder = published(tmp_path / "run" / "run.sqlite", tmp_path / "public")
+    printed = [check(folder, "deal", f"tables/{nth}/1").stdout for nth in (number, number % 3 + 1)]
+    assert printed[0] == printed[1] and "shuffle, " in printed[0]
+    shoe = next(line.partition(": ")[2].split() for line in printed[0].splitlines() if line.startswith("shuffle,"))
+    events = [
+        json.loads(line) for line in croupier("-C", tmp_path, "export", "jsonl", f"tables/{number}/1").out.splitlines()
+    ]
+    dealt = [card for event in events if event["ev"] == "deal" for card in event.get("cards", event.get("card", ""))]
+    assert shoe[:2] == [*"".join(dealt)][:2]
+
+
 def decks_of(folder: Path, tournament: Path, path: str) -> dict[str, list[str]]:
     """Return the decks of a table of Pazaak as check.py prints them; assert that the table was played with them."""
     printed = check(folder, "deal", path).stdout.splitlines()

@@ -55,18 +55,18 @@ def correct(
     dry_run: bool,
 ) -> None:
     """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
-    from host.inspect.recorded import seed_of
+    from host.inspect.recorded import root_of
     from host.results.journal import reading, writing
     from host.results.tournament_dir import Folder
     from host.tournament.corrections import make
 
     path, why = Folder(context.folder).journal, checked_reason(reason)
     with reading(path, context.registry) as journal:  # a missing journal is reported, not created
-        planned = plan(journal, seed_of(journal), why)
+        planned = plan(journal, root_of(journal), why)
         change, left = None, not journal.state().finished
     if not dry_run:
         with writing(path, context.registry) as journal:
-            seed = seed_of(journal)
+            seed = root_of(journal)
             planned = plan(journal, seed, why)
             change = make(journal, seed, planned)
             left = not journal.state().finished

@@ -64,7 +64,9 @@ def reveal(context: CliContext) -> None:
     value = folder.seed(load(context.folder).seed)
     matches, text = commitment(value) == run.seed_sha256, seed_text(value)
     if context.json:
-        print_json("seed", sha256=run.seed_sha256, committed=run.committed, seed=text, matches=matches)
+        print_json(
+            "seed", sha256=run.seed_sha256, committed=run.committed, bound=run.bound or None, seed=text, matches=matches
+        )
     else:
         click.echo(f"seed   {text}\nsha256 {commitment(value)}")
         click.echo(f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(run)}")
@@ -75,5 +77,6 @@ def reveal(context: CliContext) -> None:
 
 def committed_text(run: "RunState") -> str:
     """Return when the seed of a run was fixed, in words."""
-    at = run.committed
-    return "fixed when the run began" if at is None else f"committed to on {day(at)}, before the first table"
+    at, bound = run.committed, f"; bound to the bots entered then: {run.bound}" if run.bound else ""
+    fixed = "fixed when the run began" if at is None else f"committed to on {day(at)}, before the first table"
+    return fixed + bound

@@ -25,7 +25,11 @@ def status(context: CliContext) -> None:
             rows = stage_rows(journal, {stage.name: len(journal.stage_records(stage.name)) for stage in run.stages})
             replays = count_replays(record for _, record in journal.records())
             about: dict[str, Any] = {"name": run.name, "game": run.game, "state": run.status}
-            about |= {"seed_sha256": run.seed_sha256, "changes": [change.json() for change in run.changes]}
+            about |= {
+                "seed_sha256": run.seed_sha256,
+                "bound": run.bound or None,
+                "changes": [change.json() for change in run.changes],
+            }
             about |= {"versions": [version._asdict() for version in journal.versions()]}
             about |= {"sandbox": run.level, "workers": run.workers, "by": lock_holder(journal.path)}
             print_json("status", **about, rows=[row._asdict() for row in rows], **replays._asdict())

@@ -91,6 +91,7 @@ class VerifyResult(NamedTuple):
             "differences": self.audit.differences,
             "seed_sha256": self.run.seed_sha256,
             "committed": self.run.committed,
+            "bound": self.run.bound or None,
             "used_committed_seed": None if self.promised is None else self.promised == self.run.seed_sha256,
             **seals,
             "changes": [change.json() for change in self.audit.changes],

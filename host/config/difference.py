@@ -27,7 +27,7 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
         | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
         "sandbox": {"pondering": tournament.sandbox.pondering},
         "run": {"stop_early": tournament.run.stop_early},
-    }
+    } | ({"bind_seed": True} if tournament.bind_seed else {})
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:

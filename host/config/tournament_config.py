@@ -144,6 +144,9 @@ class ConfigFile:
     seed: Annotated[str, ValueType(_seed, {"type": "string"})] = "random"
     """Where all cards come from. `"random"`: 128 secret bits, drawn by the first run. Any other text is for practice, because
     everyone can compute the cards. Example: `seed = "practice 1"`"""
+    bind_seed: Flag = False
+    """`true`: the cards follow from the seed and from the programs of all bots that are entered when the first table is
+    played, so that nobody can choose one of them to suit the other."""
     bots: tuple[Text, ...] = ("bots/*",)
     """The bots: patterns of files and folders, relative to this file, and `sample:NAME`.
     Example: `bots = ["bots/*", "sample:davey"]`"""
@@ -174,6 +177,7 @@ class Tournament(NamedTuple):
     game: str
     name: str
     seed: str  # "random", or a text from which anybody can compute it
+    bind_seed: bool  # to the entered bots
     bots: tuple[str, ...]  # patterns: globs from the tournament's folder, and sample:NAME
     preset: str
     rules: Any  # a value of the game's Rules
@@ -266,6 +270,7 @@ def load(place: Path) -> Tournament:
         game=config.game,
         name=config.name or game.title,
         seed=config.seed,
+        bind_seed=config.bind_seed,
         bots=config.bots,
         preset=preset,
         rules=rules,
@@ -340,7 +345,7 @@ def _rules(game: Game, toml: Toml, given: Mapping[str, Any], problems: list[Prob
     rules = game.presets[preset]
     known = rules_of(rules)
     homes = {"bots": "at the top of the file, above the first [table]"}
-    homes |= dict.fromkeys(("seed", "name", "game"), homes["bots"])
+    homes |= dict.fromkeys(("bind_seed", "seed", "name", "game"), homes["bots"])
     for key, value in given.items():
         if key == "preset":
             continue

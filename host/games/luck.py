@@ -49,6 +49,16 @@ class Shuffler(Protocol):
         ...
 
 
+def digest_of(hashes: Iterable[bytes]) -> bytes:
+    """Return the SHA-256 of hashes of 32 bytes, each once, in ascending order. It stands for the entered bots."""
+    return hashlib.sha256(b"".join(sorted(set(hashes)))).digest()
+
+
+def bound_root(seed: bytes, digest: bytes) -> bytes:
+    """Return the 16 bytes from which a tournament deals if its seed is bound to a digest: HMAC-SHA256(seed, digest)."""
+    return hmac.digest(seed, digest, "sha256")[:16]
+
+
 def derive(root: bytes, path: str) -> bytes:
     """Return the 32 bytes of a path (HMAC-SHA256). They cannot be computed without the root."""
     keyed = _keyed(root).copy()

@@ -37,18 +37,25 @@ def known_seed(journal: Journal) -> bytes | None:
     return seed if commitment(seed) == state.seed_sha256 else None
 
 
-def check_seed(journal: Journal, published: bytes) -> None:
-    """Raise UserError (exit code 3) if a published seed is not that of the run."""
+def root_from(journal: Journal, published: bytes) -> bytes:
+    """Return what the cards of a run follow from, by its published seed. Raise UserError if that is another seed."""
     hash_, sealed = commitment(published), journal.state().seed_sha256
     if hash_ != sealed:
         what = f"the run has another seed: the sha256 of this one is {hash_}, that of the run's seed is {sealed}"
         hint = "the seed as `croupier seed reveal` prints it, of this tournament and this run"
         raise UserError([Problem("R010", seed_text(published), what, hint=hint)], 3)
+    return journal.state().root(published)
 
 
-def seed_of(journal: Journal) -> bytes:
-    """Return a run's seed. Raise UserError (exit code 3) if it cannot be read."""
+def known_root(journal: Journal) -> bytes | None:
+    """Return what the cards of a run follow from: its seed, bound to the entered bots if it is; None if it is unknown."""
     seed = known_seed(journal)
+    return None if seed is None else journal.state().root(seed)
+
+
+def root_of(journal: Journal) -> bytes:
+    """Return what the cards of a run follow from. Raise UserError (exit code 3) if its seed cannot be read."""
+    seed = known_root(journal)
     if seed is None:
         what = "its seed cannot be read: run/seed is missing, belongs to another run, or is not readable by this user"
         hint = "without the seed no cards can be dealt again; once it is published:  croupier verify --seed SEED"

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
-from host.inspect.recorded import Decision, RecordedFixture, load_fixture, seed_of
+from host.inspect.recorded import Decision, RecordedFixture, load_fixture, root_of
 from host.play.bot_pool import bot_seed
 from host.results.journal import Journal
 from host.results.state import RecordedBot
@@ -46,7 +46,7 @@ class Repro(NamedTuple):
 
 def repro_of(journal: Journal, target: Target) -> Repro:
     """Return the target's questions, alone. Raise UserError if there are none, or if the journal cannot be read."""
-    recorded = load_fixture(journal, seed_of(journal), target.fixture, target.played)
+    recorded = load_fixture(journal, root_of(journal), target.fixture, target.played)
     table = recorded.table(target.nth)
     bots, players = table.seated, table.sitting.players(table.game)
     with recorded.refusing_misfits():
@@ -77,7 +77,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
     bot, first = repro.bot, repro.asked[0]
     if not bot.remembers:
         return repro
-    recorded = load_fixture(journal, seed_of(journal), repro.fixture, repro.played)
+    recorded = load_fixture(journal, root_of(journal), repro.fixture, repro.played)
     history: History = "fixture" if bot.one_at_a_time else "table"
     whole_fixture = bot.one_at_a_time and (bot.lifetime == "fixture" or bool(bot.state))
     before: list[Decision] = []
@@ -100,7 +100,7 @@ def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
     repros: list[Repro] = []
     left = most
     for path in reversed(journal.paths()):
-        recorded = load_fixture(journal, seed_of(journal), path)
+        recorded = load_fixture(journal, root_of(journal), path)
         if bot not in recorded.fixture.bots or left <= 0:
             continue
         found: list[Decision] = []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from host.inspect.recorded import load_fixture, seed_of
+from host.inspect.recorded import load_fixture, root_of
 from host.inspect.table_replays import TableLocation, named_while_running
 from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
 from host.results.journal import reading
@@ -23,7 +23,7 @@ def find_table(journals: Sequence[Path], registry: Registry, name: str) -> Table
             if (running := named_while_running(journal, name)) is not None:
                 return TableLocation(path, running.fixture, running.nth, registry)
             for fixture in _candidates(paths, name):
-                for nth, sitting in enumerate(load_fixture(journal, seed_of(journal), fixture).sittings):
+                for nth, sitting in enumerate(load_fixture(journal, root_of(journal), fixture).sittings):
                     if sitting.path == name or sitting.path.endswith("/" + name):
                         return TableLocation(path, fixture, nth, registry)
     return None
@@ -35,7 +35,7 @@ def example_names(journals: Sequence[Path], registry: Registry) -> Iterator[str]
         with reading(place, registry) as journal:
             groups = {group_of(path): path for path in sorted(journal.paths(), reverse=True)}
             for fixture in reversed(groups.values()):
-                yield load_fixture(journal, seed_of(journal), fixture).sittings[0].path
+                yield load_fixture(journal, root_of(journal), fixture).sittings[0].path
 
 
 def _candidates(paths: Sequence[str], name: str) -> list[str]:

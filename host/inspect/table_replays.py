@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.evidence import times_json
-from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture, seed_of
+from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture, root_of
 from host.inspect.replay import Event, events, seen_by
 from host.inspect.visibility import Visible, running_name, still_running, table_of, visible
 from host.play.custom_games import display_of
@@ -196,7 +196,7 @@ def retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> Replayed
 def load_table(location: TableLocation) -> ReplayedTable:
     """Load a table and play it again."""
     with reading(location.journal, location.registry) as journal:
-        (table,) = load(journal, seed_of(journal), location.fixture, [location.nth], location.spoilers)
+        (table,) = load(journal, root_of(journal), location.fixture, [location.nth], location.spoilers)
     return table
 
 

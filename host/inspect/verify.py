@@ -9,7 +9,7 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, check_seed, load_fixture, seed_of
+from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, root_from, root_of
 from host.play import match
 from host.play.custom_games import game_by_name
 from host.play.lines import NO_LINE, line_of, lines_of
@@ -53,10 +53,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
-    if seed is None:
-        seed = seed_of(journal) if entries else b""
-    else:
-        check_seed(journal, seed)
+    seed = (root_of(journal) if entries else b"") if seed is None else root_from(journal, seed)
     if published and published not in [entry.seal for entry in entries]:
         none = f"none of the {len(entries)} entries has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")

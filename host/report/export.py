@@ -12,7 +12,7 @@ from host.base.format import clock
 from host.base.safe_text import csv_cell, one_line
 from host.games import GAMES
 from host.games.engine import LogSummary
-from host.inspect.recorded import seed_of
+from host.inspect.recorded import root_of
 from host.inspect.replay import by_seat, spelled
 from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
 from host.inspect.visibility import still_running, visible
@@ -70,7 +70,7 @@ def write_pgn(journal: Journal, selection: str | None, spoilers: bool, file: Tex
     if game.seats[1] != 2 or game.winners is None:
         what = f"{game.title} is not a game for two with a winner"
         raise UserError([Problem("U001", str(journal.path), what, hint="croupier export csv")], 2)
-    seed, written = seed_of(journal), 0
+    seed, written = root_of(journal), 0
     for stage, path, tables in list(chosen(journal, selection, spoilers)):
         shown = shown_fixture(journal, seed, path, spoilers)
         seats, scores = shown.recorded.sittings, shown.recorded.record.scores
@@ -98,7 +98,7 @@ def refuse_evidence(journal: Journal, fixture: str) -> None:
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one row per seat at each table. Return the number of rows."""
-    seed, meant = seed_of(journal), list(chosen(journal, selection, spoilers))
+    seed, meant = root_of(journal), list(chosen(journal, selection, spoilers))
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     rows = 0
@@ -165,7 +165,7 @@ def _decision_columns(journal: Journal) -> list[str]:
 
 def _decisions(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[list[str | int]]:
     """Yield the rows of all decisions. Raise UserError (exit code 1) if the journal does not fit the rules."""
-    seed = seed_of(journal)
+    seed = root_of(journal)
     for stage, path, tables in list(chosen(journal, selection, spoilers)):
         shown = shown_fixture(journal, seed, path, spoilers)
         recorded = shown.recorded
@@ -207,7 +207,7 @@ def write_chain(journal: Journal, since: str, spoilers: bool, file: TextIO) -> i
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one event per line. Return the number of tables."""
-    seed, tables = seed_of(journal), 0
+    seed, tables = root_of(journal), 0
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
         for table in load(journal, seed, path, wanted, spoilers):
             tables += 1
@@ -251,7 +251,7 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
 def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
     """Return one table as a play.log. Raise UserError if its game has none, or if the selection is more than one table."""
-    seed = seed_of(journal)
+    seed = root_of(journal)
     for _, path, tables in chosen(journal, selection, spoilers):
         shown = shown_fixture(journal, seed, path, spoilers)
         game = game_by_name(shown.recorded.fixture.game)

@@ -5,7 +5,7 @@ from functools import partial
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
-from host.inspect.recorded import known_seed, seed_of
+from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import ReplayedTable, TableRef, gzip_base64, load, to_json
 from host.inspect.visibility import visible
 from host.report.anonymize import REAL_NAMES, Anonymizer, renamed
@@ -28,8 +28,9 @@ def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_N
     places, tables, missing_tables = list[TableRef](), list[ReplayedTable](), ""
     if seed is not None:
         offers = Offers(journal, summary, shown, names)
-        chosen = offers.choose(seed, quota)
-        places, tables, missing_tables = _tables(journal, seed, chosen, offers.tables, names)
+        root = journal.state().root(seed)
+        chosen = offers.choose(root, quota)
+        places, tables, missing_tables = _tables(journal, root, chosen, offers.tables, names)
     stacks = list(filter(None, map(chips, tables)))
     page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables, parts={})
     rendered = dict[bool, str]()
@@ -88,7 +89,7 @@ def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
 
 def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = False) -> tuple[str, str]:
     """Return a page with one table of a fixture, and the table's name. `nth` is from 0; -1 is the last table."""
-    (table,) = load(journal, seed_of(journal), fixture, [nth], spoilers)
+    (table,) = load(journal, root_of(journal), fixture, [nth], spoilers)
     name = table.sitting.path
     place = TableRef(name, fixture, nth, title=name)
     data = {name: gzip_base64(to_json(table))}

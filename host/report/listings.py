@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from host.base.format import plural
 from host.base.safe_text import csv_cell
 from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
-from host.inspect.recorded import known_seed, seed_of
+from host.inspect.recorded import known_seed, root_of
 from host.play.custom_games import game_by_name
 from host.play.records import count_replays
 from host.report import terminal
@@ -152,7 +152,7 @@ def by_pair(journal: Journal, position: Position) -> Listing:
 
 def by_seat(journal: Journal, position: Position) -> Listing:
     """Return the advantage of each seat in a stage."""
-    seed = seed_of(journal) if position.kind.tourneys else b""  # the seats of a tourney are drawn from it
+    seed = root_of(journal) if position.kind.tourneys else b""  # the seats of a tourney are drawn from it
     found, repeated = seat_rows(seat_results(position.config, journal, seed)), position.standings.repeated
     if repeated:  # more tables may not help
         found = found._replace(advice=())

@@ -18,17 +18,6 @@ def check_chain(published: list[str]) -> list[typing.Any]:
     return [json.loads(line) for line in lines]
 
 
-def check_seed() -> bytes:
-    """Step 2: the seed has the hash that was sealed before the first table."""
-    sealed = {record["terms"]["seed_sha256"] for record in RECORDS if "terms" in record}
-    stated = dict(line.split() for line in (FOLDER / "seed.txt").read_text().splitlines())
-    seed = bytes.fromhex(stated.get("seed", ""))
-    if {stated["sha256"], *([hashlib.sha256(seed).hexdigest()] if seed else [])} != sealed:
-        sys.exit("✗ seed.txt does not have the hash that was sealed")
-    print("✓ the seed has the sealed hash" if seed else "- the seed is not revealed yet; its hash is sealed")
-    return seed
-
-
 def check_stage(stage: typing.Any) -> None:
     """Step 3: the tables, wins and scores of standings.csv follow from the fixtures that count."""
     changes = [record["change"] for record in RECORDS if "change" in record]
@@ -52,29 +41,40 @@ def check_stage(stage: typing.Any) -> None:
 
 def print_deal(seed: bytes, group: str, nth: int) -> None:
     """Shuffle the decks of rules.json by the key of a table, or by the one that it shares with other tables."""
-    plan, bots = next(((f["plan"], f["bots"]) for f in FIXTURES if f["path"].startswith(group + "/")), ("", []))
-    nth -= (nth - 1) % len(bots) if plan.startswith("mirrored") else 0  # as many tables as bots share a deal
+    plan, bots = next(((f["plan"], f["bots"]) for f in FIXTURES if f"{f['path']}/".startswith(f"{group}/")), ("", []))
+    (stage, _, number), turn = group.rpartition("/"), len(bots) if plan.startswith("mirrored") else 1
+    if plan.endswith("tourney"):  # as many mirrored tourneys as bots share their deals, or as many tables
+        group = f"{stage}/{int(number) - (int(number) - 1) % turn}"
+    nth -= 0 if plan.endswith("tourney") else (nth - 1) % turn
     if plan.endswith("same cards"):  # the deal is named after all bots but the first: every first bot meets it
-        names = sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots[1:])
-        group = f"{group.rpartition('/')[0]}/{'+'.join(names)}"
-    for number, (name, deck) in enumerate(RULES["shuffles"]["first"] + 8 * RULES["shuffles"]["each"], 1):
-        cards, label = [*(deck or "")], f"shuffle {number}" if number > 1 else "shuffle"
+        group = f"{stage}/" + "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots[1:]))
+    for nr, (name, deck) in enumerate(RULES["shuffles"]["first"] + 8 * RULES["shuffles"]["each"], 1):
+        cards, label = [*(deck or "")], f"shuffle {nr}" if nr > 1 else "shuffle"
         key = hmac.digest(seed, f"{group}/{nth}".encode(), "sha256") + label.encode()
         for k, n in enumerate(range(len(cards), 0, -1)):
-            word = hashlib.sha256(key + (k // 4).to_bytes(4, "big")).digest()[k % 4 * 8 :][:8]
-            at = int.from_bytes(word, "big") % n
+            at = int.from_bytes(hashlib.sha256(key + (k // 4).to_bytes(4, "big")).digest()[k % 4 * 8 :][:8], "big") % n
             cards[at], cards[n - 1] = cards[n - 1], cards[at]
         print(f"{label}, {name}:", *(cards[::-1] or ["depends on the game so far"]))
 
 
-if __name__ == "__main__":
-    FOLDER = pathlib.Path(sys.argv[0]).parent
-    RULES = json.loads((FOLDER / "rules.json").read_text())
-    RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
-    FIXTURES = [record["fixture"] for record in RECORDS if "fixture" in record]
-    SEED = check_seed()
-    for each in RULES["stages"]:
-        check_stage(each)
-    if "deal" in sys.argv and SEED:
-        print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
-    print("not checked:", *RULES["not_checked"], sep="\n  ")
+FOLDER = pathlib.Path(sys.argv[0]).parent
+RULES = json.loads((FOLDER / "rules.json").read_text())
+RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
+FIXTURES = [record["fixture"] for record in RECORDS if "fixture" in record]
+# Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
+TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
+EARLY = [record["version"] for record in RECORDS if "version" in record and record["version"]["after"] == 0]
+HASHES = {bytes.fromhex(bot["sha256"]) for bot in EARLY if bot["name"] not in TERMS["guests"]}
+DIGEST = hashlib.sha256(b"".join(sorted(HASHES)))
+STATED = dict(line.split() for line in (FOLDER / "seed.txt").read_text().splitlines())
+SEED = bytes.fromhex(STATED.get("seed", ""))
+if {STATED["sha256"], hashlib.sha256(SEED).hexdigest() if SEED else STATED["sha256"]} != {TERMS["seed_sha256"]}:
+    sys.exit("✗ seed.txt does not have the hash that was sealed")
+if TERMS.get("bound", DIGEST.hexdigest()) != DIGEST.hexdigest():
+    sys.exit("✗ the seed is not bound to the bots that were entered before the first table")
+print("✓ the seed has the sealed hash" if SEED else "- the seed is not revealed yet; its hash is sealed")
+[*map(check_stage, RULES["stages"])]
+if "deal" in sys.argv and SEED:
+    SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
+    print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
+print("not checked:", *RULES["not_checked"], sep="\n  ")

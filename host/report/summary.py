@@ -257,6 +257,7 @@ def summarize(
     of a finished stage that take long to compute are copied from it.
     """
     state, bots = names.state(journal.state()), names.bots(journal.bots())
+    root = None if seed is None else state.root(seed)
     shown = visible(journal).stages if shown is None else shown
     over = state.finished
     configs = {config.name: config for config in state.configs}
@@ -275,7 +276,7 @@ def summarize(
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
                 ranks=known.ranks if known else _ranks(config, stage, records),
-                effects=known.effects if known else _effects(journal, config, stage, seed, names),
+                effects=known.effects if known else _effects(journal, config, stage, root, names),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
         )

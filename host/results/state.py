@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, get_type_hints
 import msgspec
 
 from host.bots.bot_spec import BuiltBot
+from host.games.luck import bound_root
 from host.results.chain import canonical
 from host.results.changes import Change, withdrawn
 from host.sandbox.levels import UNPROTECTED, Level
@@ -95,6 +96,7 @@ class RunState:
     status: RunStatus = RunStatus.INTERRUPTED
     seed_sha256: str = ""
     seed: bytes | None = None  # of a run that does not keep it secret
+    bound: str = ""  # the digest of the bots that the seed is bound to, in hexadecimal; empty: it is bound to none
     committed: float | None = None  # when the seed was fixed before the run, in seconds since 1970
     config: Mapping[str, Any] = field(default_factory=dict)
     guests: Sequence[str] = ()  # bots that play only as references
@@ -158,6 +160,10 @@ class RunState:
         )
         return replace(self, stages=tuple(stages))
 
+    def root(self, seed: bytes) -> bytes:
+        """Return the bytes from which all cards and draws follow: the seed, or the one bound to the entered bots."""
+        return bound_root(seed, bytes.fromhex(self.bound)) if self.bound else seed
+
     def terms(self) -> dict[str, Any]:
         """Return the terms of the run as JSON values: all that its results depend on and that was fixed before them."""
         return {
@@ -174,7 +180,7 @@ class RunState:
             "workers": self.workers,
             "version": self.version,
             "machine": self.machine,
-        }
+        } | ({"bound": self.bound} if self.bound else {})
 
 
 class RecordedBot(NamedTuple):
@@ -272,6 +278,8 @@ def _parsed(text: Any) -> Any:
 
 # The rows of the journal.
 
+DIGEST_BYTES = 32
+
 REQUIRED = ("name", "game", "level", "status", "seed_sha256")
 """What every run knows once a fixture has been played."""
 
@@ -339,6 +347,8 @@ def _run_value(key: str, text: Any) -> Any:
     if key == "level" and text not in set(Level):
         raise ValueError(f"its run's level is not one of {', '.join(Level)}")
     try:
+        if key == "bound" and len(bytes.fromhex(text)) not in (0, DIGEST_BYTES):
+            raise ValueError("it is not a digest")
         if key == "seed":
             return bytes.fromhex(text)
         if key in JSON_KEYS:

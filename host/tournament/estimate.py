@@ -30,6 +30,7 @@ from host.tournament.runner import (
     Observer,
     check_unchanged,
     choose_level,
+    entered_digest,
     interruptible,
     load_checked,
     slow_preparation_reporter,
@@ -197,10 +198,13 @@ async def forecast(
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
+        run = RunState(bound=entered_digest(tournament, bots))
         if folder.journal.exists():
             with reading(folder.journal, tournament.registry) as journal:
                 check_unchanged(journal, tournament, bots, level)
-        stages, now = remaining(tournament, [bot.name for bot in bots], seed, folder.journal, bots)
+                run = journal.state() if journal.begun else run
+        root = None if seed is None else run.root(seed)
+        stages, now = remaining(tournament, [bot.name for bot in bots], root, folder.journal, bots)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:

@@ -20,6 +20,7 @@ from host.base.format import counted, day
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
+from host.games.luck import digest_of
 from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
@@ -341,9 +342,16 @@ def open_run(
     record_additions(journal, added, reason, revealed=bool(added.late) and folder.revealed(journal))
     began = journal.state()
     committed = began.committed if journal.begun else promised.at if promised else None
-    known = replace(began, level=level, seed_sha256=commitment(seed), committed=committed)
+    bound = began.bound if journal.begun else entered_digest(tournament, bots)
+    known = replace(began, level=level, seed_sha256=commitment(seed), committed=committed, bound=bound)
     record_run(journal, known, tournament, bots)
-    return seed
+    return known.root(seed)
+
+
+def entered_digest(tournament: Tournament, bots: Sequence[BuiltBot]) -> str:
+    """Return the digest of the entered bots in hexadecimal if the seed is bound to them, otherwise ""."""
+    entered = (bytes.fromhex(bot.sha256) for bot in bots if bot.name not in tournament.guests)
+    return digest_of(entered).hex() if tournament.bind_seed else ""
 
 
 class Stop:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import trio
 
 from host.base.errors import Problem, UserError
-from host.inspect.recorded import known_seed, seed_of
+from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import TableRef, find, load, to_json
 from host.inspect.visibility import visible
 from host.play.custom_games import display_of
@@ -189,8 +189,9 @@ class LivePublisher:
                 if seed is not None:
                     offers = Offers(journal, summary, shown)
                     offers.known = self._highlights
-                    replays = offers.choose(seed, OFFERED_WHILE_RUNNING if summary.state == "running" else OFFERED)
-                    charts = self._make_chip_charts(journal, seed, summary, replays)
+                    root = journal.state().root(seed)
+                    replays = offers.choose(root, OFFERED_WHILE_RUNNING if summary.state == "running" else OFFERED)
+                    charts = self._make_chip_charts(journal, root, summary, replays)
         except UserError as refused:
             problem = refused.problems[0]
             reason = problem.message if problem.code == "R006" else f"{self.path.name} {problem.message}"
@@ -237,13 +238,13 @@ class LivePublisher:
             table = find(journal, name, self._spoilers)
             if table is None:
                 raise UserError([Problem("R006", name, "there is no such table in this run")], 3)
-            played = load(journal, seed_of(journal), table.fixture, [table.nth], self._spoilers)
+            played = load(journal, root_of(journal), table.fixture, [table.nth], self._spoilers)
             return encode_json(to_json(next(played)))
 
     def _select(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return the selected fixtures and tables; without a selection, everything that may be shown."""
         with self._journal() as journal:
-            seed_of(journal)
+            root_of(journal)
             shown = visible(journal, self._spoilers)
             selections = [selection] if selection else sorted(filter(journal.paths, shown.stages | shown.tables))
             found = [each for one in selections for each in chosen(journal, one, self._spoilers)]
@@ -254,7 +255,7 @@ class LivePublisher:
 
     def _read_events(self, path: str, tables: Sequence[int]) -> bytes:
         with self._journal() as journal:
-            played = load(journal, seed_of(journal), path, tables, self._spoilers)
+            played = load(journal, root_of(journal), path, tables, self._spoilers)
             return "".join(map(as_lines, played)).encode()
 
 
