@@ -10,6 +10,7 @@ import pyspiel
 import pytest
 from command import croupier
 from pokerkit import Card, StandardHighHand
+from py4swiss.trf import TrfParser
 
 
 def events_of(folder: Path) -> list[dict[str, object]]:
@@ -77,6 +78,30 @@ def test_a_chess_program_reads_the_results_of_a_game_for_two(tmp_path: Path) -> 
         if winner:
             won[game.headers[winner]] += 1
     assert won == {bot: row["wins"] for bot, row in rows.items()} and sum(won.values()) <= 40
+
+
+@pytest.mark.parametrize("bots", [5, 6])
+def test_a_pairing_program_reads_a_swiss_stage(tmp_path: Path, bots: int) -> None:
+    names = ("neptr", "dumb_bold", "dumb_cautious", "glaucus", "nestor", "optimum")[:bots]
+    entered = ", ".join(f'"sample:{name}"' for name in names)
+    stage = '[[stage]]\nkind = "swiss"\nrounds = 3\ntables_per_pairing = 20\nrank_by = ["sets", "buchholz"]\npractice = true\n'
+    (tmp_path / "croupier.toml").write_text(f'game = "pazaak"\nbots = [{entered}]\n{stage}')
+    assert croupier("run", "-C", tmp_path).code == 0
+    assert croupier("export", "trf", "-o", tmp_path / "swiss.trf", "-C", tmp_path).code == 0
+    rows = {row["bot"]: row for row in croupier("standings", "--json", "-C", tmp_path).json["rows"]}
+    report = TrfParser.parse(tmp_path / "swiss.trf", strict=True)  # it checks opponents, colours, results and points
+    assert report.x_section.number_of_rounds == 3 and report.tournament_section.number_of_players == str(bots)
+    assert {player.name: (player.points_times_ten / 10, player.rank) for player in report.player_sections} == {
+        bot: (row["score"], row["rank"]) for bot, row in rows.items()
+    }
+    byes = [result for player in report.player_sections for result in player.results if result.result.is_bye()]
+    assert len(byes) == 3 * (bots % 2) and all(len(player.results) == 3 for player in report.player_sections)
+
+
+def test_only_a_swiss_stage_has_a_trf(tmp_path: Path) -> None:
+    assert croupier("play", "sample:neptr", "sample:nestor", "-n", 4, cwd=tmp_path).code == 0
+    done = croupier("export", "trf", cwd=tmp_path)
+    assert done.code == 2 and "there is no swiss stage" in done.err and "croupier export csv" in done.err
 
 
 def test_a_game_without_a_winner_has_no_pgn(tmp_path: Path) -> None:

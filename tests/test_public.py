@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import croupier
+from jsonschema import Draft202012Validator
 from test_chain import corrected, with_states  # noqa: F401  # fixtures
 
 from host.base.errors import UserError
@@ -48,6 +49,12 @@ def test_an_outsider_confirms_a_result(name: str, request: pytest.FixtureRequest
     folder = published(journal, tmp_path / "public", "--bots")
     with reading(journal) as book:
         seals = [entry.seal for entry in book.entries()]
+    schema = Draft202012Validator(json.loads((folder / "records.schema.json").read_text()))
+    schema.check_schema(schema.schema)
+    lines = [json.loads(line) for line in (folder / "records.ndjson").read_text().splitlines()]
+    assert {kind for line in lines for kind in line} >= {"terms", "version", "stage", "fixture"}
+    assert [[*schema.iter_errors(line)] for line in lines] == [[]] * len(lines)
+    assert not schema.is_valid(lines[0] | {"more": 1}) and not schema.is_valid({"before": ""})
     done = check(folder, seals[3], seals[-1])
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"✓ {len(seals)} lines, seal {seals[-1]}" in done.stdout and "✓ the seed has the sealed hash" in done.stdout
@@ -261,7 +268,7 @@ def test_a_bound_seed_follows_the_bots_that_were_entered_at_the_first_table(tmp_
         assert croupier("-C", cup, "status", "--json").json["bound"] == roots[-1]
     assert decks[0] != decks[1] and roots[0] != roots[1]
     records = (folder / "records.ndjson").read_text().splitlines()
-    assert sum('"version"' in line for line in records) == 3
+    assert sum('"version":{' in line for line in records) == 3
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

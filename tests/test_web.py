@@ -462,3 +462,27 @@ def test_thirty_readers_of_all_events_do_not_delay_the_table_of_another(tmp_path
         assert clients[0].recv(1)
         crowded = median(seconds(nth) for nth in range(6, 13))
         assert crowded < 8 * alone + 0.1  # behind one chunk of one export, not behind thirty
+
+
+PUBLIC = ("records.ndjson", "records.schema.json", "standings.csv", "seed.txt", "rules.json", "check.py")
+
+
+def test_the_public_folder_is_served_and_confirmed_by_its_own_program(finished: Server, tmp_path: Path) -> None:
+    for name in PUBLIC:
+        (tmp_path / name).write_bytes(finished.get(f"/public/{name}")[2])
+        assert f'href="public/{name}"' in finished.get("/")[2].decode()
+    done = subprocess.run([sys.executable, tmp_path / "check.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "✓ the seed has the sealed hash" in done.stdout, done.stdout
+    lines = (tmp_path / "records.ndjson").read_bytes().splitlines(keepends=True)
+    seal = json.loads(lines[3])["before"]
+    assert finished.get(f"/public/records.ndjson?since={seal}")[2] == b"".join(lines[3:])
+    last = json.loads((tmp_path / "rules.json").read_text())["seal"]
+    assert finished.get(f"/public/records.ndjson?since={last}")[2] == b""
+    for wrong in ("/public/run.sqlite", "/public/..%2Frun", f"/public/records.ndjson?since={'0' * 64}"):
+        assert finished.get(wrong)[0] == 404
+
+
+def test_the_public_folder_of_a_running_stage_keeps_what_is_secret(running: Server, sharing: Server) -> None:
+    assert "seed " not in running.get("/public/seed.txt")[2].decode().replace("sha256", "")
+    assert b'"fixture":{' in running.get("/public/records.ndjson")[2]
+    assert b'"fixture":{' not in sharing.get("/public/records.ndjson")[2]

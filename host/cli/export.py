@@ -17,7 +17,8 @@ from host.cli.output import whole_file, write
 
 @click.command()
 @click.argument(
-    "form", type=click.Choice(["csv", "decisions", "jsonl", "pgn", "playlog", "bundle", "changes", "chain", "public"])
+    "form",
+    type=click.Choice(["csv", "decisions", "jsonl", "pgn", "trf", "playlog", "bundle", "changes", "chain", "public"]),
 )
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
@@ -38,7 +39,7 @@ def export(
 ) -> None:
     """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV, or as
     Parquet if FILE ends in .parquet), jsonl (one event per line), pgn (results for rating
-    programs) or playlog (format of 2018).
+    programs), trf (a swiss stage for pairing programs) or playlog (format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
@@ -54,6 +55,7 @@ def export(
         write_events,
         write_pgn,
     )
+    from host.report.trf import write_trf
     from host.results.journal import reading
 
     if form == "public":
@@ -83,14 +85,19 @@ def export(
         elif form == "decisions" and output is not None and output.suffix == ".parquet":
             count = write_decisions_parquet(book, selection, spoilers, file.buffer)
         else:
-            write_rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events, "pgn": write_pgn}[form]
-            count = write_rows(book, selection, spoilers, file)
+            count = {
+                "csv": write_csv,
+                "decisions": write_decisions,
+                "jsonl": write_events,
+                "pgn": write_pgn,
+                "trf": write_trf,
+            }[form](book, selection, spoilers, file)
     if output is None:
         return
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line"}.get(form, "table")
+        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line", "trf": "bot"}.get(form, "table")
         click.echo(f"{output}: {counted(count, unit)}")
 
 

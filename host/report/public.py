@@ -23,6 +23,7 @@ from host.results.state import RunState
 from host.submissions.discovery import load_submissions
 
 SCHEMA = "croupier/public/1"
+RECORDS = "records.ndjson"
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
 NOT_CHECKED = (
     "places in brackets and groups, and the values and intervals of other rankings than those of standings.csv",
@@ -78,10 +79,11 @@ def public_files(journal: Journal) -> Mapping[str, str]:
         game = game_by_name(run.game)
         seed = known_seed(journal) if run.finished else None
         return {
-            "records.ndjson": "".join(public.lines),
+            RECORDS: "".join(public.lines),
             "standings.csv": _standings(shown, game),
             "seed.txt": f"sha256 {run.seed_sha256}\n" + (f"seed {seed.hex()}\n" if seed is not None else ""),
             "rules.json": json.dumps(_rules(run, game, shown, public), indent=2) + "\n",
+            "records.schema.json": files("host.report").joinpath("records.schema.json").read_text(),
             "check.py": files("host.report").joinpath("public_check.py").read_text(),
         }
 

@@ -295,6 +295,9 @@ class Journal:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read everything as it is at one moment, while a run may be writing. For a journal opened by `reading`."""
+        if self._database.in_transaction:  # the live page opens its journal in one
+            yield
+            return
         self._database.execute("BEGIN")
         try:
             yield

@@ -24,6 +24,7 @@ from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import render
 from host.report.pictures import plain
+from host.report.public import RECORDS, PublicLines, after, public_files
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import Chips, chips
 from host.results.journal import VERSION, Journal, decompress_scores, lock_holder, reading
@@ -73,6 +74,7 @@ class LivePublisher:
         self._chip_charts: dict[str, Chips | None] = {}
         self._highlights: dict[tuple[str, int | None, bool], Highlight] = {}
         self._export_turn = trio.Lock()
+        self._public: tuple[int, Mapping[str, str]] | None = None  # of the snapshot with this number
         self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.snapshot = self._make_snapshot(0)
 
@@ -99,6 +101,27 @@ class LivePublisher:
     async def api_response(self, name: str) -> CachedResponse:
         """Return the response of one address of the snapshot's `api`."""
         return await trio.to_thread.run_sync(self.snapshot.api[name], limiter=self._api_limiter)
+
+    async def public_file(self, name: str, since: str) -> str:
+        """Return a file of `export public`, of the moment of the snapshot; of its records only those after a seal.
+
+        Raise UserError if there is no such file, no such seal, or no result.
+        """
+        return await self._one_export_at_a_time(partial(self._public_file, name, since))
+
+    def _public_file(self, name: str, since: str) -> str:
+        number = self.snapshot.number
+        if self._public is None or self._public[0] != number:
+            with self._journal() as journal:
+                self._public = number, public_files(journal)
+        content = self._public[1]
+        if name not in content:
+            hint = ", ".join(content)
+            raise UserError([Problem("U001", name, "there is no such file in the public folder", hint=hint)], 2)
+        if name != RECORDS or not since:
+            return content[name]
+        lines = content[RECORDS].splitlines(keepends=True)
+        return "".join(after(PublicLines(lines, json.loads(content["rules.json"])["seal"], frozenset()), since))
 
     async def replay(self, name: str) -> bytes:
         """Return a table as JSON for the casino.

@@ -40,6 +40,9 @@ SECURITY_HEADERS = {
 LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 
 
+PUBLIC_TYPES = {".json": "application/json", ".ndjson": "application/x-ndjson", ".csv": "text/csv"}
+
+
 class LiveSite:
     """The request handlers. Each returns what the publisher's latest snapshot contains."""
 
@@ -70,6 +73,12 @@ class LiveSite:
         """Return one table for the casino."""
         body = await self._publisher.replay(request.query_params.get("table", ""))
         return Response(body, media_type="application/json")
+
+    async def public_file(self, request: Request) -> Response:
+        """Return a file of `export public`; with ?since=SEAL, only the records after that seal."""
+        name = request.path_params["name"]
+        text = await self._publisher.public_file(name, request.query_params.get("since", ""))
+        return Response(text, media_type=PUBLIC_TYPES.get(Path(name).suffix, "text/plain"))
 
     async def exported_events(self, request: Request) -> Response:
         """Return the events of tables, one JSON object per line."""
@@ -108,6 +117,7 @@ def application(publisher: LivePublisher, local: bool) -> Starlette:
         Route("/api/events.ndjson", site.exported_events),
         Route("/api/replay", site.replay),
         Route("/api/{name}", site.api),
+        Route("/public/{name}", site.public_file),
     ]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=LOCAL_HOSTS if local else ["*"], www_redirect=False)
     return Starlette(
