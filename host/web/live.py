@@ -74,7 +74,7 @@ class LivePublisher:
         self._chip_charts: dict[str, Chips | None] = {}
         self._highlights: dict[tuple[str, int | None, bool], Highlight] = {}
         self._export_turn = trio.Lock()
-        self._public: tuple[int, Mapping[str, str]] | None = None  # of the snapshot with this number
+        self._public: tuple[int, Mapping[str, list[str]]] | None = None  # of the snapshot with this number
         self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.snapshot = self._make_snapshot(0)
 
@@ -102,26 +102,26 @@ class LivePublisher:
         """Return the response of one address of the snapshot's `api`."""
         return await trio.to_thread.run_sync(self.snapshot.api[name], limiter=self._api_limiter)
 
-    async def public_file(self, name: str, since: str) -> str:
-        """Return a file of `export public`, of the moment of the snapshot; of its records only those after a seal.
+    async def public_lines(self, name: str, since: str) -> Sequence[str]:
+        """Return the lines of a file of `export public` at the moment of the snapshot; of its records those after a seal.
 
-        Raise UserError if there is no such file, no such seal, or no result.
+        They are shared by all readers. Raise UserError if there is no such file, no such seal, or no result.
         """
-        return await self._one_export_at_a_time(partial(self._public_file, name, since))
+        return await self._one_export_at_a_time(partial(self._public_lines, name, since))
 
-    def _public_file(self, name: str, since: str) -> str:
+    def _public_lines(self, name: str, since: str) -> Sequence[str]:
         number = self.snapshot.number
         if self._public is None or self._public[0] != number:
             with self._journal() as journal:
-                self._public = number, public_files(journal)
-        content = self._public[1]
-        if name not in content:
-            hint = ", ".join(content)
-            raise UserError([Problem("U001", name, "there is no such file in the public folder", hint=hint)], 2)
+                files = {each: text.splitlines(keepends=True) for each, text in public_files(journal).items()}
+            self._public = number, files
+        files = self._public[1]
+        if name not in files:
+            message = "there is no such file in the public folder"
+            raise UserError([Problem("U001", name, message, hint=", ".join(files))], 2)
         if name != RECORDS or not since:
-            return content[name]
-        lines = content[RECORDS].splitlines(keepends=True)
-        return "".join(after(PublicLines(lines, json.loads(content["rules.json"])["seal"], frozenset()), since))
+            return files[name]
+        return after(PublicLines(files[RECORDS], json.loads("".join(files["rules.json"]))["seal"], frozenset()), since)
 
     async def replay(self, name: str) -> bytes:
         """Return a table as JSON for the casino.

@@ -40,6 +40,7 @@ SECURITY_HEADERS = {
 LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 
 
+LINES_PER_CHUNK = 16  # of public files: the line of a fixture may have 200 kB
 PUBLIC_TYPES = {".json": "application/json", ".ndjson": "application/x-ndjson", ".csv": "text/csv"}
 
 
@@ -77,8 +78,13 @@ class LiveSite:
     async def public_file(self, request: Request) -> Response:
         """Return a file of `export public`; with ?since=SEAL, only the records after that seal."""
         name = request.path_params["name"]
-        text = await self._publisher.public_file(name, request.query_params.get("since", ""))
-        return Response(text, media_type=PUBLIC_TYPES.get(Path(name).suffix, "text/plain"))
+        lines = await self._publisher.public_lines(name, request.query_params.get("since", ""))
+
+        async def chunks() -> AsyncIterator[bytes]:  # a copy of large records for each client would exhaust the memory
+            for start in range(0, len(lines), LINES_PER_CHUNK):
+                yield "".join(lines[start : start + LINES_PER_CHUNK]).encode()
+
+        return StreamingResponse(chunks(), media_type=PUBLIC_TYPES.get(Path(name).suffix, "text/plain"))
 
     async def exported_events(self, request: Request) -> Response:
         """Return the events of tables, one JSON object per line."""
