@@ -74,7 +74,7 @@ class LivePublisher:
         self._chip_charts: dict[str, Chips | None] = {}
         self._highlights: dict[tuple[str, int | None, bool], Highlight] = {}
         self._export_turn = trio.Lock()
-        self._public: tuple[int, Mapping[str, list[str]]] | None = None  # of the snapshot with this number
+        self._public: tuple[int, dict[str, list[str]]] | None = None  # of the snapshot with this number
         self._journal_limiter, self._api_limiter = trio.CapacityLimiter(1), trio.CapacityLimiter(1)
         self.snapshot = self._make_snapshot(0)
 
