@@ -106,6 +106,8 @@ class _Tables:
     def begin(self, seed: int | str | None) -> None:
         """Begin all tables from the first one on, with new processes of the bots."""
         self._root = secrets.token_bytes(16) if seed is None else read_seed(str(seed))
+        if self._session is not (now := session()):  # croupier.close() has ended the bots
+            self._session, self._bots = now, None
         self._session.run(self._begin)
 
     async def _begin(self) -> None:
@@ -117,7 +119,7 @@ class _Tables:
                     settings.submissions, settings.game, settings.limits, settings.level, warn=bar.say
                 )
         self._end, self._ended = trio.Event(), trio.Event()
-        self._bots = await self._session.start(self._hold)
+        self._bots = await self._session.start(self._hold, self._end)
         names, numbers = [bot.name for bot in self._built], count(1)
         self._stepped = SteppedTables(
             self.count,

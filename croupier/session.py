@@ -87,7 +87,7 @@ class Session:
     def __init__(self) -> None:
         self.workers = KeptWorkers()
         self.folder = Path(tempfile.mkdtemp(prefix="croupier-"))
-        self._ready = threading.Event()
+        self._ready, self._ends = threading.Event(), list[trio.Event]()
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=trio.run, args=(self._main,), name="croupier", daemon=True)
         self._thread.start()
@@ -99,7 +99,8 @@ class Session:
             async with trio.open_nursery() as self._nursery:
                 self._ready.set()
                 await self._end.wait()
-                self._nursery.cancel_scope.cancel()  # environments that are open
+                for end in self._ends:
+                    end.set()
         finally:
             with trio.CancelScope(shield=True):
                 await self.workers.close()
@@ -120,7 +121,10 @@ class Session:
         if threading.current_thread() is self._thread:
             raise RuntimeError("a function at a table cannot call croupier itself")
         with self._one_at_a_time, errors():
-            self._token.run_sync_soon(self._nursery.start_soon, task)
+            try:
+                self._token.run_sync_soon(self._nursery.start_soon, task)
+            except trio.RunFinishedError as ended:
+                raise RuntimeError("croupier.close() has ended the bots: reset the environment") from ended
             try:
                 return result.result()
             except KeyboardInterrupt:
@@ -129,8 +133,9 @@ class Session:
                     result.result(EXIT_TIMEOUT_S)
                 raise
 
-    async def start(self, task: Callable[..., Awaitable[Any]]) -> Any:
-        """Start a task that goes on after the call that has started it. Return what it reports as started."""
+    async def start(self, task: Callable[..., Awaitable[Any]], end: trio.Event) -> Any:
+        """Start a task that goes on until `end` is set, at the latest by `close`. Return what it reports as started."""
+        self._ends = [each for each in self._ends if not each.is_set()] + [end]
         return await self._nursery.start(task)
 
     def close(self) -> None:

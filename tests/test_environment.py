@@ -154,6 +154,18 @@ def test_a_bot_that_takes_one_table_at_a_time_has_a_process_for_each(tmp_path: P
     env.close()
 
 
+def test_after_close_an_environment_can_be_reset() -> None:
+    env = croupier.env("pazaak", [BOLD])
+    env.reset(seed=1)
+    first = env.observe(AGENT)["text"]
+    croupier.close()
+    with pytest.raises(RuntimeError, match="reset the environment"):
+        env.step(0)
+    env.reset(seed=1)
+    assert env.observe(AGENT)["text"] == first
+    env.close()
+
+
 def test_an_environment_that_is_left_open_ends_with_the_process() -> None:
     program = f"import croupier\nenv = croupier.env('pazaak', ['{BOLD}'])\nenv.reset(seed=1)\n"
     program += "import psutil\nprint(*[child.pid for child in psutil.Process().children(recursive=True)])\n"
