@@ -1,12 +1,12 @@
 """Plays tables step by step: one seat at each table is the caller's, bots answer for the others."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, IllegalMove, Question
-from host.games.engine import Game, Scores, Table
+from host.games.engine import Game, Scores, Table, new_tuple
 from host.games.luck import Luck
 from protocols.wire import Answer, Fault, View
 
@@ -17,7 +17,7 @@ PLAYER = ""  # the caller among the bots of a table
 class SteppedTable:
     """A table at which the caller has a seat. `number` counts the tables from 1: seats rotate from table to table."""
 
-    __slots__ = ("_given", "bots", "number", "seat", "seats", "table", "view", "was_illegal")
+    __slots__ = ("_given", "bots", "number", "played", "seat", "seats", "view", "was_illegal")
 
     def __init__(self, game: Game, rules: Any, opponents: Sequence[str], root: bytes, number: int) -> None:
         path = f"{NAME}/{number}"
@@ -26,7 +26,7 @@ class SteppedTable:
         others = [opponents[draw.below(len(opponents))] for _ in range(rules.seats - 1)]
         self.bots = (*others[: self.seat], PLAYER, *others[self.seat :])
         self.seats: Mapping[int, Seat] = {}  # of the bots, by place; they are needed before the table is played
-        self.table = Table(game, rules, Luck(root, path), name=path)
+        self.played = Table(game, rules, Luck(root, path), name=path)
         self.view: View | None = None  # of the caller, once it is asked
         self.was_illegal = False  # whether the caller's last answer was illegal or unreadable
         self._given: dict[int, Answer] = {}  # to questions that are asked at the same time, by seat
@@ -34,42 +34,49 @@ class SteppedTable:
     @property
     def scores(self) -> Scores | None:
         """The scores by seat; None while the table is played."""
-        return self.table.scores
+        return self.played.scores
 
-    def questions(self) -> list[tuple[int, Question]]:
+    def questions(self) -> Sequence[tuple[int, Question]]:
         """Return the open questions to bots, each with its seat, and store the view of the caller if it is asked."""
-        table = self.table
-        if table.request is None:
-            return []
-        first, found = len(table.answers) + 1, list[tuple[int, Question]]()
-        for nth, (seat, view) in enumerate(table.together or (table.request,)):
+        played = self.played
+        if played.request is None:
+            return ()
+        first = len(played.answers) + 1
+        if not played.together:
+            seat, view = played.request
+            if seat != self.seat:
+                return ((seat, new_tuple(Question, (self.number, first, view))),)
+            self.view = view
+            return ()
+        found = list[tuple[int, Question]]()
+        for nth, (seat, view) in enumerate(played.together):
             if seat == self.seat:
                 self.view = None if seat in self._given else view
             elif seat not in self._given:
                 found.append((seat, Question(self.number, first + nth, view)))
         return found
 
-    def give(self, seat: int, answer: Answer) -> list[tuple[int, IllegalMove]]:
+    def give(self, seat: int, answer: Answer) -> Sequence[tuple[int, IllegalMove]]:
         """Give the answer of a seat. When all open questions are answered, play on.
 
         Return the illegal moves of bots, each with its seat.
         """
-        table, illegal = self.table, list[tuple[int, IllegalMove]]()
-        if table.together:
-            self._given[seat] = answer
-            if len(self._given) < len(table.together):
-                return []
-            asked = [(one, view, self._given[one]) for one, view in table.together]
-            self._given = {}
-        else:
-            asked = [(seat, table.request.view if table.request else (), answer)]
-        for one, view, given in asked:
-            fair = table.answer(given)
-            if one == self.seat:
-                self.was_illegal = not fair or isinstance(given, Fault)
-            elif not fair:
-                illegal.append((one, IllegalMove(Question(self.number, len(table.answers), view), given)))
-        return illegal
+        played = self.played
+        if not played.together:
+            request = played.request
+            return self._answer(seat, request.view if request else (), answer)
+        self._given[seat] = answer
+        if len(self._given) < len(played.together):
+            return ()
+        asked, given, self._given = played.together, self._given, {}
+        return [illegal for one, view in asked for illegal in self._answer(one, view, given[one])]
+
+    def _answer(self, seat: int, view: View, answer: Answer) -> Sequence[tuple[int, IllegalMove]]:
+        fair = self.played.answer(answer)
+        if seat == self.seat:
+            self.was_illegal = not fair or isinstance(answer, Fault)
+            return ()
+        return () if fair else [(seat, IllegalMove(Question(self.number, len(self.played.answers), view), answer))]
 
 
 class SteppedTables:
@@ -96,34 +103,25 @@ class SteppedTables:
         for index, answer in answers.items():
             table = self.tables[index]
             table.view = None
-            self._give(index, table.seat, answer)
-        going: Iterable[int] = range(len(self.tables))
+            self._give(table, table.seat, answer)
+        going = [table for table in self.tables if table.view is None]
         while going:
-            asked: defaultdict[Seat, list[tuple[int, int, Question]]] = defaultdict(list)
-            for index in going:
-                table = self.tables[index]
-                for place, question in table.questions() if table.view is None else ():
-                    asked[table.seats[place]].append((index, place, question))
+            asked: defaultdict[Seat, list[tuple[SteppedTable, int, Question]]] = defaultdict(list)
+            for table in going:
+                for place, question in table.questions():
+                    asked[table.seats[place]].append((table, place, question))
+            going = [*{id(table): table for some in asked.values() for table, _, _ in some}.values()]
+            if not asked:
+                return
             batches = {
-                seat: Batch(
-                    [question for *_, question in sorted(some, key=_number)],
-                    self._ended.pop(seat, ()),
-                    self._illegal.pop(seat, ()),
-                )
+                seat: Batch([question for *_, question in some], self._ended.pop(seat, ()), self._illegal.pop(seat, ()))
                 for seat, some in asked.items()
             }
-            found = await ask_all(batches) if batches else {}
+            found = await ask_all(batches)
             for seat, some in asked.items():
-                for (index, place, _), given in zip(sorted(some, key=_number), found[seat], strict=True):
-                    self._give(index, place, given)
-            going = sorted({index for some in asked.values() for index, _, _ in some})
+                for (table, place, _), given in zip(some, found[seat], strict=True):
+                    self._give(table, place, given)
 
-    def _give(self, index: int, place: int, answer: Answer) -> None:
-        table = self.tables[index]
+    def _give(self, table: SteppedTable, place: int, answer: Answer) -> None:
         for other, illegal in table.give(place, answer):
             self._illegal[table.seats[other]].append(illegal)
-
-
-def _number(asked: tuple[int, int, Question]) -> int:
-    """Return the number of the table of a question."""
-    return asked[2].table
