@@ -85,13 +85,8 @@ def export(
         elif form == "decisions" and output is not None and output.suffix == ".parquet":
             count = write_decisions_parquet(book, selection, spoilers, file.buffer)
         else:
-            count = {
-                "csv": write_csv,
-                "decisions": write_decisions,
-                "jsonl": write_events,
-                "pgn": write_pgn,
-                "trf": write_trf,
-            }[form](book, selection, spoilers, file)
+            rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}
+            count = (rows | {"pgn": write_pgn, "trf": write_trf})[form](book, selection, spoilers, file)
     if output is None:
         return
     if context.json:

@@ -57,24 +57,24 @@ def print_deal(seed: bytes, group: str, nth: int) -> None:
         print(f"{label}, {name}:", *(cards[::-1] or ["depends on the game so far"]))
 
 
-FOLDER = pathlib.Path(sys.argv[0]).parent
-RULES = json.loads((FOLDER / "rules.json").read_text())
-RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
-FIXTURES = [record["fixture"] for record in RECORDS if "fixture" in record]
-# Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
-TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
-EARLY = [record["version"] for record in RECORDS if "version" in record and record["version"]["after"] == 0]
-HASHES = {bytes.fromhex(bot["sha256"]) for bot in EARLY if bot["name"] not in TERMS["guests"]}
-DIGEST = hashlib.sha256(b"".join(sorted(HASHES)))
-STATED = dict(line.split() for line in (FOLDER / "seed.txt").read_text().splitlines())
-SEED = bytes.fromhex(STATED.get("seed", ""))
-if {STATED["sha256"], hashlib.sha256(SEED).hexdigest() if SEED else STATED["sha256"]} != {TERMS["seed_sha256"]}:
-    sys.exit("✗ seed.txt does not have the hash that was sealed")
-if TERMS.get("bound", DIGEST.hexdigest()) != DIGEST.hexdigest():
-    sys.exit("✗ the seed is not bound to the bots that were entered before the first table")
-print("✓ the seed has the sealed hash" if SEED else "- the seed is not revealed yet; its hash is sealed")
-[*map(check_stage, RULES["stages"])]
-if "deal" in sys.argv and SEED:
-    SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
-    print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
-print("not checked:", *RULES["not_checked"], sep="\n  ")
+if __name__ == "__main__":
+    FOLDER = pathlib.Path(sys.argv[0]).parent
+    RULES = json.loads((FOLDER / "rules.json").read_text())
+    RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
+    FIXTURES = [record["fixture"] for record in RECORDS if "fixture" in record]
+    # Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
+    TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
+    BOTS = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version")) and bot["after"] == 0}
+    DIGEST = hashlib.sha256(b"".join(sorted({bytes.fromhex(BOTS[name]) for name in BOTS.keys() - TERMS["guests"]})))
+    STATED = dict(line.split() for line in (FOLDER / "seed.txt").read_text().splitlines())
+    SEED = bytes.fromhex(STATED.get("seed", ""))
+    if {STATED["sha256"], hashlib.sha256(SEED).hexdigest() if SEED else STATED["sha256"]} != {TERMS["seed_sha256"]}:
+        sys.exit("✗ seed.txt does not have the hash that was sealed")
+    if TERMS.get("bound", DIGEST.hexdigest()) != DIGEST.hexdigest():
+        sys.exit("✗ the seed is not bound to the bots that were entered before the first table")
+    print("✓ the seed has the sealed hash" if SEED else "- the seed is not revealed yet; its hash is sealed")
+    [*map(check_stage, RULES["stages"])]
+    if "deal" in sys.argv and SEED:
+        SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
+        print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
+    print("not checked:", *RULES["not_checked"], sep="\n  ")
