@@ -169,6 +169,7 @@ MANIFESTS = [
     ('name = "a\\nb"', 'error[C009] mine/bot.toml:1: name = "a\\nb" has a character that cannot be printed'),
     ('name = "\\u202Ex"', 'error[C009] mine/bot.toml:1: name = "\\u202ex" has a character that cannot be printed'),
     ('game = "holdm"', 'error[C008] mine/bot.toml:1: game = "holdm" is not a game\n  hint: holdem'),
+    ('language = "c++"', 'error[C008] mine/bot.toml:1: language = "c++" is not a language\n  hint: cpp'),
     ('language = "pyton"', 'error[C008] mine/bot.toml:1: language = "pyton" is not a language\n  hint: python'),
     ('protocol = "http"', 'error[C008] mine/bot.toml:1: protocol = "http" is not a protocol\n  hint: one of argv, lines, json, block, botzone, botzone-simple'),
     ('adapter = "banksald"', 'error[C008] mine/bot.toml:1: adapter = "banksald" is not an adapter\n  hint: banksalad'),

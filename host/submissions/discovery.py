@@ -32,7 +32,7 @@ from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile, submitted
-from host.submissions.languages import ANY, BUILD_FILES, LANGUAGES, Language, language_of, languages_with
+from host.submissions.languages import ANY, BUILD_FILES, LANGUAGES, Language, language_called, language_of, languages_with
 from host.submissions.sample_bots import sample, samples
 from protocols import PROTOCOLS
 
@@ -314,7 +314,8 @@ def _unknown_names(toml: Toml) -> list[Problem]:
     for key, known, what in choices:
         value = toml.data.get(key, "")
         if isinstance(value, str) and value and value not in known:
-            hint = closest_match(value, known) or "one of " + ", ".join(known)
+            meant = language_called(value) if key == "language" else None  # "c++", "js", "sbcl"
+            hint = meant.name if meant else closest_match(value, known) or "one of " + ", ".join(known)
             problems.append(
                 Problem("C008", toml.where(key), f"{key} = {to_toml(value)} is not {with_article(what)}", hint=hint)
             )
