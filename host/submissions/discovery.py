@@ -32,7 +32,15 @@ from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile, submitted
-from host.submissions.languages import ANY, BUILD_FILES, LANGUAGES, Language, language_called, language_of, languages_with
+from host.submissions.languages import (
+    ANY,
+    BUILD_FILES,
+    LANGUAGES,
+    Language,
+    language_called,
+    language_of,
+    languages_with,
+)
 from host.submissions.sample_bots import sample, samples
 from protocols import PROTOCOLS
 
