@@ -375,3 +375,15 @@ def test_the_examples_of_a_game_have_fewer_than_ten_lines(name: str) -> None:
     shown = croupier("games", name).out
     examples = shown.partition("\nexamples\n")[2].partition("\njson ")[0].splitlines()
     assert examples and sum(-(-len(line) // 100) for line in examples) < 10
+
+
+def test_the_column_of_scores_names_their_unit(tmp_path: Path) -> None:
+    (tmp_path / "low.py").write_text("while input():\n    print('LOWEST', flush=True)\n")
+    config = 'game = "openspiel:leduc_poker"\nbots = ["low.py", "sample.py"]\n'
+    (tmp_path / "sample.py").write_text("while input():\n    print('HIGHEST', flush=True)\n")
+    stage = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 20\nrank_by = ["score"]\npractice = true\n'
+    (tmp_path / "croupier.toml").write_text(config + stage)
+    done = croupier("run", "-C", tmp_path)
+    assert done.code == 0 and "score (points)" in done.out, done.err
+    assert croupier("report", "-C", tmp_path).code == 0
+    assert ">score (points)</th>" in (tmp_path / "report.html").read_text()

@@ -114,7 +114,9 @@ class PlayResult(NamedTuple):
         head = f"{played} · level {self.planned.settings.level.label} · repeat with --seed {seed}"
         if self.show:
             yield from self._first_table()
-        yield text_of(standings_text(head, rows, self.standings.sentences, advice))
+        yield text_of(
+            standings_text(head, rows, self.standings.sentences, advice, self.planned.settings.game.display.unit)
+        )
         for row in rows:
             if row.costs.faults:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))

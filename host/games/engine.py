@@ -70,6 +70,7 @@ class Display(NamedTuple):
     """How pages display a game's tables, in addition to the picture in report/pages/casino/NAME.js."""
 
     score: str = "points"  # what the scores of a table count
+    unit: str = ""  # of the scores, in the titles of their columns; empty if "score" says enough
     chips_by_round: bool = (
         False  # whether `round.start` and `table.end` have `round`, `seats` and `chips` to be charted
     )

@@ -346,7 +346,9 @@ def game_named(said: str) -> Game:
         card=_card(str(kind.long_name), next(iter(questions.values()))),
         chance=Chance(shared=_has_opening),
         moves=_moves,
-        display=Display(secret_answers=kind.information != library().GameType.Information.PERFECT_INFORMATION),
+        display=Display(
+            unit="points", secret_answers=kind.information != library().GameType.Information.PERFECT_INFORMATION
+        ),
     )
 
 

@@ -155,6 +155,10 @@ class Ranking:
         """Whether `keys` does not compute intervals, which take long."""
         return self.quick is not None or not self.interval
 
+    def title_with(self, unit: str) -> str:
+        """Return the title of its column: with the unit of the game's scores if the values are these."""
+        return f"{self.title} ({unit})" if self.points and unit else self.title
+
     def keys(self, results: Results) -> Mapping[str, Any]:
         """Return the sort key of each bot; greater is better."""
         if self.quick:

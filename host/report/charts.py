@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from host.base.format import counted, duration, thousands
 from host.base.safe_text import one_line
+from host.play.custom_games import display_of
 from host.rating.ranking import ranking_of
 from host.rating.statistics import is_certain
 from host.report.bracket_chart import drawings
@@ -29,9 +30,9 @@ def ranked(row: Row, word: str) -> str:
     return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
 
 
-def ranking_title(word: str) -> str:
-    """Return the title of a ranking's column."""
-    return ranking_of(word).title
+def ranking_title(word: str, game: str) -> str:
+    """Return the title of a ranking's column, for the scores of a game with their unit."""
+    return ranking_of(word).title_with(display_of(game).unit)
 
 
 def figure(row: Row, stage: Stage) -> str:

@@ -10,7 +10,7 @@ from host.base.format import plural
 from host.base.safe_text import csv_cell
 from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
 from host.inspect.recorded import known_seed, root_of
-from host.play.custom_games import game_by_name
+from host.play.custom_games import display_of, game_by_name
 from host.play.records import count_replays
 from host.report import terminal
 from host.report.pictures import picture_json, picture_lines
@@ -105,7 +105,9 @@ def by_bot(journal: Journal, position: Position, *, interrupted: bool = False, v
 
     def parts() -> Iterator[terminal.Part]:
         if position.counted:
-            yield from terminal.standings_text(title_of(position), rows, standings.sentences, advice)
+            yield from terminal.standings_text(
+                title_of(position), rows, standings.sentences, advice, display_of(run.game).unit
+            )
             yield from picture_lines(picture, verbose=verbose)
             yield from terminal.details(rows, advice) if verbose else ()
         elif stage in [skipped.stage for skipped in run.skipped]:

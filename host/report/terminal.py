@@ -78,11 +78,14 @@ def text_of(parts: Iterable[Part]) -> str:
 
 
 def standings_text(
-    head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = ()
+    head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = (), unit: str = ""
 ) -> Iterator[Part]:
-    """Yield a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots."""
+    """Yield a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots.
+
+    `unit` is that of the scores, for the titles of their columns.
+    """
     yield head
-    yield Table(_columns(rows))
+    yield Table(_columns(rows, unit))
     yield Sentences([one_line(sentence) for sentence in sure])
     yield Sentences(advised(advice))
     yield from (f"{one_line(row.bot)}: {row.note}" for row in rows if row.note)
@@ -198,7 +201,7 @@ def advised(advice: Sequence[Advice]) -> list[str]:
     return lines
 
 
-def _columns(rows: Sequence[Row]) -> list[Column]:
+def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
     """Return the columns for the rankings of these rows."""
     names = [
         Column("#", [str(row.rank) for row in rows]),
@@ -211,17 +214,17 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
         Column("CPU/decision", [known_duration(row.costs.cpu_per_decision) for row in rows], spare=True),
     ]
     words = list(rows[0].estimates) if rows else []
-    results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, interval=nth == 0)]
+    results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, unit, interval=nth == 0)]
     if not any(ranking_of(word).counted for word in words):
         results.insert(0, Column("tables", [thousands(row.tables) for row in rows], spare=True))
     return [*names, *results, *costs]
 
 
-def _ranked(rows: Sequence[Row], word: str, *, interval: bool) -> list[Column]:
+def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> list[Column]:
     """Return the columns of a ranking. Include its interval if requested, or if any row has one."""
     ranking, estimates = ranking_of(word), [row.estimates[word] for row in rows]
     decimals = ranking.decimals_of(estimates)
-    columns = [Column(ranking.title, [ranking.spelled(estimate, decimals) for estimate in estimates])]
+    columns = [Column(ranking.title_with(unit), [ranking.spelled(estimate, decimals) for estimate in estimates])]
     if ranking.counted:
         columns.insert(0, Column(ranking.counted, [thousands(row.wins or 0) for row in rows]))
     if interval or any(estimate.low is not None and estimate.high is not None for estimate in estimates):
