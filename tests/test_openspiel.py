@@ -293,6 +293,7 @@ def test_a_grade_list_by_roster_says_that_tables_repeat_others(tmp_path: Path) -
         assert "2 different tables in 20" in croupier("-C", tmp_path, "grades", *way).out
 
 
+@pytest.mark.long
 def test_a_new_course_of_a_game_without_sample_bots_names_bots_of_the_organiser(tmp_path: Path) -> None:
     place = tmp_path / "course"
     assert croupier("new", place, "-g", "openspiel:connect_four", "--kind", "gauntlet").code == 0

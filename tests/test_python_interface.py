@@ -267,6 +267,7 @@ def test_after_an_interruption_the_next_call_plays() -> None:
     assert done.stdout == "interrupted\n4\n"
 
 
+@pytest.mark.long
 def test_the_example_is_completely_typed(tmp_path: Path) -> None:
     example = tmp_path / "example.py"
     example.write_text(

@@ -843,7 +843,7 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
     assert second.replayed == 1
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("warm", [False, pytest.param(True, marks=pytest.mark.long)], ids=["cold", "warm"])
 def test_a_worker_removes_the_sandboxes_that_were_used_least_recently(make: Make, warm: bool) -> None:
     text = f"held = '{'x' * (12 << 20)}'\n" if warm else ""  # 12 MiB in an interpreter, and in the fork made ahead
     bots = [make(f"{text}print('S')\n", name=f"bot{number}", warm=warm) for number in range(BOTS_AT_ONCE + 4)]
