@@ -320,6 +320,7 @@ class Conversation:
         self._tables: dict[int, _Table] = {}
         self._rest = b""  # the beginning of a line
         self.lines = 0  # that the process has written
+        self.failed_at: int | None = None  # the table of the line that was refused, if it is an open one
         self.greeted = False  # whether the process has written its first line
         self.owed = 0  # tables at which the referee owes a question or the end
 
@@ -332,6 +333,11 @@ class Conversation:
     def is_waiting(self) -> bool:
         """Whether the process must write something now."""
         return self.owed > 0 or not self.greeted
+
+    @property
+    def waiting(self) -> list[int]:
+        """The tables at which the referee owes a question or the end."""
+        return [number for number, table in self._tables.items() if table.state is REFEREE]
 
     def start(self) -> bytes:
         """Return the first line."""
@@ -366,6 +372,7 @@ class Conversation:
                 if self.greeted:
                     message = read_message(line, self._fields)
                     self._check(message, len(line))
+                    self.failed_at = None
                     messages.append(message)
                 else:
                     self._greet(line)
@@ -388,7 +395,9 @@ class Conversation:
         if one is None:
             raise Violation(f"is about table {table}, which is not open")
         if one.state is not REFEREE:
+            self.failed_at = table
             raise Violation(f"is about table {table}, which waits for answers")
+        self.failed_at = table
         one.bytes += size
         if one.bytes > MAX_TURN_BYTES:
             raise Violation(f"is the end of more than {MAX_TURN_BYTES} bytes about table {table} without a question")

@@ -20,6 +20,7 @@ from host.submissions.build import build
 from host.submissions.conformance import ConformanceResult, run_conformance, startup_problem, warm_mismatch
 from host.submissions.diagnosis import ENDS_CODE, sandbox_failure
 from host.submissions.empty_start import empty_start
+from host.submissions.referees import prepare_referee
 
 Prepared = TypeVar("Prepared")
 """The result of a step of a bot's preparation."""
@@ -95,13 +96,14 @@ async def prepare_bots(
     warn: Callable[[str], None] | None = None,
 ) -> list[BuiltBot]:
     """Build and start the bots, one per core at a time, and return them in order. Bots that have started here before
-    are not started.
+    are not started. Build the referee of the game before, if it has one.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
     practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
     """
     require_clock(granted.clock, level)
+    await prepare_referee(game.name, level)
     findings: dict[int, Findings] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 
