@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from protocols.jsonlines import reject_duplicate_keys
 from protocols.wire import Answer, Fault, Grammar
 
 PROTOCOL = "referee/1"
@@ -72,7 +71,7 @@ class Message(NamedTuple):
     table: int
     illegal: tuple[int, ...] = ()  # the seats whose last answer was an illegal move
     show: tuple[Show, ...] = ()
-    tell: tuple[Mapping[str, Any], ...] = ()  # events for spectators
+    tell: tuple[dict[str, Any], ...] = ()  # events for spectators
     ask: tuple[Ask, ...] = ()
     over: Over | None = None
 
@@ -118,7 +117,9 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_decode = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=_refuse_constant).decode
+_scan: Callable[[str, int], tuple[Any, int]]
+_scan = json.JSONDecoder(parse_constant=_refuse_constant).scan_once  # type: ignore[attr-defined]  # typeshed lacks it
+"""Returns the JSON value at an index of a text, and the index after it. It takes a third of the time of `decode`."""
 
 
 def read_object(line: bytes) -> dict[str, Any]:
@@ -126,7 +127,8 @@ def read_object(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_REFEREE_LINE_BYTES:
         raise Violation(f"is longer than {MAX_REFEREE_LINE_BYTES} bytes")
     try:
-        value = _decode(line.decode())
+        text = line.decode().strip(" \t\r")
+        value, end = _scan(text, 0)
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
     except UnicodeDecodeError as wrong:
@@ -136,9 +138,13 @@ def read_object(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise Violation("is nested too deeply") from None
     except ValueError as wrong:
-        raise Violation(f"is not JSON: {str(wrong).partition(': line ')[0][:100]}" if line else "is empty") from None
+        raise Violation(f"is not JSON: {str(wrong).partition(': line ')[0][:100]}") from None
+    except StopIteration:
+        raise Violation("is not JSON" if text else "is empty") from None
     if type(value) is not dict:
         raise Violation("is not a JSON object")
+    if end != len(text):
+        raise Violation("has something after its JSON object")
     return value
 
 
@@ -156,6 +162,7 @@ def _only(of: Any, keys: frozenset[str], what: str) -> None:
         raise Violation(f"has an unknown member {sorted(of.keys() - keys)[0][:40]!r} in {what}")
 
 
+SCALARS, STRINGS, INTEGERS = frozenset({str, int, float, bool, type(None)}), frozenset({str}), frozenset({int})
 NOUNS: Mapping[type, str] = {int: "a whole number", str: "a text"}
 MESSAGE_KEYS = frozenset({"table", "illegal", "show", "tell", "ask", "over"})
 ASK_KEYS = frozenset({"seat", "view", "limit_ms", "lines"})
@@ -228,6 +235,9 @@ def _number(said: Mapping[str, Any], name: str, most: int) -> int | None:
 
 def _list(name: str, items: list[Any]) -> tuple[Any, ...]:
     """Return a list of a view as a tuple. Its items may be lists of scalars."""
+    kinds = {*map(type, items)}
+    if kinds == STRINGS or (kinds == INTEGERS and -MAX_INTEGER <= min(items) <= max(items) < MAX_INTEGER):
+        return tuple(items)
     return tuple([tuple(map(_scalar(name), each)) if type(each) is list else _checked(name, each) for each in items])
 
 
@@ -260,17 +270,17 @@ def _shows(said: Any) -> tuple[Show, ...]:
     return tuple(shown)
 
 
-def _tells(said: Any) -> tuple[Mapping[str, Any], ...]:
+def _tells(said: Any) -> tuple[dict[str, Any], ...]:
     return tuple(map(_event, said)) if type(said) is list else (_event(said),)
 
 
-def _event(said: Any) -> Mapping[str, Any]:
+def _event(said: Any) -> dict[str, Any]:
     if type(said) is not dict or type(said.get("event")) is not str:
         raise Violation("has 'tell' that is not an object with a text 'event'")
     for name, value in said.items():
-        for item in value if type(value) is list else (value,):
-            if type(item) in (dict, list):
-                raise Violation(f"has an event whose {name[:40]!r} is not a text, a number, or a list of these")
+        kind = type(value)
+        if kind is dict or (kind is list and not SCALARS.issuperset(map(type, value))):
+            raise Violation(f"has an event whose {name[:40]!r} is not a text, a number, or a list of these")
     return said
 
 

@@ -187,11 +187,7 @@ class RefereeSource:
 
     def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
         last = messages[-1]
-        told = tuple(
-            Told(str(event["event"]), {name: value for name, value in event.items() if name != "event"})
-            for message in messages
-            for event in message.tell
-        )
+        told = tuple(Told(event.pop("event"), event) for message in messages for event in message.tell)
         shown = tuple(Shown(seat, text) for message in messages for seat, text in message.show)
         if shown and not self._views.takes_texts:
             raise Violation(f"shows a text at table {last.table}, and no field of game.toml has the type `lines`")
