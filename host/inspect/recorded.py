@@ -73,6 +73,7 @@ class Decision(NamedTuple):
     answer: Answer
     allowed: bool = True  # False for a well-formed move that the rules do not allow
     bank: int | None = None  # milliseconds left in the bot's time bank when it was asked; None: it has none
+    limit: float | None = None  # seconds for its answer, if its game has set a limit
 
 
 class RecordedTable(NamedTuple):

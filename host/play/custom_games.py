@@ -201,14 +201,27 @@ def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {one_line(str(error))[:300]}"
 
 
-def blame_game(game: str, failed: GameFailed) -> None:
-    """Raise UserError (exit code 3) if an organiser's own game has failed. Return if the game is croupier's own."""
+class GameFailure(NamedTuple):
+    """What an organiser's own game has raised, as text for people, and the file and line of its code if they are known."""
+
+    reason: str
+    where: str
+
+
+def game_failure(game: str, failed: GameFailed) -> GameFailure:
+    """Return what an organiser's own game has raised. Raise that if it is a UserError, `failed` if the game is croupier's."""
     why = failed.__cause__
     if isinstance(why, UserError):
         raise why
-    if origin(game).said:
-        what = "failed" if why is None else f"failed at table {failed.table}: {_words(why)}"
-        raise failed_game(game, what, place_in_own_code(failed)) from why
+    if not origin(game).said:
+        raise failed
+    return GameFailure("it failed" if why is None else _words(why), place_in_own_code(failed))
+
+
+def blame_game(game: str, failed: GameFailed) -> None:
+    """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
+    reason, where = game_failure(game, failed)
+    raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
 
 
 def game_by_name(game: str) -> Game:
