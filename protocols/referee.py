@@ -6,6 +6,7 @@ Both sides write one JSON object a line. referee.md is the specification.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from math import isfinite
 from typing import Any, NamedTuple
 
 from protocols.wire import Answer, Fault, Grammar
@@ -162,7 +163,7 @@ def _only(of: Any, keys: frozenset[str], what: str) -> None:
         raise Violation(f"has an unknown member {sorted(of.keys() - keys)[0][:40]!r} in {what}")
 
 
-SCALARS, STRINGS, INTEGERS = frozenset({str, int, float, bool, type(None)}), frozenset({str}), frozenset({int})
+STRINGS, INTEGERS = frozenset({str}), frozenset({int})
 NOUNS: Mapping[type, str] = {int: "a whole number", str: "a text"}
 MESSAGE_KEYS = frozenset({"table", "illegal", "show", "tell", "ask", "over"})
 ASK_KEYS = frozenset({"seat", "view", "limit_ms", "lines"})
@@ -278,10 +279,16 @@ def _event(said: Any) -> dict[str, Any]:
     if type(said) is not dict or type(said.get("event")) is not str:
         raise Violation("has 'tell' that is not an object with a text 'event'")
     for name, value in said.items():
-        kind = type(value)
-        if kind is dict or (kind is list and not SCALARS.issuperset(map(type, value))):
+        if not (_is_fact(value) or (type(value) is list and all(map(_is_fact, value)))):
             raise Violation(f"has an event whose {name[:40]!r} is not a text, a number, or a list of these")
     return said
+
+
+def _is_fact(value: Any) -> bool:
+    kind = type(value)
+    if kind is int:
+        return bool(-MAX_INTEGER <= value < MAX_INTEGER)
+    return kind is str or kind is bool or value is None or (kind is float and isfinite(value))
 
 
 def _over(said: Any) -> Over:

@@ -161,6 +161,8 @@ REFUSED = {
     '{"table":1,"tell":"won"}': "has 'tell' that is not an object with a text 'event'",
     '{"table":1,"tell":{"event":"won","by":{"seat":1}}}': "has an event whose 'by' is not a text, a number",
     '{"table":1,"tell":{"event":"won","by":[[1]]}}': "has an event whose 'by' is not a text, a number",
+    '{"table":1,"tell":{"event":"won","by":1e999}}': "has an event whose 'by' is not a text, a number",
+    '{"table":1,"tell":{"event":"won","by":[9223372036854775808]}}': "has an event whose 'by' is not a text, a number",
     '{"table":1,"over":{"scores":[1,2]}}': "has 2 scores, and table 1 has 3 bots",
     '{"table":1,"over":{"scores":[1,2,3,4]}}': "has 4 scores, and table 1 has 3 bots",
     '{"table":1,"over":{"scores":[1,2,0.5]}}': "has 'over' without scores, a list of whole numbers",

@@ -41,7 +41,7 @@ MAX_EDGES = 100
 RESERVED = frozenset({"table", "bank"})
 """Names that no field of a question can have: over `json`, a question has them for itself."""
 
-FIELD_TYPES: Mapping[str, Any] = {"": object, "lines": Lines, "once": Once, "answer lines": AnswerLines}
+FIELD_TYPES: Mapping[str, Any] = {"": Any, "lines": Lines, "once": Once, "answer lines": AnswerLines}
 """The types of the fields of a question, as game.toml names them after a colon."""
 
 RULE_TYPES = ("integer", "boolean", "word")
@@ -313,28 +313,8 @@ def _typed(name: str, fields: Sequence[tuple[str, Any]], defaults: Sequence[Any]
 
 
 def _view_type(file: GameFile) -> type[Any]:
-    """Return the type of a question. A field has the type of its values in the edge cases, as far as they agree."""
-    fields = []
-    for name, kind in file.view:
-        values = [view.get(name) for view in file.edges.values() if isinstance(view, dict)]
-        fields.append((name, _kind_of(values) if kind is object else kind))
-    return _typed("View", fields)
-
-
-def _kind_of(values: Sequence[Any]) -> Any:
-    """Return the type of some values: int, str, a list of one of these, or object for anything else.
-
-    A referee may write a value of another type. The type only says how a starter bot reads the field.
-    """
-    if values and all(type(value) is int for value in values):
-        return int
-    lists = [value for value in values if isinstance(value, list)]
-    if lists and len(lists) == len(values):
-        items = [item for value in lists for item in value]
-        for kind, hint in ((int, tuple[int, ...]), (str, tuple[str, ...])):
-            if items and all(type(item) is kind for item in items):
-                return hint
-    return object
+    """Return the type of a question. A referee may write a value of any type in a field."""
+    return _typed("View", file.view)
 
 
 def plain_value(value: Any) -> Any:

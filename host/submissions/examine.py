@@ -12,6 +12,7 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
+from host.play.custom_games import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here, require_clock
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
@@ -52,10 +53,13 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
 
     If rules are given, also ask it the questions of `check`, at tables with these rules.
 
-    No action of the bot makes this function raise.
+    No action of the bot makes this function raise. Raise UserError if the referee of the game does not build.
     """
     began = time.monotonic()
     submission = submission.with_keys(game=game.name)
+    if rules is not None and origin(game.name).has_referee:
+        await prepare_referee(game.name, level)
+        game = game_by_name(game.name)
     bot = answers = mismatch = None
     refusals: list[Problem] = []
     exit_code, build_seconds = 4, 0.0

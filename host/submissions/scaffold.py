@@ -1,7 +1,8 @@
 """Generates a starter bot for a game and a language: its bot.toml and one source file."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -59,8 +60,23 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
     for name, hint in get_type_hints(game.view).items():
         examples = [spell(getattr(view, name)) for view in game.examples]
         example = next((example for example in examples if example != "-"), "-")
-        fields[name] = TemplateField(name, FIELD_KINDS.get(hint, "text"), example)
+        kind = (
+            FIELD_KINDS.get(hint, "text")
+            if hint is not Any
+            else _kind_of([getattr(view, name) for view in game.examples])
+        )
+        fields[name] = TemplateField(name, kind, example)
     return fields
+
+
+def _kind_of(values: Sequence[object]) -> str:
+    """Return how a starter bot reads a field of any type, by its values in the edge cases: a referee does not say more."""
+    if all(type(value) is int for value in values):
+        return FIELD_KINDS[int]
+    if all(isinstance(value, tuple) for value in values):
+        items = {type(item) for value in values if isinstance(value, tuple) for item in value}
+        return {frozenset({int}): "numbers", frozenset({str}): "cards"}.get(frozenset(items), "text")
+    return "text"
 
 
 def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:

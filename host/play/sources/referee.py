@@ -24,7 +24,7 @@ from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.games.engine import Game, Request
 from host.games.luck import derive, words
 from host.play.placement import starting_on
-from host.play.sources.source import Opened, Progress, Shown, SourceFailed, SourcePlace, Told
+from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -36,6 +36,7 @@ ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it 
 QUICK_REPLY_MS = 1  # milliseconds to wait for a reply before other tasks run; to wake a task costs 60 µs
 PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
 MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
+MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
 SECONDS_PER_MS = 0.001
 
 
@@ -55,15 +56,21 @@ class ViewReader:
         self._view: type[Any] = view
         self._lines = next((name for name, hint in hints.items() if hint is AnswerLines), "")
         self._texts = tuple(name for name, hint in hints.items() if hint is Lines or hint is Once)
-        self.takes_texts = any(hint is Lines for hint in hints.values())
+        self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
+        """The field before whose text a seat gets the texts that it was shown since its last question."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
 
-    def read(self, asked: Ask) -> View:
-        """Return the view of a question. Raise Violation if a field has a wrong type, or if it asks for lines in vain."""
+    def read(self, asked: Ask, shown: str) -> View:
+        """Return the view of a question, with the texts that its seat was shown before.
+
+        Raise Violation if a field has a wrong type, or if it asks for lines in vain.
+        """
         values = asked.view
         for name in self._texts:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
+        if shown:
+            values = {**values, self.shown_in: shown + str(values[self.shown_in])}
         if self._lines:
             values = {**values, self._lines: asked.lines}
         elif asked.lines != 1:
@@ -102,6 +109,7 @@ class RefereeSource:
         self._views = ViewReader(program.game.view)
         self._talk = Conversation(program.game.grammar, self._views.fields)
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
+        self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
 
     async def greet(self) -> None:
@@ -118,6 +126,7 @@ class RefereeSource:
         for table in dropped:
             lines.append(talk.drop(table))
             self._asked.pop(table, None)
+            self._forget(table)
         answered = {number: self._asked.pop(number) for number in answers}
         lines += [talk.answer(number, given) for number, given in answers.items()]
         lines += map(talk.open, map(self._opened, opened))
@@ -188,18 +197,41 @@ class RefereeSource:
     def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
         last = messages[-1]
         told = tuple(Told(event.pop("event"), event) for message in messages for event in message.tell)
-        shown = tuple(Shown(seat, text) for message in messages for seat, text in message.show)
-        if shown and not self._views.takes_texts:
-            raise Violation(f"shows a text at table {last.table}, and no field of game.toml has the type `lines`")
+        for message in messages:
+            for seat, text in message.show:
+                self._show(last.table, seat, text)
         illegal = tuple(answered.index(seat) for message in messages for seat in message.illegal)
         if last.over is not None:
-            return Progress((), last.over.scores, illegal, (), shown, told, last.over.moves)
+            self._forget(last.table)
+            return Progress((), last.over.scores, illegal, (), told, last.over.moves)
         self._asked[last.table] = tuple([asked.seat for asked in last.ask])
-        requests = tuple([Request(asked.seat, self._views.read(asked)) for asked in last.ask])
+        shown = self._shown
+        requests = tuple(
+            [
+                Request(asked.seat, self._views.read(asked, shown.pop((last.table, asked.seat), "") if shown else ""))
+                for asked in last.ask
+            ]
+        )
         limits: tuple[float | None, ...] = ()
         if any(asked.limit_ms is not None for asked in last.ask):
             limits = tuple(None if asked.limit_ms is None else asked.limit_ms * SECONDS_PER_MS for asked in last.ask)
-        return Progress(requests, None, illegal, limits, shown, told)
+        return Progress(requests, None, illegal, limits, told)
+
+    def _show(self, table: int, seat: int, text: str) -> None:
+        """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""
+        if not self._views.shown_in:
+            raise Violation(f"shows a text at table {table}, and no field of game.toml has the type `lines`")
+        before = self._shown.get((table, seat), "")
+        if len(before) + len(text) > MAX_SHOWN_CHARS:
+            raise Violation(
+                f"shows seat {seat} of table {table} more than {MAX_SHOWN_CHARS} characters before a question"
+            )
+        self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
+
+    def _forget(self, table: int) -> None:
+        """Forget the texts of a table that has ended: no question follows."""
+        if self._shown:
+            self._shown = {place: text for place, text in self._shown.items() if place[0] != table}
 
 
 class _Ended(Exception):
