@@ -82,7 +82,8 @@ async def run_stage(
 ) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
-    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again.
+    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again. A fixture
+    whose game fails is recorded as undecided, and the rest is played.
     """
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
@@ -103,10 +104,13 @@ async def run_stage(
         nonlocal done
         record = await pool.next_result()
         job = playing.pop(record.path)
-        changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
-        stored = record._replace(states=changed)
-        journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=kind.keeps_scores(game, job.fixture))
-        states.update(changed)
+        if record.undecided:
+            journal.add_undecided(stage.name, record, fixture_metadata(job.fixture))
+        else:
+            changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
+            stored, scores = record._replace(states=changed), kind.keeps_scores(game, job.fixture)
+            journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=scores)
+            states.update(changed)
         turns.played(job.fixture)
         done += 1
         tell(record)
