@@ -65,6 +65,11 @@ def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Progress, ...]:
     )
 
 
+def plain_steps(encoded: bytes) -> list[dict[str, Any]]:
+    """Return what a table has said as JSON values. Raise ValueError if the bytes are damaged."""
+    return [step._asdict() for step in _decode_steps(encoded)]
+
+
 def view_from(values: Any, view: type[Any]) -> View:
     """Return a view of this type from its values. Raise ValueError if they do not fit."""
     found: View = msgspec.convert(_frozen(values), view)

@@ -1,7 +1,8 @@
 """Composes the chain of a journal: one line of canonical JSON for each entry, and the seal after each line.
 
-An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, a fixture without a result, or a
-change. Every line holds the seal before it, so a seal covers everything up to its line. The functions are pure: they get the stored values.
+An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, a fixture without a result, or
+a change. Every line holds the seal before it, so a seal covers everything up to its line. The functions are pure: they
+get the stored values.
 docs/checking.md describes the lines for people who check them without croupier.
 """
 

@@ -76,10 +76,10 @@ CREATE INDEX fault_by_fixture ON fault(fixture);
 run, stage: what the run knows of itself (state.py). version: the versions of bots; the newest of a name plays the fixtures
 after number `after`. record: what a fixture produced; times of decisions, time left in banks and the transcript are empty
 if there are none. undecided: each time that a game left a fixture without a result, and whether that stands: not if the
-fixture is tried again. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed them. summed: the sums
-over the records of a stage that count, up to a fixture and after a number of changes; they follow from the records, are
-not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count; a path can be there
-again after that. chain: the seals (seals.py).
+fixture is tried again. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed
+them. summed: the sums over the records of a stage that count, up to a fixture and after a number of changes; they follow
+from the records, are not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count;
+a path can be there again after that. chain: the seals (seals.py).
 """
 
 COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
@@ -524,7 +524,7 @@ class Journal:
         return StageRecords(self, self._database, stage)
 
     def first_number(self, stage: str) -> int | None:
-        """Return the number of the first fixture of a stage, also if it no longer counts; None if none was played."""
+        """Return the number of the first fixture of a stage, also if it no longer counts; None if none has a record."""
         found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
         return None if found is None else found[0]
 
