@@ -63,11 +63,13 @@ class Undecided(NamedTuple):
     reason: str  # what failed, as text for people. It can hold what a stranger's program wrote
     where: str = ""  # file and line, if the code of an organiser raised an exception
     table: str = ""  # the name of the table; empty if the failure was not at one
+    rules: Mapping[str, Any] = {}  # of the table
     luck: str = ""  # the path of its luck
     bots: tuple[str, ...] = ()  # the bots at the table, by seat
     answers: str = ""  # of the table so far, as `pack` spells them
     given_by: tuple[str, ...] = ()  # the bots that gave the last of these answers: several if they were asked together
     said: bytes = b""  # the end of what the process of the game wrote
+    transcript: bytes = b""  # of the table so far, if its rules run elsewhere (transcript.py)
 
     @property
     def answer(self) -> int:

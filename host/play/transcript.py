@@ -15,6 +15,10 @@ MAX_TRANSCRIPT_BYTES = 64 << 20
 """Most bytes of the transcript of one fixture, before it is compressed. A fixture with more is undecided."""
 
 
+MAX_STORED_TRANSCRIPT_BYTES = 2 * MAX_TRANSCRIPT_BYTES
+"""Most bytes of an unpacked transcript: with the length of each step and each table."""
+
+
 class _Step(NamedTuple):
     """A `Progress` as it is stored: with the values of the views only."""
 
@@ -61,6 +65,11 @@ def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Progress, ...]:
     )
 
 
+def plain_steps(encoded: bytes) -> list[dict[str, Any]]:
+    """Return what a table has said as JSON values. Raise ValueError if the bytes are damaged."""
+    return [step._asdict() for step in _decode_steps(encoded)]
+
+
 def view_from(values: Any, view: type[Any]) -> View:
     """Return a view of this type from its values. Raise ValueError if they do not fit."""
     found: View = msgspec.convert(_frozen(values), view)
@@ -80,7 +89,7 @@ def pack_transcript(tables: Sequence[bytes]) -> bytes:
 def unpack_transcript(packed: bytes) -> list[bytes]:
     """Return what each table of a fixture has said, encoded. Raise ValueError if the transcript is damaged."""
     try:
-        raws = msgspec.msgpack.decode(decompress(packed, 2 * MAX_TRANSCRIPT_BYTES), type=_Raws)
+        raws = msgspec.msgpack.decode(decompress(packed, MAX_STORED_TRANSCRIPT_BYTES), type=_Raws)
     except (zlib.error, TypeError) as broken:  # SQLite may contain text instead of bytes
         raise ValueError(f"the transcript is damaged: {broken}") from broken
     return [bytes(raw) for raw in raws]

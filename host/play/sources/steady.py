@@ -32,6 +32,7 @@ def undecided_at(setup: TableSetup, answers: Sequence[Answer], given_by: Sequenc
     return Undecided(
         reason=reason,
         table=setup.path,
+        rules=setup.rules._asdict(),
         luck=setup.luck or setup.path,
         bots=setup.bots,
         answers=",".join(map(spelled_answer, answers)),
@@ -69,7 +70,8 @@ class SourceTable:
         answers = [answer for some in self.given[:step] for answer in some]
         asked = seats_asked(self.steps[step - 1]) if step else ()
         given_by = [self.seated[seat] for seat in asked]
-        return undecided_at(self.opened.setup, answers, given_by, reason)._replace(said=said)
+        why = undecided_at(self.opened.setup, answers, given_by, reason)
+        return why._replace(said=said, transcript=self.transcript)
 
 
 class _Place(NamedTuple):
