@@ -75,6 +75,7 @@ class Message(NamedTuple):
     tell: tuple[dict[str, Any], ...] = ()  # events for spectators
     ask: tuple[Ask, ...] = ()
     over: Over | None = None
+    raw: bytes = b""  # the line, without its end
 
 
 def write_line(value: Mapping[str, Any]) -> bytes:
@@ -185,7 +186,7 @@ def read_message(line: bytes, fields: frozenset[str]) -> Message:
         raise Violation("says nothing about its table")
     asked = said.get("ask")
     if asked is not None and len(said) == 2:  # nearly all lines
-        return Message(table, ask=_asks(asked, fields))
+        return Message(table, ask=_asks(asked, fields), raw=line)
     if "ask" in said and "over" in said:
         raise Violation("asks and ends the table at once")
     return Message(
@@ -195,6 +196,7 @@ def read_message(line: bytes, fields: frozenset[str]) -> Message:
         _tells(said["tell"]) if "tell" in said else (),
         _asks(asked, fields) if "ask" in said else (),
         _over(said["over"]) if "over" in said else None,
+        line,
     )
 
 
@@ -407,7 +409,7 @@ class Conversation:
         self.greeted = True
 
     def _check(self, message: Message, size: int) -> None:
-        table, illegal, show, _, ask, over = message
+        table, illegal, show, _, ask, over, _ = message
         one = self._tables.get(table)
         if one is None:
             raise Violation(f"is about table {table}, which is not open")

@@ -107,7 +107,7 @@ def test_a_line_says_everything_about_its_table_at_once() -> None:
         "ask": [{"seat": 1, "view": {"n": [1, "x", [True, None]]}, "limit_ms": 50, "lines": 2}],
     }
     (message,) = said(talk, line)
-    assert message == Message(
+    assert message._replace(raw=b"") == Message(
         1,
         (2,),
         (Show(0, "a\nb"),),

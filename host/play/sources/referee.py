@@ -111,6 +111,7 @@ class RefereeSource:
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
+        self.heard: list[Message] | None = None  # all messages, if somebody wants to compare them
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
@@ -169,6 +170,8 @@ class RefereeSource:
         except _Ended as ended:
             raise self._failed(str(ended) + await process.verdict(ended)) from None
         process.finish_round()
+        if self.heard is not None:
+            self.heard += messages
         return messages
 
     def _failed(self, reason: str) -> SourceFailed:
