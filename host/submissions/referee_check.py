@@ -337,10 +337,8 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
     else:
         cure = "many bots read a question into 4096 bytes: shorten the fields of view"
         yield Finding("!", f"the longest line has {first.longest} bytes", cure)
-    speeds = [round(run.decisions / max(run.seconds, 1e-6)) for run in (first, parallel)]
-    yield Finding(
-        "✓", f"{speeds[0]:,} decisions a second, {speeds[1]:,} with eight tables in parallel".replace(",", " ")
-    )
+    alone, many = [f"{run.decisions / max(run.seconds, 1e-6):,.0f}".replace(",", " ") for run in (first, parallel)]
+    yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
     never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
     if never:
         cure = "`<card from hand>` in `answer` names a field of view that lists good values"
