@@ -92,6 +92,8 @@ class VerifyResult(NamedTuple):
             "seed_sha256": self.run.seed_sha256,
             "committed": self.run.committed,
             "bound": self.run.bound or None,
+            "only_transcripts": self.audit.only_told,
+            "undecided": self.audit.undecided,
             "used_committed_seed": None if self.promised is None else self.promised == self.run.seed_sha256,
             **seals,
             "changes": [change.json() for change in self.audit.changes],
@@ -101,13 +103,18 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes = self.audit
+        tables, differences, sealed, since, changes, only_told, undecided = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
         yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
+        if only_told:
+            yield f"{thousands(only_told)} of them: transcript and sums checked only, because the game's program is not here"
+        if undecided:
+            number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
+            yield f"{number} undecided: the game failed, so there is nothing to check"
         yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"

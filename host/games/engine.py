@@ -279,6 +279,12 @@ class Table:
             return self.together[len(self._given) :]
         return (self.request,) if self.request is not None else ()
 
+    def allows(self, answer: Answer) -> bool:
+        """Return whether an answer to the next question would be allowed. A fault always is."""
+        return type(answer) is not Move or (
+            self.request is not None and self._allows(self.rules, self.request.view, answer)
+        )
+
     def answer(self, answer: Answer) -> bool:
         """Answer the next question. Return False if the answer is an illegal move.
 

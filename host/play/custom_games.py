@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from host.base.config_file import OwnName, display_path
 from host.base.errors import Problem, UserError
@@ -218,7 +218,7 @@ def game_failure(game: str, failed: GameFailed) -> GameFailure:
     return GameFailure("it failed" if why is None else _words(why), place_in_own_code(failed))
 
 
-def blame_game(game: str, failed: GameFailed) -> None:
+def blame_game(game: str, failed: GameFailed) -> NoReturn:
     """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
     reason, where = game_failure(game, failed)
     raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
