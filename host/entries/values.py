@@ -1,4 +1,4 @@
-"""Defines the values of a season's store: authors, submissions with their verdicts, and versions."""
+"""Defines the values of a season's store: authors and their limits, submissions with their verdicts, and versions."""
 
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -108,3 +108,14 @@ class Version(NamedTuple):
     def label(self) -> str:
         """The name with which the version plays: `mine-4`."""
         return f"{self.bot}-{self.number}"
+
+
+class AuthorLimits(NamedTuple):
+    """What one author may use; `[season.per_author]` of croupier.toml sets it."""
+
+    queue: int = 5  # submissions without a verdict
+    per_hour: int = 20  # submissions in an hour; what never ran does not count
+    size: int = 16 << 20  # bytes of a file
+    versions: int = 1000  # versions of all bots
+    cpu_minutes: int = 30  # processor time of builds, checks and practice in an hour
+    active: int = 1  # versions that play at the same time
