@@ -157,7 +157,7 @@ class ConfigFile:
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
-    season: SeasonTable = SeasonTable()
+    season: SeasonTable = field(default_factory=SeasonTable)
 
 
 def config_model(registry: Registry = CROUPIERS) -> type[ConfigFile]:
