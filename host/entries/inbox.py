@@ -5,9 +5,15 @@ renamed, so the season process, which alone changes the store, sees it whole or 
 documents that it publishes (host/season/documents.py).
 """
 
+import os
+import secrets
+import time
+from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+REQUEST_FILE, UPLOAD_FILE = "request.json", "upload"
 
 
 class Submit(msgspec.Struct, frozen=True, tag="submit"):
@@ -62,3 +68,31 @@ class Manage(msgspec.Struct, frozen=True, tag="manage"):
 
 
 Request = Submit | Activate | Practise | Cancel | Join | Manage
+
+
+def write_request(inbox: Path, request: Request, upload: Path | None = None) -> str:
+    """Leave a request in the inbox and return its id, which is the name of its folder. Ids sort by time.
+
+    The file `upload` is moved into the folder; it must be on the same file system. Raise OSError if it cannot be written.
+    """
+    name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"
+    unfinished = inbox / f".{name}"
+    unfinished.mkdir(parents=True)
+    try:
+        _write_durably(unfinished / REQUEST_FILE, msgspec.json.encode(request))
+        if upload is not None:
+            upload.replace(unfinished / UPLOAD_FILE)
+        unfinished.rename(inbox / name)
+    except OSError:
+        for file in (REQUEST_FILE, UPLOAD_FILE):
+            (unfinished / file).unlink(missing_ok=True)
+        unfinished.rmdir()
+        raise
+    return name
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

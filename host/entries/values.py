@@ -1,5 +1,6 @@
 """Defines the values of a season's store: authors and their limits, submissions with their verdicts, and versions."""
 
+import hashlib
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -90,6 +91,11 @@ class Submission(NamedTuple):
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
     verdict: Verdict | None = None
     licence: str = ""  # of an imported answer
+
+
+def submission_id(author: str, bot: str, sha256: str) -> str:
+    """Return the id of a file that an author submits for a bot: 16 hexadecimal digits."""
+    return hashlib.sha256("\0".join((author, bot, sha256)).encode()).hexdigest()[:16]
 
 
 class Version(NamedTuple):

@@ -38,6 +38,7 @@ class SiteDocument(msgspec.Struct, frozen=True):
     rules: dict[str, str]
     seed_sha256: str
     notices: tuple[str, ...] = ()  # changes of the terms, with their dates; and what the organiser has done
+    upload_bytes: int = 16 << 20  # the largest file that an author may submit; the site refuses a larger one itself
 
 
 class Opponent(msgspec.Struct, frozen=True):
@@ -183,6 +184,7 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     tables: tuple[str, ...]  # files of own tables as seen from the own seat, NDJSON, below published/private
     quota: dict[str, str]  # what is left of each limit, in words
     messages: tuple[str, ...] = ()  # what the season has answered to the last requests
+    answers: dict[str, str] = {}  # the same by the id of the request, which `write_request` has returned
 
 
 class AdminDocument(msgspec.Struct, frozen=True):
