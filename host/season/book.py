@@ -105,7 +105,9 @@ class Book:
             return Round(entry, _data.decode(data))
         except msgspec.MsgspecError as wrong:
             message = f"is damaged: round {entry.number}: {wrong}"
-            raise UserError([Problem("E012", str(self._store.path), message, hint="restore it from a backup")], 3) from wrong
+            raise UserError(
+                [Problem("E012", str(self._store.path), message, hint="restore it from a backup")], 3
+            ) from wrong
 
     def plan(self, plan: RoundPlan, meetings: Sequence[Meeting]) -> Round:
         """Store a round that will be played, and return it."""

@@ -5,13 +5,12 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.config.resolver import CONFIG
-from host.games.luck import bound_root, derive, digest_of
+from host.games.luck import derive
 from host.results.tournament_dir import Commitment, commitment
 
 FINAL = "final"
@@ -52,6 +51,11 @@ class SeasonFolder(NamedTuple):
     def rounds(self) -> Path:
         """The tournament folders of the rounds."""
         return self.path / "rounds"
+
+    @property
+    def final_file(self) -> Path:
+        """Where the folder of the final is, once it has been made."""
+        return self.path / "final.json"
 
     def round(self, number: int) -> Path:
         """Return the tournament folder of a round."""
@@ -122,13 +126,13 @@ def round_root(seed: bytes, number: int) -> bytes:
     return derive(seed, f"round/{number}")[:16]
 
 
-def final_root(seed: bytes, entries: Iterable[bytes]) -> bytes:
-    """Return the 16 bytes from which the final deals. `entries` are the SHA-256 of what its bots' authors handed in.
+def final_seed(seed: bytes) -> bytes:
+    """Return the 16 bytes of the seed of the final. The final binds them to its entries (`bind_seed`).
 
-    Nobody can choose the entries to suit the seed, because only the organiser knows it; nor the organiser choose the
+    So nobody can choose an entry to suit the seed, because only the organiser knows it; and the organiser cannot choose the
     seed to suit the entries, because he has committed to it before.
     """
-    return bound_root(derive(seed, FINAL)[:16], digest_of(entries))
+    return derive(seed, FINAL)[:16]
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:

@@ -37,7 +37,12 @@ def how_tables_are_played(tournament: Tournament) -> str:
 
 
 def write_round(
-    folder: Path, number: int, root: bytes, tournament: Tournament, versions: Sequence[Version], meetings: Sequence[Meeting]
+    folder: Path,
+    number: int,
+    root: bytes,
+    tournament: Tournament,
+    versions: Sequence[Version],
+    meetings: Sequence[Meeting],
 ) -> None:
     """Write the tournament folder of a round, whole or not at all. It names the versions in the store and copies none.
 
@@ -52,7 +57,9 @@ def write_round(
     seats = tournament.rules.seats
     lines = [f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings]
     write_atomically(unfinished / MEETINGS, "".join(lines).encode())
-    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS} | ({"mirror": True} if _mirrors(tournament, seats) else {})
+    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS} | (
+        {"mirror": True} if _mirrors(tournament, seats) else {}
+    )
     bots = [f"../../{version.place}" for version in versions]
     text = toml_of(tournament, f"{tournament.name}, round {number}", bots, [stage])
     write_atomically(unfinished / CONFIG, text.encode())
@@ -168,4 +175,3 @@ def meetings_of(records: Iterable[Record]) -> tuple[PairCount, ...]:
         )
         for labels, some in sorted(met.items())
     )
-

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import trio
@@ -14,7 +15,8 @@ from host.season.book import Round, RoundPlan
 from host.season.folder import round_root
 from host.season.play import how_tables_are_played, read_round, write_round
 from host.season.rounds import Player, RoundTerms, next_round
-from host.season.season import PAUSED, Season
+from host.season.requests import PAUSED
+from host.season.season import Season
 from host.tournament.progress import Progress
 from host.tournament.runner import PlayTerms, load_checked, play_tournament
 from host.tournament.stage_runner import Backend
@@ -32,6 +34,10 @@ MAX_DAMAGED = 3
 """Damaged rounds in a row after which the season pauses: the cause is not in one of them."""
 
 IDLE_S = 5.0
+
+
+OpenedBackend = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Backend]]
+"""Opens what plays a round; the function reports lost work. On this machine it is kept from one round to the next."""
 
 
 class RoundLog(NamedTuple):
@@ -57,7 +63,7 @@ class RoundLog(NamedTuple):
 class RoundPlayer:
     """Plays the rounds of a season. Whatever happens to a round, the ones before it stay, and the next one is played."""
 
-    def __init__(self, season: Season, backend: Backend, workers: int) -> None:
+    def __init__(self, season: Season, backend: OpenedBackend, workers: int) -> None:
         self._season, self._backend, self._workers = season, backend, workers
         self.current: Round | None = None
         self.next_at: float | None = None
@@ -157,7 +163,8 @@ class RoundPlayer:
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
             loaded = load_checked(place, log.say)
-            await play_tournament(loaded, log, self._backend, PlayTerms(workers=self._workers))
+            async with self._backend(log.say) as backend:
+                await play_tournament(loaded, log, backend, PlayTerms(workers=self._workers))
             speed = log.counts[2] / max(time.monotonic() - began, 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
@@ -193,7 +200,9 @@ class RoundPlayer:
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
         if isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6)):
-            season.event("waits", f"round {which.number}", f"{problems[0].where}: {problems[0].message}; it is tried again")
+            season.event(
+                "waits", f"round {which.number}", f"{problems[0].where}: {problems[0].message}; it is tried again"
+            )
             await trio.sleep(TRY_AGAIN_S)
             return which
         for problem in problems:

@@ -3,10 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import trio
 
+from host.base.errors import UserError
 from host.config.difference import difference
 from host.config.season_config import SeasonTable
 from host.config.tournament_config import Tournament
@@ -16,10 +18,11 @@ from host.season.book import Book, Tally
 from host.season.documents import State
 from host.season.folder import SeasonFolder
 from host.season.play import how_tables_are_played
+from host.season.requests import FROZEN, PAUSED
 
-PAUSED, FROZEN, ENTRIES, FINAL, TERMS = "paused", "frozen", "entries", "final", "terms"
-"""The settings of the store that this package writes. `paused`: why. `frozen`: when the organiser closed entry, in seconds
-since 1970. `entries`: the entries of the final, as JSON. `final`: its folder. `terms`: [season], as it was shown last."""
+ENTRIES, TERMS, ORGANISER = "entries", "terms", "organiser"
+"""Settings of the store. `entries`: the entries of the final, as JSON. `terms`: [season], as it was shown last. `organiser`:
+the SHA-256 of the secret of the organiser's link."""
 
 Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
@@ -70,8 +73,9 @@ class Season:
 
     def event(self, kind: str, subject: str, text: str) -> None:
         """Store an event, print it, and wake the tasks that wait for a change."""
-        self.store.events.add(time.time(), kind, subject, text)
         self._log(kind, subject, text)
+        with suppress(UserError):  # on a full disk it is only printed
+            self.store.events.add(time.time(), kind, subject, text)
         self.bell.ring()
 
     def doing(self, what: str) -> None:
@@ -102,7 +106,7 @@ class Season:
     @property
     def state(self) -> State:
         """The state of the season."""
-        if self.store.setting(FINAL):
+        if self.folder.final_file.exists():
             return "final"
         if self.paused:
             return "paused"
@@ -152,5 +156,7 @@ def terms_text(tournament: Tournament) -> str:
     season = tournament.season
     assert season is not None
     own = {key: value for key, value in vars(season).items() if key != "per_author"}
-    tables = {"season": own, "season.per_author": vars(season.per_author)} | json.loads(how_tables_are_played(tournament))
+    tables = {"season": own, "season.per_author": vars(season.per_author)} | json.loads(
+        how_tables_are_played(tournament)
+    )
     return json.dumps(tables, sort_keys=True, default=list)
