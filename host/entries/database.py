@@ -104,10 +104,10 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Let the changes in the block happen together or not at all; blocks may be nested. An exception undoes the block."""
-        begin, commit, undo = "BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",)
+        begin, commit, undo = "BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK"]
         if self._depth:
             name = f"inner{self._depth}"
-            begin, commit, undo = f"SAVEPOINT {name}", f"RELEASE {name}", (f"ROLLBACK TO {name}", f"RELEASE {name}")
+            begin, commit, undo = f"SAVEPOINT {name}", f"RELEASE {name}", [f"ROLLBACK TO {name}", f"RELEASE {name}"]
         with naming(self.path):
             self._connection.execute(begin)
         self._depth += 1
