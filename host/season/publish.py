@@ -263,7 +263,7 @@ def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tup
 # What one author may see.
 
 
-def publish_author(season: Season, publisher: Publisher, author: str, now: Now) -> None:
+def publish_author(season: Season, publisher: Publisher, author: str, now: Now, faults: tuple[FaultRow, ...]) -> None:
     """Publish what an author may see, and nobody else."""
     store, figures = season.store, figures_of(season, now.ladder)
     submissions, versions = store.submissions.of_author(author), store.versions.of_author(author)
@@ -282,7 +282,7 @@ def publish_author(season: Season, publisher: Publisher, author: str, now: Now) 
             author=author,
             submissions=tuple(submission_row(each, now.places) for each in submissions),
             versions=tuple(version_row(season, each, figures(each.label)) for each in versions),
-            faults=own_faults(season, [each.label for each in versions], now.rounds),
+            faults=faults,
             tables=own_files(season.folder, author),
             quota=quota,
             messages=tuple(answer.text for answer in answers[-20:]),

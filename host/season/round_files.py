@@ -75,6 +75,9 @@ def from_seat(table: ReplayedTable, seat: int) -> ReplayedTable:
 
 def remove_old(folder: SeasonFolder, last: int) -> None:
     """Remove the reports and own tables of the rounds up to a number."""
-    for path in [*(folder.published / "rounds").glob("*.html"), *(folder.published / "private").glob("tables/*/*.ndjson")]:
+    for path in [
+        *(folder.published / "rounds").glob("*.html"),
+        *(folder.published / "private").glob("tables/*/*.ndjson"),
+    ]:
         if path.stem.isdecimal() and int(path.stem) <= last:
             path.unlink(missing_ok=True)

@@ -14,8 +14,8 @@ from host.entries.values import Version
 from host.season.book import Round, RoundPlan
 from host.season.folder import round_root
 from host.season.play import how_tables_are_played, read_round, write_round
-from host.season.rounds import Player, RoundTerms, next_round
 from host.season.requests import PAUSED
+from host.season.rounds import Player, RoundTerms, next_round
 from host.season.season import Season
 from host.tournament.progress import Progress
 from host.tournament.runner import PlayTerms, load_checked, play_tournament
@@ -134,10 +134,11 @@ class RoundPlayer:
     def _tables(self, players: int) -> int:
         """Return the tables that the budget of a round allows, by the speed of the rounds before."""
         season, last = self._season, next((each.counted for each in reversed(self._rounds) if each.counted), None)
+        seats: int = season.tournament.rules.seats
         if not season.tally.speed or last is None:
-            return max(FIRST_TABLES_EACH * players // 2, season.tournament.rules.seats)
+            return max(FIRST_TABLES_EACH * players // 2, seats)
         most = MAX_GROWTH * max(last.all_tables, FIRST_TABLES_EACH)
-        return max(int(min(season.tally.speed * season.terms.budget, most)), season.tournament.rules.seats)
+        return max(int(min(season.tally.speed * season.terms.budget, most)), seats)
 
     async def _play_until_paused(self, which: Round) -> None:
         """Play a round to its end. A pause stops it, and it goes on later; what it has played is kept."""
@@ -162,10 +163,14 @@ class RoundPlayer:
             which = self._rounds[-1] = self.current = season.book.begin(which)
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
+            first_table = [began]
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
-                await play_tournament(loaded, log, backend, PlayTerms(workers=self._workers))
-            speed = log.counts[2] / max(time.monotonic() - began, 0.001)
+                terms = PlayTerms(workers=self._workers)
+                await play_tournament(
+                    loaded, log, backend, terms, lambda: first_table.__setitem__(0, time.monotonic())
+                )
+            speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
             took = duration(time.monotonic() - began)

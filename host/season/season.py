@@ -78,6 +78,11 @@ class Season:
             self.store.events.add(time.time(), kind, subject, text)
         self.bell.ring()
 
+    def logged(self, kind: str, subject: str, text: str) -> None:
+        """Print an event that is in the store already, and wake the tasks that wait for a change."""
+        self._log(kind, subject, text)
+        self.bell.ring()
+
     def doing(self, what: str) -> None:
         """Show what is being done."""
         if what != self.now:

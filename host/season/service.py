@@ -9,38 +9,35 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
-from host.backends.backend import open_backend, require_local
-from host.backends.kept import KeptWorkers
+from host.backends.backend import require_local
+from host.base.config_file import read
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
-from host.base.config_file import read
 from host.entries.inbox import read_requests
 from host.entries.store import Store
 from host.entries.values import Practice, Submission
 from host.games.luck import digest_of
 from host.play.custom_games import game_by_name
 from host.sandbox.detect import require_clock
-from host.season.book import Round
 from host.season.folder import SeasonFolder
 from host.season.intake import IntakeTerms, SeasonIntake
+from host.season.machines import Backends, opened_backends
 from host.season.publishing import Publishing
 from host.season.requests import EntryTerms
-from host.season.round_loop import TRY_AGAIN_S, OpenedBackend, RoundPlayer
+from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.season import ENTRIES, ORGANISER, Log, Season
-from host.season.site_process import SiteProcess
+from host.season.site_process import run_site
 from host.submissions.discovery import load_submissions
-from host.submissions.examine import prepare_bots
-from host.tournament.stage_runner import Backend, Executor
+from host.tournament.runner import leaves
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S = 0.05, 2.0, 1.0
 EXAMINERS = 2
@@ -67,6 +64,12 @@ def loaded_season(place: Path) -> Tournament:
     return tournament
 
 
+def site_address(place: Path, bind: str) -> str:
+    """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
+    season = loaded_season(place).season
+    return (season.address if season else "") or f"http://{bind}"
+
+
 async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[[str], None]) -> str:
     """Run a season until ^C, SIGTERM or an error; return what stopped it. `link` gets the organiser's secret, if it is new.
 
@@ -84,15 +87,26 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         if secret := organiser_secret(store, terms.new_link):
             link(secret)
         log("open", tournament.name, f"seed sha256 {promised.sha256}")
-        service = Service(season, terms)
-        with_signals = trio.CancelScope()
-        reason = [""]
-        with with_signals:
+        reason = await _until_stopped(season, terms)
+        log("stopped", tournament.name, f"{reason}; the same command goes on")
+        return reason
+
+
+async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
+    """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
+    refused: UserError | None = None
+    reason = [""]
+    try:
+        with trio.CancelScope() as scope:
             async with trio.open_nursery() as nursery:
-                await nursery.start(_stop_at_signal, with_signals, reason)
-                await service.run()
-        log("stopped", tournament.name, f"{reason[0]}; the same command goes on")
-        return reason[0]
+                await nursery.start(_stop_at_signal, scope, reason)
+                async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
+                    await Service(season, terms, backends).run()
+    except* UserError as wrapped:
+        refused = next(leaves(wrapped))
+    if refused is not None:
+        raise refused
+    return reason[0]
 
 
 async def _stop_at_signal(
@@ -120,34 +134,32 @@ def organiser_secret(store: Store, again: bool) -> str:
 class Service:
     """The tasks of a season process."""
 
-    def __init__(self, season: Season, terms: ServiceTerms) -> None:
-        self._season, self._terms = season, terms
+    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends) -> None:
+        self._season, self._terms, self._backends = season, terms, backends
         self._signature = signature_of(season.tournament.path)
 
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
         season, terms = self._season, self._terms
-        async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
-            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(backends))
-            await intake.prepare_references()
-            player = RoundPlayer(season, backends.rounds, terms.workers)
-            publishing = Publishing(season, player, intake)
-            await publishing.start()
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._answer_inbox, intake, publishing)
-                for _ in range(EXAMINERS):
-                    nursery.start_soon(self._examine, intake)
-                nursery.start_soon(self._close_entry)
-                nursery.start_soon(self._follow_config, intake)
-                nursery.start_soon(publishing.run)
-                if terms.bind:
-                    site = SiteProcess(season.folder.path, terms.bind, partial(season.event, "site"))
-                    nursery.start_soon(site.run)
-                nursery.start_soon(player.run, publishing.round_over)
+        intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+        await intake.prepare_references()
+        player = RoundPlayer(season, self._backends.rounds, terms.workers)
+        publishing = Publishing(season, player, intake)
+        publishing.publish_all()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._answer_inbox, intake, publishing)
+            for _ in range(EXAMINERS):
+                nursery.start_soon(self._examine, intake)
+            nursery.start_soon(self._close_entry)
+            nursery.start_soon(self._follow_config, intake)
+            nursery.start_soon(publishing.run)
+            if terms.bind:
+                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+            nursery.start_soon(player.run, publishing.round_over)
 
-    async def _intake_terms(self, backends: "Backends") -> IntakeTerms:
+    async def _intake_terms(self) -> IntakeTerms:
         season, tournament = self._season, self._season.tournament
-        level = await backends.demand(tournament.level)
+        level = await require_local(tournament.level)
         require_clock(tournament.limits.clock, level)
         terms = season.terms
         references = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
@@ -164,7 +176,7 @@ class Service:
             level=level,
             references=tuple(tournament.as_played(each) for each in references),
             practice_tables=terms.practice,
-            executor=backends.practice,
+            executor=self._backends.practice,
             workers=self._terms.workers,
         )
 
@@ -242,24 +254,12 @@ class Service:
                     message = f"game = {changed.game}: a season has one game, {season.tournament.game}"
                     raise UserError([Problem("C013", str(changed.path), message)], 3)
                 season.take_terms(changed)
-                intake.terms = await self._intake_terms(self._backends)
+                intake.terms = await self._intake_terms()
                 await intake.prepare_references()
             except (UserError, OSError) as wrong:
-                season.event("warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " "))
-
-
-class Backends(NamedTuple):
-    """What plays rounds and practice, and the level of its sandboxes."""
-
-    demand: Callable[..., object]
-    rounds: OpenedBackend
-    practice: Executor
-
-
-@asynccontextmanager
-async def opened_backends(cluster: str) -> AsyncIterator[Backends]:
-    """Open what plays: workers of this machine, which are kept with their sandboxes, or the workers of a cluster."""
-    ...
+                season.event(
+                    "warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " ")
+                )
 
 
 def signature_of(path: Path) -> tuple[int, int, int] | None:
