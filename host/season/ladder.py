@@ -11,7 +11,6 @@ import numpy as np
 from host.base.format import counted, thousands
 from host.rating.statistics import ELO, percent
 from host.rating.strength import TableOrder
-from host.rating.strength_of_many import FloatArray
 from host.season.documents import LadderDocument, LadderRow
 from host.season.fit import Fit, IntArray, PairCounts, fitted, pair_counts
 from host.season.moves import Move, Moves
