@@ -10,6 +10,9 @@ SUBCOMMANDS: Mapping[str, str] = {
     "status": "say how the season stands",
     "pause": "pause the season at once",
     "resume": "let a paused season go on",
+    "final": "close entry and make the folder of the final",
+    "verify": "compute every round's list and every score again",
+    "backup": "copy the season into a file while it runs",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""
 
