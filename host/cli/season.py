@@ -7,6 +7,9 @@ import click
 
 SUBCOMMANDS: Mapping[str, str] = {
     "open": "open the season: the site, the queue and the rounds",
+    "status": "say how the season stands",
+    "pause": "pause the season at once",
+    "resume": "let a paused season go on",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""
 

@@ -10,11 +10,11 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.entries.store import Store
 from host.entries.values import RoundEntry
-from host.season.rounds import Meeting, Player, RoundTerms, Sums
+from host.season.rounds import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 
 TableOrder = tuple[tuple[str, ...], ...]
 
-CRASH_SERIES = 3
+CRASH_SERIES = RESTS_AFTER
 """Fixtures in a row that ended with a version benched, after which it is taken off the ladder until its author acts."""
 
 

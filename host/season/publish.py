@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,7 @@ from host.season.documents import (
     VersionRow,
 )
 from host.season.folder import SeasonFolder, write_atomically
+from host.season.ladder import Listed
 from host.season.season import Season
 
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
@@ -181,6 +182,33 @@ def publish_round(publisher: Publisher, which: Round, report: str = "") -> None:
     publisher.write(f"rounds/{which.number}.json", RoundDocument(row_of(which), met, report))
 
 
+def published_ladder(folder: SeasonFolder) -> LadderDocument | None:
+    """Return the ladder that has been published; None if there is none, or if it is damaged."""
+    try:
+        return msgspec.json.decode((folder.published / "ladder.json").read_bytes(), type=LadderDocument)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def listed(season: Season) -> list[Listed]:
+    """Return the versions for the ladder. Those that do not play have a note."""
+    versions, faults = season.store.versions.all(), season.tally.faults
+    tried, entered = Counter(version.bot for version in versions), {version.label for version in season.entered()}
+    return [
+        Listed(
+            label=version.label,
+            bot=version.bot,
+            number=version.number,
+            author=version.author,
+            language=season.store.versions.language(version.label),
+            faults=faults.get(version.label, 0),
+            tried=tried[version.bot],
+            note="" if version.label in entered else note_of(season, version) or "does not play now",
+        )
+        for version in versions
+    ]
+
+
 # Bots and versions.
 
 
@@ -199,23 +227,29 @@ def figures_of(season: Season, ladder: LadderDocument | None) -> Callable[[str],
 
 def version_row(season: Season, version: Version, known: Figures) -> VersionRow:
     """Return a version as everybody may see it."""
-    notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
-    notes += ["entered after entry had closed: kept, not entered"] if season.is_late(version) else []
-    if why := season.store.submissions.withdrawn(version.bot):
-        notes.append(f"withdrawn: {why}")
+    note = note_of(season, version)
     return VersionRow(
         label=version.label,
         number=version.number,
         sha256=version.sha256,
         language=season.store.versions.language(version.label),
         entered=version.entered,
-        active=version.active and not any(notes),
+        active=version.active and not note,
         rating=known.rating,
         interval=known.interval,
         tables=known.tables,
         faults=known.faults,
-        note="; ".join(filter(None, notes)),
+        note=note,
     )
+
+
+def note_of(season: Season, version: Version) -> str:
+    """Return why a version that its author has chosen does not play; empty if nothing prevents it."""
+    notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
+    notes += ["handed in after entry had closed: kept, not entered"] if season.is_late(version) else []
+    if why := season.store.submissions.withdrawn(version.bot):
+        notes.append(f"withdrawn: {why}")
+    return "; ".join(filter(None, notes))
 
 
 def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:

@@ -11,9 +11,11 @@ from host.entries.inbox import StoredRequest
 from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
 from host.season.intake import SeasonIntake
+from host.season.ladder import Before, LastRound, ladder
 from host.season.publish import (
     Now,
     Publisher,
+    listed,
     own_faults,
     publish_admin,
     publish_author,
@@ -22,10 +24,14 @@ from host.season.publish import (
     publish_rounds,
     publish_site,
     publish_tokens,
+    published_ladder,
 )
 from host.season.round_files import write_round_files
 from host.season.round_loop import RoundPlayer
 from host.season.season import ORGANISER, Season
+
+SHOWN_HISTORY = 200
+"""Rounds after which the ladder shows the rating of a version, the newest last."""
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
 """Seconds between two looks for something to publish."""
@@ -114,7 +120,24 @@ class Publishing:
         publish_bots(self._season, self._publisher, self.now())
 
     def _update_ladder(self) -> None:
-        """Compute the ladder after the last round that counts, and publish it."""
+        """Compute the ladder after the last round that counts, unless it has been published, and publish it."""
+        last = next((each for each in reversed(self._player.rounds) if each.counted), None)
+        if self._ladder is None:
+            self._ladder = published_ladder(self._season.folder)
+        if last is None or last.counted is None or (self._ladder is not None and self._ladder.round >= last.number):
+            return
+        before = Before.of(self._ladder)
+        history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
+        after = LastRound(last.number, last.entry.ended or 0.0, dict(last.counted.orders))
+        self._ladder = ladder(
+            listed(self._season),
+            self._season.tally.sums,
+            after,
+            Before(before.ranks, history),
+            self._season.terms.places,
+        )
+        self._publisher.write("ladder.json", self._ladder)
+        self._season.book.set_ratings(last.number, {row.label: row.rating for row in self._ladder.rows})
 
     async def _write_files(self, which: Round) -> None:
         """Write the report of a round and the tables of authors, in a thread: it may take seconds."""
