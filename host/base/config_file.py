@@ -625,5 +625,12 @@ def _tables_of_keys(model: Any) -> dict[str, str]:
     tables: dict[str, str] = {}
     for name, kind in get_type_hints(model).items():
         if dataclasses.is_dataclass(kind):
-            tables |= dict.fromkeys(_fields(kind), f"in [{name}]")
+            inner = {
+                key: f"in [{name}.{key}]"
+                for key, each in get_type_hints(kind).items()
+                if dataclasses.is_dataclass(each)
+            }
+            for key, place in inner.items():
+                tables |= dict.fromkeys(_fields(get_type_hints(kind)[key]), place)
+            tables |= dict.fromkeys(set(_fields(kind)) - {*inner}, f"in [{name}]")
     return tables | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

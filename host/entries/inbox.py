@@ -22,7 +22,7 @@ class Submit(msgspec.Struct, frozen=True, tag="submit"):
     author: str
     file_name: str
     door: str
-    bot: str = ""  # its name; empty: that of its bot.toml or its file
+    bot: str = ""  # its name; empty: that of its file without suffix
     licence: str = ""
 
 

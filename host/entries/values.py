@@ -91,6 +91,12 @@ class Submission(NamedTuple):
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
     verdict: Verdict | None = None
     licence: str = ""  # of an imported answer
+    number: int = 0  # of the version that it became; 0: it became none
+
+    @property
+    def label(self) -> str:
+        """The label of the version that it became; empty if it became none."""
+        return f"{self.bot}-{self.number}" if self.number else ""
 
 
 def submission_id(author: str, bot: str, sha256: str) -> str:
@@ -109,11 +115,28 @@ class Version(NamedTuple):
     entered: float  # seconds since 1970
     active: bool  # whether the author has chosen it to play on the ladder
     off_ladder: str = ""  # why croupier has taken it off the ladder until its author acts
+    content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
 
     @property
     def label(self) -> str:
         """The name with which the version plays: `mine-4`."""
         return f"{self.bot}-{self.number}"
+
+    @property
+    def place(self) -> str:
+        """Its folder below the season's. A tournament whose `bots` names this folder plays it under its label."""
+        return f"store/{self.content[:32]}/{self.label}"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the season has answered to a request: a sentence, or a refusal with its code and cure."""
+
+    request: str  # its id, which `write_request` has returned
+    at: float  # seconds since 1970
+    text: str
+    submission: str = ""  # the id of the submission, if the request was about one
+    code: str = ""  # of docs/errors.md; empty: the request was granted
+    cure: str = ""
 
 
 class AuthorLimits(NamedTuple):

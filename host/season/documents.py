@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from host.entries.values import Verdict
+from host.entries.values import Answer, Verdict
 
 State = Literal["open", "paused", "frozen", "final", "over"]
 
@@ -184,7 +184,7 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     tables: tuple[str, ...]  # files of own tables as seen from the own seat, NDJSON, below published/private
     quota: dict[str, str]  # what is left of each limit, in words
     messages: tuple[str, ...] = ()  # what the season has answered to the last requests
-    answers: dict[str, str] = {}  # the same by the id of the request, which `write_request` has returned
+    answers: dict[str, Answer] = {}  # the same by the id of the request, which `write_request` has returned
 
 
 class AdminDocument(msgspec.Struct, frozen=True):
