@@ -39,7 +39,9 @@ def not_allowed(message: str, hint: str = "") -> Refusal:
 
 def foreign_form(reason: str) -> Refusal:
     """Return the refusal of a form that was not filled in on a page of this site."""
-    return Refusal(403, Problem("W004", "", f"the form does not come from a page of this site: {reason}", hint="reload it"))
+    return Refusal(
+        403, Problem("W004", "", f"the form does not come from a page of this site: {reason}", hint="reload it")
+    )
 
 
 def unpublished(name: str, reason: str) -> Refusal:

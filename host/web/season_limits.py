@@ -25,6 +25,7 @@ REQUESTS = Rate(20, 200)  # by address
 CHANGES = Rate(1, 30)  # by author: everything that goes into the inbox
 JOINS = Rate(1 / 60, 30)  # by address: a class of students may have one address
 UPLOADS_OF_AN_AUTHOR, UPLOADS = 2, 16  # at the same time
+STREAMS_OF_AN_ADDRESS, STREAMS = 64, 500  # of events: a class of students may have one address
 
 
 class RateLimiter:
@@ -58,12 +59,17 @@ class Slots:
         self._each, self._all = each, all_together
         self._used: dict[str, int] = {}
 
+    @property
+    def used(self) -> int:
+        """The number of slots that are held."""
+        return sum(self._used.values())
+
     @contextmanager
     def held(self, key: str, what: str) -> Iterator[None]:
         """Hold a slot during the block. Raise Refusal (429) if there is none."""
         if self._used.get(key, 0) >= self._each:
             raise too_many(f"{self._each} {what} of yours are under way already", 5)
-        if sum(self._used.values()) >= self._all:
+        if self.used >= self._all:
             raise too_many(f"{self._all} {what} are under way already", 5)
         self._used[key] = self._used.get(key, 0) + 1
         try:

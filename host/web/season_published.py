@@ -1,6 +1,5 @@
 """Reads the documents that the season process publishes. Each is decoded once, until its file is replaced."""
 
-import os
 from collections import OrderedDict
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -106,7 +105,7 @@ def usable(name: str) -> bool:
 def signature_of(path: Path) -> Signature | None:
     """Return what identifies the content of a regular file; None if there is none. Raise OSError if it cannot be told."""
     try:
-        status = os.stat(path, follow_symlinks=False)
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size
