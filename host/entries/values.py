@@ -139,6 +139,45 @@ class Answer(msgspec.Struct, frozen=True):
     cure: str = ""
 
 
+class Event(NamedTuple):
+    """Something that has happened in a season: "accepted", "refused", "author", "terms", "round" …"""
+
+    at: float  # seconds since 1970
+    kind: str
+    subject: str  # an author, a bot, a label or a round
+    text: str
+
+
+class Practice(NamedTuple):
+    """Practice tables that an author has asked for. They do not count."""
+
+    id: str  # of the request
+    author: str
+    bot: str
+    number: int
+    opponents: tuple[str, ...]
+    tables: int
+    at: float
+    state: SubmissionState
+    reason: str = ""
+    results: tuple[PracticeResult, ...] = ()
+
+
+class RoundEntry(NamedTuple):
+    """A round as the store knows it. Its tables are in an ordinary tournament folder, rounds/NUMBER."""
+
+    number: int
+    state: Literal["waiting", "running", "finished", "damaged"]
+    players: tuple[str, ...]  # labels
+    meetings: tuple[tuple[tuple[str, ...], int], ...]  # labels that play with each other, and their tables
+    uniform: bool = False  # whether its tables are spread over the whole field
+    began: float | None = None
+    ended: float | None = None
+    seal: str = ""
+    seed: str = ""  # revealed when it is over
+    note: str = ""
+
+
 class AuthorLimits(NamedTuple):
     """What one author may use; `[season.per_author]` of croupier.toml sets it."""
 
