@@ -7,6 +7,7 @@ import click
 
 SUBCOMMANDS: Mapping[str, str] = {
     "open": "open the season: the site, the queue and the rounds",
+    "site": "serve the pages and the HTTP API of a season alone",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""
 

@@ -167,9 +167,7 @@ class RoundPlayer:
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
                 terms = PlayTerms(workers=self._workers)
-                await play_tournament(
-                    loaded, log, backend, terms, lambda: first_table.__setitem__(0, time.monotonic())
-                )
+                await play_tournament(loaded, log, backend, terms, lambda: first_table.__setitem__(0, time.monotonic()))
             speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from host.base.errors import Problem
 from host.entries.inbox import Activate, Cancel, Practise
+from host.entries.names import season_bot_name
 from host.season.documents import BotDocument, LadderDocument, RoundDocument, RoundsDocument, SubmissionRow
 from host.web.live import CachedResponse, cached_response
 from host.web.season_charts import final, ladder_csv
@@ -17,7 +18,7 @@ from host.web.season_context import HandedIn, Season, own_version
 from host.web.season_errors import Refusal, not_allowed, not_found, unknown_link
 from host.web.season_forms import manage_of, practice_of
 from host.web.season_identity import ORGANISER, Viewer, bearer_of, name_of
-from host.web.season_inbox import RECEIVED, checked_bot, submission_of
+from host.web.season_inbox import RECEIVED, checked, submission_of
 from host.web.season_pages import SeasonPages, download
 from host.web.season_published import Loaded, Signature
 from host.web.season_uploads import received_file, received_form, small_body
@@ -103,7 +104,7 @@ class SeasonApi:
     async def put(self, request: Request) -> Response:
         """Receive the body as a file for the bot that the address names."""
         author, query = self._author(request), request.query_params
-        bot = checked_bot(request.path_params["name"])
+        bot = checked(season_bot_name, request.path_params["name"])
         self._season.changes.check(author, "submissions")
         limit = self._season.published.site().value.upload_bytes
         file_name, door = query.get("file") or bot, query.get("door", "api")

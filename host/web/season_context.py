@@ -11,11 +11,13 @@ from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.entries.inbox import UPLOAD_FILE, Join, Submit
 from host.entries.inbox import Request as InboxRequest
+from host.entries.names import author_name, season_bot_name
 from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
+from host.submissions.intake_log import file_stem
 from host.web.season_errors import Refusal, not_found
 from host.web.season_events import News
 from host.web.season_identity import Client, SiteOptions, Viewer, client_of, hash_of, new_secret, viewer_of
-from host.web.season_inbox import Inbox, bot_of_file, checked_bot, settled, submission_of, submissions_of
+from host.web.season_inbox import Inbox, checked, settled, submission_of, submissions_of
 from host.web.season_limits import (
     CHANGES,
     JOINS,
@@ -26,7 +28,7 @@ from host.web.season_limits import (
     RateLimiter,
     Slots,
 )
-from host.web.season_published import Published, usable
+from host.web.season_published import Published
 from host.web.season_uploads import Upload, unreadable
 
 SHA256 = re.compile("[0-9a-f]{64}")
@@ -69,9 +71,8 @@ class Season:
         """Hand in a file for a bot: the one named, that of the form, or that of the file. Raise Refusal if it cannot be."""
         if not upload.size:
             raise unreadable("there is no file in the form" if not upload.file_name else "the file is empty")
-        name = checked_bot(
-            bot or upload.fields.get("bot", "").strip() or bot_of_file(upload.file_name), upload.file_name
-        )
+        wanted = bot or upload.fields.get("bot", "").strip() or file_stem(upload.file_name)
+        name = checked(season_bot_name, wanted)
         licence = one_line(upload.fields.get("licence", ""))[:MAX_LICENCE_CHARS]
         for row in self.submissions(author):
             if (row.bot, row.sha256) == (name, upload.sha256) and settled(row):
@@ -90,10 +91,10 @@ class Season:
             raise Refusal(
                 409, Problem("W011", "", "this season is for invited authors", hint="ask its organiser for a link")
             )
-        name = checked_bot(name.strip())  # an author's name is the name of a document, too
+        name = checked(author_name, name.strip())
         taken = {known.casefold() for known in self.published.tokens().authors}
         taken |= {found.request.name.casefold() for found in self.inbox.pending() if isinstance(found.request, Join)}
-        if not usable(name) or name.casefold() in taken:
+        if name.casefold() in taken:
             raise Refusal(409, Problem("W009", name, "this name is taken", hint="choose another one"))
         if not client.local:
             self.joins.check(client.address, "names")

@@ -3,8 +3,8 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
-from ipaddress import ip_address
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ ORGANISER = ""  # the name under which tokens.json has the organiser's hash
 SECRET_BYTES = 32  # 256 bits
 MAX_SECRET_CHARS = 200
 COOKIE_MAX_AGE_S = 200 * 86400  # browsers shorten what is longer than 400 days
-LOOPBACK = ("127.0.0.1", "::1")
+LOOPBACK = ("127.0.0.0/8", "::1")
 
 
 class SiteOptions(NamedTuple):
@@ -27,7 +27,7 @@ class SiteOptions(NamedTuple):
 
     url: str = ""  # as browsers see it: https://cup.example; needed behind a proxy on the same machine
     proxy_header: str = ""  # a header in which a reverse proxy names the author that it has logged in
-    proxies: Sequence[str] = LOOPBACK  # addresses of proxies; what others say about whom they pass on is ignored
+    proxies: tuple[str, ...] = LOOPBACK  # addresses or networks of proxies; what others pass on is not believed
 
 
 class Client(NamedTuple):
@@ -80,10 +80,10 @@ def name_of(tokens: TokensDocument, secret: str) -> str | None:
 def client_of(request: Request, options: SiteOptions) -> Client:
     """Return where a request comes from. Only a trusted proxy is believed about the client that it passes on."""
     peer = request.client.host if request.client else ""
-    address, secure, trusted = peer, request.url.scheme == "https", peer in options.proxies
+    address, secure, trusted = peer, request.url.scheme == "https", _within(peer, options.proxies)
     passed_on = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
     if trusted:
-        address = next((each for each in reversed(passed_on) if each not in options.proxies), peer)
+        address = next((each for each in reversed(passed_on) if not _within(each, options.proxies)), peer)
         secure = secure or request.headers.get("x-forwarded-proto", "") == "https"
     base = options.url.rstrip("/") or f"{'https' if secure else 'http'}://{request.headers.get('host', 'localhost')}"
     return Client(
@@ -91,11 +91,18 @@ def client_of(request: Request, options: SiteOptions) -> Client:
     )
 
 
-def _loopback(address: str) -> bool:
+@cache
+def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(each, strict=False) for each in proxies)
+
+
+def _within(address: str, proxies: tuple[str, ...]) -> bool:
+    """Return whether an address is that of a proxy. What is not an address is not."""
     try:
-        return ip_address(address).is_loopback
+        known = ip_address(address)
     except ValueError:
         return False
+    return any(known in network for network in _networks(proxies))
 
 
 def viewer_of(request: Request, tokens: TokensDocument, options: SiteOptions) -> Viewer:

@@ -3,19 +3,17 @@
 import hashlib
 import shutil
 from collections import OrderedDict
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import trio
 
-from host.base.config_file import InvalidValue
-from host.base.errors import Problem
+from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
-from host.bots.bot_spec import bot_name
 from host.entries.inbox import REQUEST_FILE, UPLOAD_FILE, Request, Submit, write_request
-from host.entries.values import SubmissionState, submission_id
+from host.entries.values import Answer, SubmissionState, submission_id
 from host.season.documents import AuthorDocument, SubmissionRow
 from host.web.season_errors import RETRY_AFTER_S, Refusal, not_found
 from host.web.season_uploads import Upload, no_room
@@ -27,7 +25,6 @@ REMEMBERED_S = 120.0  # a request that the season has read, until its answer is 
 MAX_REMEMBERED = 5000
 RECEIVED = "received"  # the state of a submission that the season has not read yet
 NOT_READ = "the season has not read it yet; it does so within seconds while it is open"
-ARCHIVE_SUFFIXES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".tgz", ".zip", ".tar")
 
 
 class Pending(NamedTuple):
@@ -142,10 +139,27 @@ def read_request(folder: Path) -> Pending | None:
 
 
 def submissions_of(author: AuthorDocument, pending: Sequence[Pending]) -> Sequence[SubmissionRow]:
-    """Return the submissions of an author, newest first: those that the season has not read yet, then the others."""
-    known = {row.id for row in author.submissions}
-    rows = [each.row for each in pending if isinstance(each.request, Submit) and each.author == author.author]
-    return [*reversed([row for row in rows if row.id not in known]), *author.submissions]
+    """Return the submissions of an author, newest first: those that the season has not stored, then the others.
+
+    A file that is handed in again stands in the place of what was cancelled, or refused before it ran.
+    """
+    stored = {row.id for row in author.submissions if settled(row)}
+    rows = {}
+    for each in pending:
+        if isinstance(each.request, Submit) and each.author == author.author:
+            answer = author.answers.get(each.id)
+            row = each.row
+            if answer is not None and answer.code:
+                row = msgspec.structs.replace(row, state=SubmissionState.REFUSED, reason=_why(answer))
+            elif answer is not None:  # the season has stored it, and publishes it in the same document
+                continue
+            rows[row.id] = row
+    fresh = [row for name, row in rows.items() if name not in stored]
+    return [*reversed(fresh), *(row for row in author.submissions if row.id not in {each.id for each in fresh})]
+
+
+def _why(answer: Answer) -> str:
+    return f"{answer.text}; {answer.cure}" if answer.cure else answer.text
 
 
 def submission_of(rows: Sequence[SubmissionRow], name: str) -> SubmissionRow:
@@ -166,20 +180,9 @@ def settled(row: SubmissionRow) -> bool:
     return row.state != SubmissionState.REFUSED or row.verdict is not None
 
 
-def checked_bot(name: str, where: str = "") -> str:
-    """Return the name of a bot. Raise Refusal (400) if no bot can have it."""
+def checked(check: Callable[[str], str], name: str) -> str:
+    """Return a name that a check of host/entries/names.py accepts. Raise Refusal (400) with what is wrong with it."""
     try:
-        return bot_name(name)
-    except InvalidValue as error:
-        shown = one_line(name)[:64]
-        problem = Problem(
-            "W009", where, f"the name {shown!r} {error}", hint="letters, digits, - and _, at most 40 of them"
-        )
-        raise Refusal(400, problem) from error
-
-
-def bot_of_file(file_name: str) -> str:
-    """Return the name that a bot gets from its file: the file's name without its suffix."""
-    lower = file_name.lower()
-    suffix = next((each for each in ARCHIVE_SUFFIXES if lower.endswith(each)), PurePosixPath(file_name).suffix)
-    return file_name[: len(file_name) - len(suffix)] if suffix else file_name
+        return check(name)
+    except UserError as error:
+        raise Refusal(400, error.problems[0]) from error

@@ -97,6 +97,7 @@ class SeasonSite:
             Route("/join", forms.join, methods=["POST"]),
             Route("/leave", forms.leave, methods=["POST"]),
             Route("/a/{secret}", pages.link),
+            Route("/o/{secret}", pages.link),
             Route("/mine", pages.mine),
             Route("/mine/submissions/{id}", pages.submission),
             Route("/mine/submissions/{id}/file", pages.file),

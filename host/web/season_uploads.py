@@ -19,8 +19,9 @@ from multipart import (
 )
 from starlette.requests import ClientDisconnect, Request
 
-from host.base.errors import Problem
+from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
+from host.entries.names import submitted_file_name
 from host.web.season_errors import RETRY_AFTER_S, Refusal
 
 CHUNK_TIMEOUT_S = 10.0  # for the next bytes of a body
@@ -30,7 +31,6 @@ MAX_FIELD_BYTES = 64 << 10
 MAX_FIELDS = 64
 MAX_PARTS = 8  # of a form with a file
 MAX_PART_HEADER_BYTES, MAX_PART_HEADERS = 2048, 6
-MAX_FILE_NAME_CHARS = 120
 MAX_DISCARDED_BYTES, DISCARD_TIMEOUT_S = 64 << 20, 5.0
 UNFINISHED = ".upload-"  # the beginning of the names of files that are being received, in the inbox
 
@@ -253,20 +253,11 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def check_file_name(name: str) -> None:
-    """Raise Refusal (400) for a name of a file that is a path, an option, or cannot be printed."""
-    wrong = (
-        "is empty" if not name.strip()
-        else "cannot be printed" if not name.isprintable()
-        else f"has more than {MAX_FILE_NAME_CHARS} characters" if len(name) > MAX_FILE_NAME_CHARS
-        else "is a path" if "/" in name or "\\" in name
-        else "begins with a dot or a dash" if name.startswith((".", "-"))
-        else ""
-    )  # fmt: skip
-    if wrong:
-        shown = one_line(name)[:MAX_FILE_NAME_CHARS]
-        raise Refusal(
-            400, Problem("W009", shown, f"the name of the file {wrong}", hint="rename it, for example bot.tar.gz")
-        )
+    """Raise Refusal (400) for a name that the file of a bot cannot have."""
+    try:
+        submitted_file_name(name)
+    except UserError as error:
+        raise Refusal(400, error.problems[0]) from error
 
 
 def too_large(limit: int) -> Refusal:
