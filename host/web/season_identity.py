@@ -87,7 +87,11 @@ def client_of(request: Request, options: SiteOptions) -> Client:
         secure = secure or request.headers.get("x-forwarded-proto", "") == "https"
     base = options.url.rstrip("/") or f"{'https' if secure else 'http'}://{request.headers.get('host', 'localhost')}"
     return Client(
-        address, secure or base.startswith("https:"), base, (trusted or _loopback(peer)) and not passed_on, trusted
+        address,
+        secure or base.startswith("https:"),
+        base,
+        _within(peer, (*LOOPBACK, *options.proxies)) and not passed_on,
+        trusted,
     )
 
 
