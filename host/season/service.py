@@ -141,20 +141,20 @@ class Service:
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
         season, terms = self._season, self._terms
-        intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
-        await intake.prepare_references()
-        player = RoundPlayer(season, self._backends.rounds, terms.workers)
-        publishing = Publishing(season, player, intake)
-        publishing.publish_all()
         async with trio.open_nursery() as nursery:
+            if terms.bind:  # it takes a moment to start, and has what was published before
+                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+            await intake.prepare_references()
+            player = RoundPlayer(season, self._backends.rounds, terms.workers)
+            publishing = Publishing(season, player, intake)
+            publishing.publish_all()
             nursery.start_soon(self._answer_inbox, intake, publishing)
             for _ in range(EXAMINERS):
                 nursery.start_soon(self._examine, intake)
             nursery.start_soon(self._close_entry)
             nursery.start_soon(self._follow_config, intake)
             nursery.start_soon(publishing.run)
-            if terms.bind:
-                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
             nursery.start_soon(player.run, publishing.round_over)
 
     async def _intake_terms(self) -> IntakeTerms:
