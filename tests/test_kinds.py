@@ -15,8 +15,8 @@ SOURCES = [
     for path in sorted((ROOT / folder).rglob(pattern))
     if ROOT / "host" / "stages" not in path.parents
 ]
-AMBIGUOUS = {"groups", "independent"}
-"""Names that are also JSON keys or names of plans. They may be quoted, but not compared with a kind."""
+AMBIGUOUS = {"groups", "independent", "pairs"}
+"""Names that are also JSON keys, sections of the page or names of plans. They may be quoted, but not compared with a kind."""
 
 
 def quoted(names: set[str]) -> str:

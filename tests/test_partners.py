@@ -81,6 +81,7 @@ STAGES = {
     "gauntlet": 'references = ["bots/bot2.sh"]\ntables = 2',
     "groups": "repeat = 1\nadvance = 1",
     "mixed_tables": "tourneys = 2\nrounds = 2",
+    "pairs": 'meetings = ["4 bot0 / bot1", "2 bot2 / bot3", "3 bot4 / bot0 / bot3"]',
 }
 BOTS = 5
 

@@ -107,11 +107,11 @@ def read_untrusted(path: Path) -> Toml:
     return _read(path, os.O_NOFOLLOW)
 
 
-def read_text(path: Path) -> str:
-    """Return a small text file. Raise UserError (exit code 3) if it is missing, too large or not UTF-8."""
+def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
+    """Return a text file of at most `limit` bytes. Raise UserError (exit code 3) if it is missing, too large or not UTF-8."""
     name = display_path(path)
     try:
-        return _content(path, name, 0).decode()
+        return _content(path, name, 0, limit).decode()
     except UnicodeDecodeError:
         raise UserError([Problem("C005", name, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
 
@@ -121,8 +121,8 @@ def _read(path: Path, flags: int) -> Toml:
     return parse(_content(path, name, flags), name)
 
 
-def _content(path: Path, name: str, flags: int) -> bytes:
-    """Return the bytes of a regular file of at most MAX_FILE_BYTES."""
+def _content(path: Path, name: str, flags: int, limit: int = MAX_FILE_BYTES) -> bytes:
+    """Return the bytes of a regular file of at most `limit` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     except OSError as error:
@@ -132,9 +132,9 @@ def _content(path: Path, name: str, flags: int) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise UserError([Problem("C011", name, "cannot be read: it is not a regular file")], 3)
-        content = file.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise UserError([Problem("C005", name, f"is larger than {MAX_FILE_BYTES // 1024} KiB")], 3)
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UserError([Problem("C005", name, f"is larger than {limit // 1024} KiB")], 3)
     return content
 
 
@@ -625,5 +625,12 @@ def _tables_of_keys(model: Any) -> dict[str, str]:
     tables: dict[str, str] = {}
     for name, kind in get_type_hints(model).items():
         if dataclasses.is_dataclass(kind):
-            tables |= dict.fromkeys(_fields(kind), f"in [{name}]")
+            inner = {
+                key: f"in [{name}.{key}]"
+                for key, each in get_type_hints(kind).items()
+                if dataclasses.is_dataclass(each)
+            }
+            for key, place in inner.items():
+                tables |= dict.fromkeys(_fields(get_type_hints(kind)[key]), place)
+            tables |= dict.fromkeys(set(_fields(kind)) - {*inner}, f"in [{name}]")
     return tables | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

@@ -55,6 +55,12 @@ def counted(count: int, noun: str) -> str:
     return f"{thousands(count)} {plural(count, noun)}"
 
 
+def ordinal(number: int) -> str:
+    """Return the word for a place: "1st", "2nd", "11th"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{thousands(number)}{ending}"
+
+
 def with_article(noun: str) -> str:
     """Return a noun with its article: "a game", "an adapter"."""
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -35,6 +35,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "run": "play the tournament, or continue it after ^C",
         "play": "let bots play some tables against each other",
         "compare": "test whether a new bot is stronger than an old one",
+        "season": "run a season: people hand in bots, a ladder runs until a deadline",
     },
     "Bots": {
         "init": "create a starter bot",
@@ -137,6 +138,10 @@ class LazyGroup(click.Group):
             raise UserError([Problem("U001", "", f"`{args[0]}` is now called `{new}`", hint=f"croupier {new}")], 2)
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
+        folder, asked_for_help = Path(ctx.params.get("folder") or "."), {"-h", "--help"} & {*args}
+        if args and args[0] in IN_A_SEASON and not (asked_for_help or ctx.resilient_parsing) and is_season(folder):
+            message = f"is a season, and `croupier {args[0]}` is for a tournament"
+            raise UserError([Problem("E101", str(folder), message, hint=IN_A_SEASON[args[0]])], 3)
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -174,6 +179,37 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         from host.cli.overview import overview
 
         print_result(ctx.obj, "here", overview(path).completed(lambda command: in_folder(command, folder)))
+
+
+SEASON_TABLE = re.compile(r"^[ \t]*\[[ \t]*season[ \t]*\]", re.MULTILINE)
+"""The header of [season] in a croupier.toml."""
+
+IN_A_SEASON = {
+    "run": "croupier season open",
+    "add": "croupier submit FILE",
+    "serve": "croupier season open",
+    "status": "croupier season status",
+    "verify": "croupier season verify",
+    "seed": "croupier season open  commits to the seed",
+    "compose": "docker compose -f docker/season.yaml up, in a clone of croupier (docs/season.md)",
+    "build": "croupier check FILE",
+    "ls": "croupier season status",
+    "remove": "the organiser's page withdraws a bot",
+    "withdraw": "the organiser's page withdraws a bot",
+} | dict.fromkeys(
+    ("standings", "grades", "faults", "replay", "report", "redo", "export", "watch", "ask"),
+    "each round is a tournament: -C rounds/0001, in the folder of the season",
+)
+"""What to use in a season instead of a command for tournaments."""
+
+
+def is_season(folder: Path) -> bool:
+    """Return whether the croupier.toml of a folder has a table [season]. The whole file is not checked."""
+    try:
+        with (folder / "croupier.toml").open("rb") as file:
+            return bool(SEASON_TABLE.search(file.read(64 * 1024).decode(errors="replace")))
+    except OSError:
+        return False
 
 
 class CommandResult(Protocol):
@@ -244,7 +280,7 @@ def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
 def print_problems(error: UserError, as_json: bool) -> int:
     """Print all problems of an error; return its exit code. The JSON object has the first problem's keys at its top."""
     if as_json:
-        problems = [_problem_json(problem) for problem in error.problems]
+        problems = [problem.json() for problem in error.problems]
         try:
             click.echo(json.dumps(schema_of("error") | problems[0] | {"exit": error.exit_code, "problems": problems}))
             return error.exit_code
@@ -267,13 +303,6 @@ def _wrapped(line: str) -> list[str]:
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(line, MAX_COLUMNS, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
-
-
-def _problem_json(problem: Problem) -> dict[str, Any]:
-    path, _, line = problem.where.rpartition(":")
-    location = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where or None, "line": None}
-    texts = {"code": problem.code, "message": problem.message, "evidence": problem.evidence, "hint": problem.hint}
-    return texts | location
 
 
 def usage_error(error: click.ClickException) -> UserError:

@@ -11,6 +11,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": ("run --dry-run", "run", "run --stage final"),
     "play": ("play bots/mine sample:davey -g cardshark -n 1000", "play mine other third -n 100 -g holdem"),
     "compare": ("compare bots/new bots/old -g pazaak", "compare mine sample:nestor"),
+    "season": ("season open", "season status", "season final final2026"),
     "init": (
         "init bots/mine -g pazaak --lang python",
         "init mine -g cardshark --lang c --protocol lines",

@@ -24,11 +24,12 @@ from host.cli.common import find_game
     help="the kind of stage: gauntlet for a course …",
 )
 @click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
+@click.option("--season", is_flag=True, help="a season: people hand in bots, and a ladder of rounds runs")
 @click.pass_obj
-def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: bool) -> None:
-    """Create a tournament folder."""
+def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: bool, season: bool) -> None:
+    """Create the folder of a tournament or of a season."""
     from host.config.reference import write_with_schema
-    from host.config.template import template, templates_of
+    from host.config.template import season_template, template, templates_of
     from host.stages import KINDS
     from host.submissions.sample_bots import samples
 
@@ -48,14 +49,20 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
     guests = bool(kind) and kinds[kind].references is not None  # sample bots are its references
     if guests and with_samples:
         raise click.UsageError(f"--with-samples: the sample bots are the references of a {kind}")
+    if season and (kind or with_samples):
+        raise click.UsageError("--season: its rounds have their own kind of stage, and people hand in the bots")
     names = known if with_samples else []
+    text = season_template(game, known) if season else template(game, bool(names), known, kind)
     try:
-        (folder / "bots").mkdir(parents=True, exist_ok=True)
-        write_with_schema(folder / "croupier.toml", template(game, bool(names), known, kind))
+        (folder if season else folder / "bots").mkdir(parents=True, exist_ok=True)
+        write_with_schema(folder / "croupier.toml", text)
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     if context.json:
         print_json("new", folder=str(folder), game=game, samples=names)
+    elif season:
+        here = f"  croupier -C {shlex.quote(str(folder))} season"
+        click.echo(f"{folder}: a season of {game}\n{here} invite NAME…\n{here} open")
     else:
         sampled = f" with {len(names)} sample bots"
         click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))

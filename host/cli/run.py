@@ -74,7 +74,7 @@ class RunOptions(NamedTuple):
 def run(context: CliContext, /, **values: Any) -> None:
     """Play the tournament and print its standings. After ^C, the same command continues: finished fixtures are saved."""
     chosen = RunOptions(**values)
-    _check_cluster(chosen)
+    check_cluster(chosen.cluster, chosen.workers)
     path = chosen.config or context.folder
     if chosen.dry_run:
         _estimate(context, path, chosen)
@@ -91,14 +91,13 @@ def run(context: CliContext, /, **values: Any) -> None:
         raise click.exceptions.Exit(7)
 
 
-def _check_cluster(chosen: RunOptions) -> None:
+def check_cluster(cluster: str, workers: int | None) -> None:
+    """Raise UsageError if the address of a scheduler is wrong, or if workers of this machine are asked for, too."""
     from host.config.tournament_config import ADDRESS
 
-    if chosen.cluster and not re.fullmatch(ADDRESS, chosen.cluster):
-        raise click.UsageError(
-            f"--cluster {chosen.cluster} is not the address of a scheduler, for example tcp://host:8786"
-        )
-    if chosen.cluster and chosen.workers:
+    if cluster and not re.fullmatch(ADDRESS, cluster):
+        raise click.UsageError(f"--cluster {cluster} is not the address of a scheduler, for example tcp://host:8786")
+    if cluster and workers:
         raise click.UsageError("--workers are processes on this machine; --cluster has its own workers")
 
 

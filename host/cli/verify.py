@@ -89,6 +89,7 @@ class VerifyResult(NamedTuple):
             "journal": str(self.journal),
             "tables": self.audit.tables,
             "differences": self.audit.differences,
+            "reduced": self.audit.reduced,
             "seed_sha256": self.run.seed_sha256,
             "committed": self.run.committed,
             "bound": self.run.bound or None,
@@ -103,13 +104,17 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes, only_told, undecided = self.audit
+        tables, differences, sealed, since, changes, only_told, undecided, reduced = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
-        yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
+        if reduced:
+            what = f"the answers of {thousands(reduced)} {plural(reduced, 'fixture')} have been removed to save space"
+            yield f"{self.journal}: {what}; seals and results are those that were sealed"
+        else:
+            yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
         if only_told:
             yield f"{thousands(only_told)} of them: transcript and sums checked only, because the game's program is not here"
         if undecided:

@@ -191,7 +191,9 @@ def schema_of_config() -> dict[str, Any]:
     """Return the JSON schema of a croupier.toml, with croupier's own games, kinds of stage and rankings."""
     top = table_schema(keys_of(ConfigFile))
     for name, model, usual in CONFIG_TABLES:
-        top["properties"][name] = table_schema(keys_of(model, usual), first_line(model))
+        *outer, own = name.split(".")
+        around = top["properties"][outer[0]] if outer else top
+        around["properties"][own] = table_schema(keys_of(model, usual), first_line(model))
     kinds = [chosen("kind", name, stage_schema(name)) for name in KINDS]
     stage = {"type": "object", "required": ["kind"], "properties": {"kind": _kind().json_schema()}, "allOf": kinds}
     top["properties"]["stage"] = {"type": "array", "items": stage, "description": "The stages, in their order."}
@@ -221,10 +223,17 @@ def write_with_schema(path: Path, text: str) -> None:
     path.write_text(DIRECTIVE.format(schema.name) + text)
 
 
+def _tables(model: type, around: str = "") -> Iterator[tuple[str, type]]:
+    """Yield the tables of a model with their names, each before the tables in it."""
+    for name, inner in get_type_hints(model).items():
+        if is_dataclass(inner) and isinstance(inner, type):
+            yield f"{around}{name}", inner
+            yield from _tables(inner, f"{around}{name}.")
+
+
 CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
     (name, model, Limits().by_name() | {"submission": Limits().submission} if model is AllowedLimits else None)
-    for name, model in get_type_hints(ConfigFile).items()
-    if is_dataclass(model) and isinstance(model, type)
+    for name, model in _tables(ConfigFile)
 )
 """The tables of a croupier.toml, except [rules] and [[stage]]: name, model, and default values that the model lacks."""
 

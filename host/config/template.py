@@ -38,6 +38,20 @@ def template(game: str, with_samples: bool, names: Sequence[str], kind: str = ""
     )
 
 
+def season_template(game: str, names: Sequence[str]) -> str:
+    """Return the text of the croupier.toml of a new season. `names` are the sample bots of the game; some are references."""
+    text = template(game, True, names)
+    seed, bots = text.index("seed  ="), text.index("\n[rules]")
+    references = ", ".join(f'"{name}"' for name in _references(game_by_name(game), names) if name != OWN_REFERENCES)
+    season = SEASON.format(references=references)
+    stages = "# The stages of the final, which `croupier season final DIR` makes. Rounds have a stage of their own.\n"
+    first = text.index("[[stage]]")
+    return f"{text[:seed]}{season}{text[bots:first]}{stages}{text[first:]}".replace(
+        "# A tournament: `croupier run` plays it, ^C stops it, and the same command continues it.",
+        "# A season: `croupier season open` runs it, ^C stops it, and the same command continues it.",
+    )
+
+
 def _rules_shown(game: Game) -> str:
     """Return the rules of the first preset as comments: the keys that can be changed, with their values."""
     rules = next(iter(game.presets.values()))._asdict()
@@ -90,6 +104,26 @@ def _references(game: Game, names: Sequence[str]) -> dict[str, int]:
 def _as_comment(text: str) -> str:
     return "".join(f"# {line}" if line.strip() else "#\n" for line in text.splitlines(keepends=True))
 
+
+SEASON = """\
+
+[season]
+submissions = "invited"        # `croupier season invite NAME` makes a link; "anybody": people take a name on the site
+# freeze    = 2026-12-20T18:00:00+01:00   # entry closes; without it, `croupier season final` closes it
+grace       = "5 min"          # accepted until then, not announced
+round_every = "10 min"         # at most this often
+budget      = "5 min"          # of play a round
+active      = 1                # versions of one author that play at the same time
+references  = [{references}]
+practice    = 200              # tables of each submission against each reference; they do not count
+keep        = "5 GiB"          # of finished rounds; of older ones, the answers of all tables are removed
+
+[season.per_author]
+queue       = 5                # submissions without a verdict
+per_hour    = 20               # submissions
+size        = "16 MiB"         # of a file
+cpu_minutes = 30               # of processor time in an hour for builds, checks and practice
+"""
 
 TOP = """\
 # A tournament: `croupier run` plays it, ^C stops it, and the same command continues it.

@@ -30,6 +30,7 @@ from host.base.config_file import (
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
 from host.config.resolver import CONFIG, resolve
+from host.config.season_config import SeasonTable, season_problems
 from host.games.engine import Game
 from host.play.custom_games import game_by_name, knows_game, origin
 from host.play.jobs import WorkerSetup
@@ -156,6 +157,7 @@ class ConfigFile:
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
+    season: SeasonTable = field(default_factory=SeasonTable)
 
 
 def config_model(registry: Registry = CROUPIERS) -> type[ConfigFile]:
@@ -192,6 +194,7 @@ class Tournament(NamedTuple):
     guests: frozenset[str]  # the names of bots that play only as references
     warnings: tuple[Problem, ...]
     registry: Registry  # what the names in its journal stand for
+    season: SeasonTable | None = None  # None: an ordinary tournament
 
     @property
     def level(self) -> Level:
@@ -262,6 +265,8 @@ def load(place: Path) -> Tournament:
     if config.run.cluster and config.run.workers:
         message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
+    season = config.season if "season" in toml.data else None
+    problems += season_problems(toml, season, path.parent, config.game) if season else []
     if problems:
         raise UserError(sorted_by_line(problems), 3)
     named = {name for stage in stages for name in references_of(stage)}
@@ -287,6 +292,7 @@ def load(place: Path) -> Tournament:
         guests=frozenset(named - own),
         warnings=tuple(_warnings(toml, config, stages)),
         registry=registry,
+        season=season,
     )
 
 

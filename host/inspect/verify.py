@@ -52,6 +52,7 @@ class Audit(NamedTuple):
     changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
     only_told: int = 0  # tables of which only the transcript and the sums were checked
     undecided: int = 0  # fixtures without a result
+    reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
 
 
 def verify(
@@ -69,7 +70,7 @@ def verify(
     not built, the tables are checked by their transcripts. Raise UserError if the journal or its seed cannot be read, or if
     the run has another seed.
     """
-    tables, differences = 0, list[str]()
+    tables, reduced, differences, is_reduced = 0, 0, list[str](), journal.reduced
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes, foreign = {change.number: change for change in journal.changes()}, list[ForeignTables]()
@@ -81,6 +82,10 @@ def verify(
     for kind, number, path, _, sound, _ in entries:
         if kind != "fixture":
             differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
+            continue
+        if is_reduced and not aside:
+            differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
+            reduced += 1
             continue
         try:
             if aside:  # the bots may have been others then
@@ -116,6 +121,7 @@ def verify(
         changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
         only_told=told,
         undecided=len(journal.undecided()),
+        reduced=reduced,
     )
 
 

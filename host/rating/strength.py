@@ -212,8 +212,10 @@ class _Choices:
 
     def _large_field(self, anchor: float) -> "LargeField | None":
         """Return the model of many bots; None for few."""
-        if len(self._chosen) <= FEW:
-            return None
+        return None if len(self._chosen) <= FEW else self.large_field(anchor)
+
+    def large_field(self, anchor: float) -> "LargeField":
+        """Return the same model for linear algebra, for any number of bots."""
         from host.rating.strength_of_many import LargeField  # numpy takes 0.15 s to import
 
         return LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)

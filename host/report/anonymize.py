@@ -15,6 +15,7 @@ from host.results.changes import Change
 from host.results.journal import Journal, Packed
 from host.results.seat_effects import Effects
 from host.results.state import RecordedBot, RunState, StageState, Withdrawn
+from host.stages.pairs import ListedMeeting
 
 WITHHELD = ""
 
@@ -67,6 +68,9 @@ class Anonymizer:
     def _named(self, stage: Mapping[str, Any]) -> dict[str, Any]:
         """Return those values of a stage that name bots, with the names of the report."""
         named: dict[str, Any] = {key: tuple(self.all_of(stage[key])) for key in ("references", "seeds") if key in stage}
+        if "meetings" in stage:
+            meetings = map(ListedMeeting.parse, stage["meetings"])
+            named["meetings"] = tuple(str(meeting.renamed(self.bot)) for meeting in meetings)
         if "grades" in stage:
             named["grades"] = {self.bot(name): grade for name, grade in stage["grades"].items()}
         return named

@@ -1,6 +1,6 @@
 """Build a report as one file: the page with its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from host.base.errors import UserError
@@ -23,6 +23,27 @@ USUAL = Quota(20, 200)
 
 def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_NAMES) -> tuple[str, int]:
     """Return the report of a journal with these names, and how many replays it contains."""
+    return _report(journal, quota, names, lambda table: table, {detail: detail for detail in Detail})
+
+
+def spectators_report(journal: Journal) -> tuple[str, int]:
+    """Return the report of a journal without what the bots wrote to standard error and what else is evidence of faults.
+
+    Their authors alone may see that. Return also how many replays it contains.
+    """
+    return _report(
+        journal, USUAL, REAL_NAMES, lambda table: table._replace(evidence=[]), dict.fromkeys(Detail, Detail.CUT)
+    )
+
+
+def _report(
+    journal: Journal,
+    quota: Quota,
+    names: Anonymizer,
+    shown_of: Callable[[ReplayedTable], ReplayedTable],
+    details: Mapping[Detail, Detail],
+) -> tuple[str, int]:
+    """Return a report. `shown_of` returns what is shown of a table, and `details` each detail as it may be shown."""
     seed, shown = known_seed(journal), visible(journal)
     summary = summarize(journal, seed, shown.stages, names=names)
     places, tables, missing_tables = list[TableRef](), list[ReplayedTable](), ""
@@ -31,10 +52,11 @@ def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_N
         root = journal.state().root(seed)
         chosen = offers.choose(root, quota)
         places, tables, missing_tables = _tables(journal, root, chosen, offers.tables, names)
+        tables = [*map(shown_of, tables)]
     stacks = list(filter(None, map(chips, tables)))
     page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables, parts={})
     rendered = dict[bool, str]()
-    for detail in Detail:
+    for detail in dict.fromkeys(details[each] for each in Detail):
         text = page(places, {}, detail=detail, rendered=rendered)
         room = MAX_REPORT_BYTES - len(text.encode())
         if room >= REPLAYS:

@@ -21,6 +21,7 @@ from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.knockout import KNOCKOUT
 from host.stages.league import LEAGUE
 from host.stages.mixed_tables import MIXED_TABLES
+from host.stages.pairs import PAIRS_LISTED
 from host.stages.picture import Rounds
 from host.stages.round_robin import ROUND_ROBIN
 from host.stages.swiss import SWISS
@@ -35,6 +36,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "league": LEAGUE,
     "gauntlet": GAUNTLET,
     "swiss": SWISS,
+    "pairs": PAIRS_LISTED,
 }
 """croupier's own kinds, by the names in croupier.toml."""
 

@@ -25,6 +25,9 @@ FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE = 16, 4
 """Fixtures of a stage that can be played at the same time: the first number if its pairs have enough tables, else fewer
 until starting the bots takes a small part of a fixture, but not fewer than the second."""
 
+MAX_LIST_BYTES = 1 << 20
+"""Size of a text file that a stage names: a list of 10 000 meetings fits in."""
+
 BLANK = Fixture("", None, "", "", (), 0)
 
 
@@ -144,8 +147,9 @@ class Surroundings(NamedTuple):
     """Return the names of the bots in the files and folders that match a pattern. Raise UserError if none exists."""
 
     def names_in(self, file: str) -> list[str]:
-        """Return the lines of a small text file, without empty ones and comments (#). Raise UserError if it is unreadable."""
-        lines = (line.partition("#")[0].strip() for line in read_text(self.folder / file).splitlines())
+        """Return the lines of a text file, without empty ones and comments (#). Raise UserError if it is unreadable."""
+        text = read_text(self.folder / file, MAX_LIST_BYTES)
+        lines = (line.partition("#")[0].strip() for line in text.splitlines())
         return [line for line in lines if line]
 
 

@@ -109,7 +109,6 @@ class RunOutcome(NamedTuple):
 
     interrupted: bool
     reason: str
-    level: Level
     undecided: Sequence[str] = ()
 
 
@@ -133,55 +132,20 @@ async def run_tournament(
     `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
     Raise UserError for any problem, before any table is played.
     """
-    tournament, folder, submissions = load_checked(place, watch.say, last=last)
-    level, undecided = "", list[str]()
-    async with interruptible(watch.say) as stop, open_backend(cluster or tournament.run.cluster, watch.say) as backend:
-        level = await choose_level(backend, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
-        logs = Logs(folder.run, watch.say)
-        try:
-            bots = await backend.ready(
-                submissions,
-                game_by_name(tournament.game),
-                tournament.limits,
-                level,
-                slow_preparation_reporter(watch.say),
-            )
-        except UserError as refused:
-            raise logs.refused(refused) from refused
-        if slow := slow_starts(bots, level):
-            watch.say(f"WARNING  {slow} (docs/planning.md)")
-        if fresh and folder.journal.exists() and folder.commitment_file.exists():
-            watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
-        with writing(folder.journal, tournament.registry, fresh=folder.reset if fresh else None) as journal:
-            before = len(journal.changes())
-            seed = open_run(journal, folder, tournament, bots, level, reason)
-            for change in journal.changes(before):
-                watch.say(change.sentence)
-            logs.built(bots)
-            if again := try_again(journal, seed):
-                journal.set_status(RunStatus.RUNNING)
-                watch.say(f"trying {counted(len(again), 'undecided fixture')} again")
-            setup = tournament.setup(bots, seed, level)
-            async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
-                journal.set_state(replace(journal.state(), workers=pool.description))
-                watch.say(
-                    f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
-                    f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
-                )
-                if tournament.max_faults:
-                    watch.say(rule(tournament.max_faults))
-                if until is not None:
-                    stop.scope.deadline = trio.current_time() + until
-                bundles = partial(keep_bundle, journal, folder, seed)
-                observer = LoggingObserver(watch, logs, LateBots(), bundles)
-                await play_stages(tournament, last, setup, journal, pool, observer)
-            finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
-            journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
-            undecided = [each.path for each in journal.undecided()]
-        if finished:
-            folder.reveal()
+    loaded, undecided = load_checked(place, watch.say, last=last), list[str]()
+    terms = PlayTerms(fresh=fresh, last=last, workers=workers, unsafe=unsafe, reason=reason)
+    async with (
+        interruptible(watch.say) as stop,
+        open_backend(cluster or loaded.tournament.run.cluster, watch.say) as backend,
+    ):
+
+        def begin() -> None:
+            if until is not None:
+                stop.scope.deadline = trio.current_time() + until
+
+        undecided = await play_tournament(loaded, watch, backend, terms, begin)
     stopped = stop.scope.cancelled_caught
-    return RunOutcome(stopped, stop.reason if stopped else "", level, undecided)
+    return RunOutcome(stopped, stop.reason if stopped else "", undecided)
 
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
@@ -191,6 +155,75 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
         return display_path(write_bundle(folder.undecided, undecided, root))
     except OSError as failed:
         return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
+
+
+class PlayTerms(NamedTuple):
+    """How a tournament is played: what `run_tournament` is given."""
+
+    fresh: bool = False
+    last: str | None = None
+    workers: int = 0
+    unsafe: bool = False
+    reason: str = ""
+
+
+async def play_tournament(
+    loaded: "Loaded",
+    watch: Observer,
+    backend: Backend,
+    terms: PlayTerms,
+    begin: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
+
+    Return the fixtures that have no result because the game failed. A caller that cancels it loses only the fixtures in
+    flight. Raise UserError for any problem, before any table is played.
+    """
+    tournament, folder, submissions = loaded
+    level = await choose_level(backend, tournament, folder, watch.say, fresh=terms.fresh, unsafe=terms.unsafe)
+    logs = Logs(folder.run, watch.say)
+    try:
+        bots = await backend.ready(
+            submissions,
+            game_by_name(tournament.game),
+            tournament.limits,
+            level,
+            slow_preparation_reporter(watch.say),
+        )
+    except UserError as refused:
+        raise logs.refused(refused) from refused
+    if slow := slow_starts(bots, level):
+        watch.say(f"WARNING  {slow} (docs/planning.md)")
+    if terms.fresh and folder.journal.exists() and folder.commitment_file.exists():
+        watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
+    with writing(folder.journal, tournament.registry, fresh=folder.reset if terms.fresh else None) as journal:
+        before = len(journal.changes())
+        seed = open_run(journal, folder, tournament, bots, level, terms.reason)
+        for change in journal.changes(before):
+            watch.say(change.sentence)
+        logs.built(bots)
+        if again := try_again(journal, seed):
+            journal.set_status(RunStatus.RUNNING)
+            watch.say(f"trying {counted(len(again), 'undecided fixture')} again")
+        setup = tournament.setup(bots, seed, level)
+        async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
+            journal.set_state(replace(journal.state(), workers=pool.description))
+            watch.say(
+                f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
+                f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
+            )
+            if tournament.max_faults:
+                watch.say(rule(tournament.max_faults))
+            begin()
+            bundles = partial(keep_bundle, journal, folder, seed)
+            observer = LoggingObserver(watch, logs, LateBots(), bundles)
+            await play_stages(tournament, terms.last, setup, journal, pool, observer)
+        finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
+        journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
+        undecided = [each.path for each in journal.undecided()]
+    if finished:
+        folder.reveal()
+    return undecided
 
 
 class Loaded(NamedTuple):

@@ -1,0 +1,208 @@
+"""Defines [season] of a croupier.toml: how people submit bots, how a ladder of rounds is played, and when it ends."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from host.base.config_file import InvalidValue, Text, Toml, ValueType, integer, matches, one_of
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import Seconds, SubmissionSize
+from host.entries.values import AuthorLimits
+from host.sandbox.limits import BYTES, GIB, size
+from host.stages.kind import FORBID
+from host.submissions.discovery import expand_patterns
+
+SUBMISSIONS = ("invited", "anybody")
+ORIGIN = r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?"
+HEADER = r"[A-Za-z][A-Za-z0-9-]{0,60}"
+LEAST_ROUND_S = 1.0
+
+
+class Keep(NamedTuple):
+    """How much of the answers of finished rounds is kept: a number of bytes, or of rounds. The other one is 0."""
+
+    size: int = 0
+    rounds: int = 0
+
+
+DEFAULT_KEEP = Keep(size=5 * GIB)
+
+
+def _freeze(value: Any) -> float:
+    """Return a date with an offset in seconds since 1970."""
+    if not isinstance(value, datetime):
+        raise InvalidValue("C006", "is not a date with a time", "2026-12-20T18:00:00+01:00, without quotes")
+    if value.tzinfo is None:
+        raise InvalidValue("C002", "has no offset from UTC", f"{value.isoformat()}Z, or +01:00 in place of Z")
+    return value.timestamp()
+
+
+def _keep(value: Any) -> Keep:
+    """Return an amount of finished rounds, such as "5 GiB" or "200 rounds"."""
+    hint = '"5 GiB" or "200 rounds"'
+    if not isinstance(value, str):
+        raise InvalidValue("C006", "is neither a size nor a number of rounds", hint)
+    if found := re.fullmatch(r"\s*([0-9]{1,9})\s+rounds?\s*", value):
+        if not int(found[1]):
+            raise InvalidValue("C009", "is out of range", '"1 round" or more')
+        return Keep(rounds=int(found[1]))
+    try:
+        return Keep(size=max(size(value), 1))
+    except ValueError:
+        raise InvalidValue("C002", "is neither a size nor a number of rounds", hint) from None
+
+
+def _proxy(value: Any) -> str:
+    """Return the address of a reverse proxy, or of its network."""
+    try:
+        return str(ipaddress.ip_network(value, strict=False)) if isinstance(value, str) else _not_an_address()
+    except ValueError:
+        return _not_an_address()
+
+
+def _not_an_address() -> str:
+    raise InvalidValue("C009", "is not an IP address or a network", '"127.0.0.1" or "172.16.0.0/12"')
+
+
+FREEZE = ValueType(
+    _freeze, {"title": "date and time with an offset, without quotes", "examples": ["2026-12-20T18:00:00+01:00"]}
+)
+KEEP = ValueType(
+    _keep,
+    {
+        "type": "string",
+        "title": f"size with a unit: {', '.join(BYTES)}; or a number of rounds",
+        "default": "5 GiB",
+        "examples": ["200 rounds"],
+    },
+)
+Freeze = Annotated[float, FREEZE]
+Tables = Annotated[int, integer(2, 100_000)]
+Several = Annotated[int, integer(1, 1000)]
+Many = Annotated[int, integer(1, 1_000_000)]
+
+
+@dataclass(frozen=True)
+class PerAuthorTable:
+    """What one author may use in a season."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    queue: Several = AuthorLimits().queue
+    """Submissions that have no verdict yet. Example: `queue = 2`"""
+    per_hour: Many = AuthorLimits().per_hour
+    """Submissions in an hour. One that never ran does not count. Example: `per_hour = 60`"""
+    size: SubmissionSize = AuthorLimits().size
+    """Size of the file that is handed in. Example: `size = "4 MiB"`"""
+    versions: Many = AuthorLimits().versions
+    """Versions of all bots of the author. Example: `versions = 100`"""
+    cpu_minutes: Many = AuthorLimits().cpu_minutes
+    """Minutes of processor time in an hour for builds, checks and practice. Example: `cpu_minutes = 60`"""
+
+
+@dataclass(frozen=True)
+class SeasonTable:
+    """A season: people hand in bots, and a ladder of rounds runs until the freeze (docs/season.md)."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+
+    submissions: Annotated[str, one_of(lambda: SUBMISSIONS, "way to submit")] = "invited"
+    """Who may submit: people who have a link of `croupier season invite`, or anybody who takes a name on the site."""
+    freeze: Freeze = 0.0
+    """When entry closes. Later submissions are examined and kept, and do not play. Default: `croupier season final` closes it.
+    Example: `freeze = 2026-12-20T18:00:00+01:00`"""
+    grace: Seconds = 300.0
+    """How long after `freeze` a submission is still entered. Pages do not announce it. Example: `grace = "10 min"`"""
+    round_every: Seconds = 600.0
+    """The shortest time from the beginning of one round to that of the next. Example: `round_every = "30 min"`"""
+    budget: Seconds = 300.0
+    """The time that the tables of a round may take, by the speed of the rounds before. Example: `budget = "20 min"`"""
+    active: Annotated[int, integer(1, 100)] = 1
+    """Versions of one author that play at the same time. They are never paired with each other, and the best one is ranked.
+    Example: `active = 3`"""
+    places: Annotated[int, integer(1, 1000)] = 8
+    """The first places that the season has to find: rounds play most tables for them. Example: `places = 3`"""
+    references: tuple[Text, ...] = ()
+    """Bots that everybody practises against: patterns of files and folders, and `sample:NAME`. They are also in the final,
+    and are not ranked. Example: `references = ["sample:nestor"]`"""
+    practice: Tables = 200
+    """Practice tables of each submission against each reference. They do not count. Example: `practice = 1000`"""
+    keep: Annotated[Keep, KEEP] = DEFAULT_KEEP
+    """How much of finished rounds is kept. Of older ones, the answers of all tables are removed; results, faults and seals
+    stay."""
+    address: Annotated[str, matches(ORIGIN, "address of a site", '"https://cup.example"')] = ""
+    """The address of the site in links. Default: that of `croupier season open --bind`. Example: `address = "https://cup.example"`"""
+    proxy: tuple[Annotated[str, ValueType(_proxy, {"type": "string", "examples": ["127.0.0.1"]})], ...] = ()
+    """The addresses from which a reverse proxy speaks for readers: it adds TLS, and tells their addresses."""
+    login_header: Annotated[str, matches(HEADER, "name of a header", '"X-Remote-User"')] = ""
+    """The header in which the proxy tells the name of a reader who has logged in. Default: links are the only way in.
+    Example: `login_header = "X-Remote-User"`"""
+    per_author: PerAuthorTable = PerAuthorTable()
+
+    @property
+    def author_limits(self) -> AuthorLimits:
+        """What one author may use."""
+        own = self.per_author
+        return AuthorLimits(
+            queue=own.queue,
+            per_hour=own.per_hour,
+            size=own.size,
+            versions=own.versions,
+            cpu_minutes=own.cpu_minutes,
+            active=self.active,
+        )
+
+    @property
+    def closes(self) -> float | None:
+        """When entry really closes, in seconds since 1970; None without a freeze."""
+        return self.freeze + self.grace if self.freeze else None
+
+
+def season_problems(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:
+    """Return the problems of [season], with their lines."""
+    problems = [*_references(toml, season, folder, game)]
+    if season.address.startswith("https:") and not season.proxy:
+        message = f'address = "{season.address}" needs a reverse proxy: croupier itself speaks no TLS'
+        problems.append(_contradiction(toml, "address", message, 'proxy = ["127.0.0.1"], or address = "http://…"'))
+    if season.login_header and not season.proxy:
+        message = f'login_header = "{season.login_header}" needs a reverse proxy: otherwise anybody could send it'
+        problems.append(_contradiction(toml, "login_header", message, 'proxy = ["127.0.0.1"]'))
+    if season.round_every < LEAST_ROUND_S:
+        problems.append(_contradiction(toml, "round_every", "round_every is less than a second", '"10 s"'))
+    if toml.data.get("seed", "random") != "random":
+        message = "a season draws its own seed and commits to it"
+        problems.append(Problem("C013", toml.where("seed"), message, hint="leave out seed"))
+    if "bots" in toml.data:
+        hint = 'leave out bots; bots of the organiser are references = ["…"]'
+        problems.append(Problem("C013", toml.where("bots"), "in a season, people hand in the bots", hint=hint))
+    return problems
+
+
+def _references(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:
+    """Return a problem for each reference that does not exist."""
+    problems = []
+    for number, pattern in enumerate(season.references):
+        try:
+            if not expand_patterns([pattern], folder, game):
+                hint = "a folder, a file, or sample:NAME"
+                raise UserError([Problem("C012", "", f'"{pattern}" matches no bot', hint=hint)], 3)
+        except UserError as refused:
+            where = toml.where("season", "references", number)
+            problems += [problem._replace(where=where) for problem in refused.problems]
+    return problems
+
+
+def _contradiction(toml: Toml, key: str, message: str, hint: str) -> Problem:
+    return Problem("C013", toml.where("season", key), message, hint=hint)
+
+
+def late_freeze(toml: Toml, season: SeasonTable, now: float, frozen: bool) -> list[Problem]:
+    """Return the problem of a freeze that is over before the season has been opened; `frozen` if it has been."""
+    if not season.freeze or season.freeze > now or frozen:
+        return []
+    said = toml.data["season"]["freeze"]
+    message = f"freeze = {said.isoformat()} is in the past"
+    return [Problem("C009", toml.where("season", "freeze"), message, hint="choose a later time, or leave it out")]

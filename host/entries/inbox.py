@@ -1,0 +1,233 @@
+"""Defines the requests that the site, a hook or a command leaves in a season's inbox, and how they are stored there.
+
+A request is a folder in `inbox/`: `request.json`, and `upload` if it carries a file. It is written under another name and
+renamed, so the season process, which alone changes the store, sees it whole or not at all. What it answers is in the
+documents that it publishes (host/season/documents.py).
+"""
+
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from host.base import paths
+from host.base.errors import Problem
+from host.base.safe_text import one_line
+
+REQUEST_FILE, UPLOAD_FILE = "request.json", "upload"
+SET_ASIDE = ".refused"  # the folder inside the inbox with damaged requests
+MAX_SET_ASIDE = 50  # older ones are removed
+MAX_REQUEST_BYTES = 64 << 10
+MAX_FILES = 4  # of a folder that are looked at; a request has two at most
+UNFINISHED_S = 3600.0  # after this, a request that is not complete is what a killed process has left behind
+REQUEST_ID = re.compile(r"[0-9]{19}-[0-9a-f]{12}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Submit(msgspec.Struct, frozen=True, tag="submit"):
+    """Hand in a file, which lies beside the request as `upload`."""
+
+    author: str
+    file_name: str
+    door: str
+    bot: str = ""  # its name; empty: that of its file without suffix
+    licence: str = ""
+
+
+class Activate(msgspec.Struct, frozen=True, tag="activate"):
+    """Let a version play, or not. It also puts a version back on the ladder that was taken off it."""
+
+    author: str
+    bot: str
+    number: int
+    active: bool
+
+
+class Practise(msgspec.Struct, frozen=True, tag="practise"):
+    """Play practice tables of a version against others. They do not count."""
+
+    author: str
+    bot: str
+    number: int
+    opponents: tuple[str, ...] = ()  # labels of versions, or references; none: all references
+    tables: int = 200
+
+
+class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
+    """Cancel a submission that has no verdict yet."""
+
+    author: str
+    submission: str
+
+
+class Join(msgspec.Struct, frozen=True, tag="join"):
+    """Take a name in a season that is open to anybody. `token_sha256` is the hash of the secret that the site has drawn."""
+
+    name: str
+    token_sha256: str
+
+
+class Invite(msgspec.Struct, frozen=True, tag="invite"):
+    """Add an author, or replace the secret of his link; the organiser's command has drawn it."""
+
+    name: str
+    token_sha256: str
+    again: bool = False
+
+
+class Manage(msgspec.Struct, frozen=True, tag="manage"):
+    """An action of the organiser: pause, resume or freeze the season; withdraw or take back a bot."""
+
+    action: Literal["pause", "resume", "freeze", "withdraw", "readmit", "cancel"]
+    subject: str = ""  # a bot or a submission
+    reason: str = ""
+
+
+Request = Submit | Activate | Practise | Cancel | Join | Invite | Manage
+
+
+def write_request(inbox: Path, request: Request, upload: Path | None = None) -> str:
+    """Leave a request in the inbox and return its id, which is the name of its folder. Ids sort by time.
+
+    The file `upload` is moved into the folder; it must be on the same file system. Raise OSError if it cannot be written.
+    """
+    name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"
+    unfinished = inbox / f".{name}"
+    unfinished.mkdir(parents=True)
+    try:
+        _write_durably(unfinished / REQUEST_FILE, msgspec.json.encode(request))
+        if upload is not None:
+            upload.replace(unfinished / UPLOAD_FILE)
+        unfinished.rename(inbox / name)
+    except OSError:
+        for file in (REQUEST_FILE, UPLOAD_FILE):
+            (unfinished / file).unlink(missing_ok=True)
+        unfinished.rmdir()
+        raise
+    return name
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+class StoredRequest(NamedTuple):
+    """A request that lies in the inbox. Its id is the name of its folder, which is removed when it has been answered."""
+
+    id: str
+    folder: Path
+    request: Request
+
+    @property
+    def upload(self) -> Path:
+        """The file that belongs to the request, if there is one; another process may change it."""
+        return self.folder / UPLOAD_FILE
+
+    def remove(self) -> None:
+        """Remove the request from the inbox."""
+        paths.remove_tree(self.folder)
+
+
+class Inbox(NamedTuple):
+    """What lies in an inbox: the requests, the oldest first, and the problems of what has been set aside."""
+
+    requests: tuple[StoredRequest, ...]
+    refused: tuple[Problem, ...]
+
+
+class Damaged(Exception):
+    """Raised for a request that is not what `write_request` writes."""
+
+
+def read_requests(inbox: Path, most: int = 1000) -> Inbox:
+    """Return the oldest requests of an inbox. What is damaged is moved into `.refused`, and its problem is returned.
+
+    Whoever can write into the inbox can write anything there: no link is followed, and only small regular files are read.
+    """
+    inbox.mkdir(parents=True, exist_ok=True)
+    found, refused = [], []
+    with os.scandir(inbox) as entries:
+        names = sorted(entry.name for entry in entries)
+    for name in [each for each in names if not each.startswith(".")][:most]:
+        try:
+            found.append(StoredRequest(name, inbox / name, _read(inbox / name)))
+        except (OSError, Damaged, msgspec.MsgspecError) as damaged:
+            refused.append(_set_aside(inbox, name, damaged))
+    for name in names:
+        if name.startswith(".") and name != SET_ASIDE and _is_old(inbox / name):
+            paths.remove_tree(inbox / name)
+    return Inbox(tuple(found), tuple(refused))
+
+
+def _read(folder: Path) -> Request:
+    """Return the request in a folder. Raise Damaged, OSError or MsgspecError if there is none."""
+    if not REQUEST_ID.fullmatch(folder.name):
+        raise Damaged("its name is not the id of a request")
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        content = _small_file(at)
+        request: Request = msgspec.json.decode(content, type=Request)
+        with os.scandir(at) as entries:
+            names = {entry.name for entry, _ in zip(entries, range(MAX_FILES), strict=False)}
+        wanted = {REQUEST_FILE, UPLOAD_FILE} if isinstance(request, Submit) else {REQUEST_FILE}
+        if names != wanted:
+            raise Damaged(f"it should have {' and '.join(sorted(wanted))} and nothing else")
+        if UPLOAD_FILE in names:
+            status = os.stat(UPLOAD_FILE, dir_fd=at, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                raise Damaged(f"its {UPLOAD_FILE} is not a regular file")
+    finally:
+        os.close(at)
+    if isinstance(request, Join | Invite) and not SHA256.fullmatch(request.token_sha256):
+        raise Damaged("its hash of a secret is not a SHA-256")
+    return request
+
+
+def _small_file(folder: int) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(REQUEST_FILE, flags, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Damaged(f"its {REQUEST_FILE} is not a regular file")
+        content = file.read(MAX_REQUEST_BYTES + 1)
+    if len(content) > MAX_REQUEST_BYTES:
+        raise Damaged(f"its {REQUEST_FILE} has more than {MAX_REQUEST_BYTES} bytes")
+    return content
+
+
+def _set_aside(inbox: Path, name: str, why: Exception) -> Problem:
+    """Move a damaged request out of the way; remove it if that is not possible. Return its problem."""
+    aside = inbox / SET_ASIDE
+    try:
+        if aside.is_symlink():
+            aside.unlink()
+        aside.mkdir(exist_ok=True)
+        for old in sorted(_by_age(aside))[: -(MAX_SET_ASIDE - 1)]:
+            paths.remove_tree(old[1])
+        (inbox / name).rename(aside / f"{time.time_ns()}-{secrets.token_hex(4)}")
+    except OSError:
+        paths.remove_tree(inbox / name)
+    reason = (why.strerror or "cannot be read") if isinstance(why, OSError) else str(why)
+    hint = "it did not come from croupier; look for what else writes into the inbox"
+    return Problem("E010", one_line(name)[:100], f"is not a request: {one_line(reason)[:200]}", hint=hint)
+
+
+def _by_age(aside: Path) -> Iterator[tuple[str, Path]]:
+    with os.scandir(aside) as entries:
+        yield from ((entry.name, Path(entry.path)) for entry in entries)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return path.lstat().st_mtime < time.time() - UNFINISHED_S
+    except OSError:
+        return False

@@ -1,0 +1,61 @@
+"""Checks the names of authors and bots in a season. They stand in addresses, file names and labels."""
+
+import re
+
+from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
+from host.bots.bot_spec import unsafe_name
+
+MAX_BOT_CHARS = 30  # a label adds "-" and a number, and the name of a bot has at most 40 characters
+MAX_AUTHOR_CHARS = 40
+MAX_FILE_CHARS = 120
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SHOWN_CHARS = 60
+RESERVED = frozenset({"admin", "organiser", "croupier", "nobody", "anybody", "everybody"})
+"""Names that an author cannot have: readers could take him for the organiser."""
+
+
+def author_name(name: str) -> str:
+    """Return the name of an author. Raise UserError for a name that he cannot have."""
+    _check("author", name, MAX_AUTHOR_CHARS)
+    if name.lower() in RESERVED:
+        raise _refused("author", name, "is reserved", "choose another name")
+    return name
+
+
+def season_bot_name(name: str) -> str:
+    """Return the name of a bot in a season. Raise UserError for a name that it cannot have."""
+    _check("bot", name, MAX_BOT_CHARS)
+    return name
+
+
+def submitted_file_name(name: str) -> str:
+    """Return the name of a submitted file. Raise UserError for a name that a bot's file cannot have."""
+    plain = name.isprintable() and "/" not in name and not name.startswith(".") and name == name.strip()
+    if plain and 0 < len(name) <= MAX_FILE_CHARS and not unsafe_name(name):
+        return name
+    shown = one_line(name[:SHOWN_CHARS])
+    message = "this name of a file has a character that it cannot have, is empty or too long"
+    raise UserError([Problem("E002", shown, message, hint="rename it, for example mine.tar.gz")], 3)
+
+
+def usable_name(text: str, most: int) -> str:
+    """Return the name that is most similar to a text of somebody else; empty if no character of it can stay."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:most].rstrip("-._")
+
+
+def _check(what: str, name: str, most: int) -> None:
+    rule = f"letters a to z, digits, and - . _ after the first character; at most {most}"
+    near = usable_name(name, most)
+    if len(name) > most:
+        raise _refused(what, name, f"has more than {most} characters", near or rule)
+    if not NAME.fullmatch(name):
+        hint = f"{near}  ({rule})" if near else rule
+        raise _refused(what, name, "has a character that it cannot have" if name else "is empty", hint)
+
+
+def _refused(what: str, name: str, why: str, hint: str) -> UserError:
+    shown = one_line(name[:SHOWN_CHARS])
+    return UserError(
+        [Problem("E002", shown, f"this name of {'an' if what == 'author' else 'a'} {what} {why}", hint=hint)], 3
+    )

@@ -1,0 +1,178 @@
+"""Fits the model of `elo` to all tables of a season: strengths, their covariance, and a test whether the model holds.
+
+The model is that of host/rating/strength.py, with its weak prior in every case: one drawn table of each version against one
+of average strength. So a version that has won its first tables has a finite rating, and no rating jumps when the last pair
+of a field has met.
+
+One number for each version does not describe every field: A may beat B, B beat C, and C beat A. The residuals of the pairs
+show it. Then each pair has a strength of its own around the difference of its versions, with a standard deviation that
+follows from the residuals (Williams, "Extra-binomial variation in logistic linear models", 1982). Many tables of one pair
+then say less about two ratings than as many tables of many pairs, and count as fewer.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from host.rating.statistics import ELO, NORMAL, Z
+from host.rating.strength import TableOrder, choices_of
+from host.rating.strength_of_many import FloatArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+DRAWN_TABLES = 1.0
+"""The prior: so many drawn tables of each version against one of average strength."""
+
+DIGITS = 4
+"""Of Elo points and variances: the last digits of linear algebra differ between machines, and decisions must not."""
+
+
+class PairCounts(NamedTuple):
+    """The tables of every two versions that have met: numbers of the two, tables, and those that the first has won."""
+
+    one: IntArray
+    other: IntArray
+    tables: FloatArray
+    won: FloatArray  # a draw counts half
+
+
+class Residuals(NamedTuple):
+    """How far the results of pairs are from what the ratings of the two versions imply."""
+
+    chi2: float
+    expected: float  # of chi2 if the model holds
+    deviation: float  # the standard deviation of chi2 if the model holds
+    spread: float  # standard deviation of the strength of a pair around the difference of its versions, in Elo
+
+    @property
+    def sure(self) -> float:
+        """The probability (0 to 1) that residuals of a field that the model describes would be smaller."""
+        return NORMAL.cdf((self.chi2 - self.expected) / self.deviation) if self.deviation else 0.5
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Ratings of versions above their mean, and the covariance of these ratings."""
+
+    number: Mapping[str, int]  # of each version in the arrays
+    elo: FloatArray
+    covariance: FloatArray  # in Elo²
+    residuals: Residuals
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """The standard errors of the ratings, in Elo."""
+        found: FloatArray = np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
+        return found
+
+    def sure_ahead(self, one: str, other: str) -> float | None:
+        """Return the probability (0 to 1) that one version is stronger than another; None if one of them is not rated."""
+        if one not in self.number or other not in self.number:
+            return None
+        first, second = self.number[one], self.number[other]
+        variance = self.covariance[first, first] + self.covariance[second, second] - 2 * self.covariance[first, second]
+        ahead = float(self.elo[first] - self.elo[second])
+        return NORMAL.cdf(ahead / math.sqrt(variance)) if variance > 0 else 0.5
+
+    def interval(self, label: str) -> float:
+        """Return half the width of the 95 % interval of a rating, in Elo."""
+        return Z * float(self.errors[self.number[label]])
+
+
+def fitted(orders: Mapping[TableOrder, float]) -> Fit:
+    """Return the ratings of all versions of these tables. Each order has how often it has occurred."""
+    number, counts = pair_counts(orders)
+    logs, covariance = _most_likely(orders)
+    residuals = _residuals(counts, logs, covariance)
+    if residuals.spread:
+        weights = _weights(counts, logs, residuals.spread / ELO)
+        logs, covariance = _most_likely(_weighted(orders, number, counts, weights))
+    size = max(1, len(logs))
+    centre = np.eye(len(logs)) - 1 / size
+    return Fit(
+        number=number,
+        elo=(ELO * (logs - logs.mean() if len(logs) else logs)).round(DIGITS),
+        covariance=(ELO**2 * (centre @ covariance @ centre)).round(DIGITS),
+        residuals=residuals,
+    )
+
+
+def pair_counts(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], PairCounts]:
+    """Return the number of each version, and the results of every two that have met.
+
+    At a table of several, each two of them are a result: by the model their order does not depend on the others.
+    """
+    labels = sorted({label for order in orders for equal in order for label in equal})
+    number = {label: nth for nth, label in enumerate(labels)}
+    found: dict[tuple[int, int], list[float]] = {}
+    for order, times in orders.items():
+        placed = [(number[label], place) for place, equal in enumerate(order) for label in equal]
+        for (one, first), (other, second) in combinations(placed, 2):
+            won = 0.5 if first == second else 1.0
+            pair = (one, other) if one < other else (other, one)
+            each = found.setdefault(pair, [0.0, 0.0])
+            each[0] += times
+            each[1] += times * (won if pair == (one, other) else 1 - won)
+    pairs = np.array([*found], dtype=np.int64).reshape(-1, 2)
+    sums = np.array([*found.values()]).reshape(-1, 2)
+    return number, PairCounts(pairs[:, 0], pairs[:, 1], sums[:, 0], sums[:, 1])
+
+
+def _most_likely(orders: Mapping[TableOrder, float]) -> tuple[FloatArray, FloatArray]:
+    """Return the log strengths of the versions in the order of their labels, and the covariance."""
+    _, choices = choices_of(orders)
+    if not choices.above:
+        return np.zeros(0), np.zeros((0, 0))
+    field = choices.large_field(DRAWN_TABLES)
+    strengths = field.most_likely() or choices.most_likely(DRAWN_TABLES)
+    logs: FloatArray = np.array([*map(math.log, strengths)])
+    covariance: FloatArray = np.array(np.linalg.inv(field.information(np.array(strengths))), np.float64)
+    return logs, covariance
+
+
+def _residuals(counts: PairCounts, logs: FloatArray, covariance: FloatArray) -> Residuals:
+    """Return the test of the fit, from all pairs.
+
+    A pair whose versions have met nobody else shows nothing: its residual is small in any case (its leverage is near 1).
+    """
+    if not len(counts.tables):
+        return Residuals(0.0, 0.0, 0.0, 0.0)
+    one, other, tables = counts.one, counts.other, counts.tables
+    chance = 1 / (1 + np.exp(logs[other] - logs[one]))
+    known = tables * chance * (1 - chance)
+    between = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+    free = np.clip(1 - known * between, 0.0, 1.0)
+    chi2 = float(((counts.won - tables * chance) ** 2 / known).sum())
+    expected = float(free.sum())
+    variance = float((free**2 * np.maximum(2 + (1 - 6 * chance * (1 - chance)) / known, 0.1)).sum())
+    scale = float((free**2 * (tables - 1) * chance * (1 - chance)).sum())
+    # An estimate that chance alone may explain counts as none: one standard deviation is subtracted.
+    surplus = max(0.0, chi2 - expected - math.sqrt(variance))
+    return Residuals(chi2, expected, math.sqrt(variance), ELO * math.sqrt(surplus / scale) if scale > 0 else 0.0)
+
+
+def _weights(counts: PairCounts, logs: FloatArray, spread: float) -> FloatArray:
+    """Return as how many tables each table of a pair counts, if pairs have strengths of their own; `spread` is in logs."""
+    chance = 1 / (1 + np.exp(logs[counts.other] - logs[counts.one]))
+    found: FloatArray = 1 / (1 + np.maximum(counts.tables - 1, 0) * chance * (1 - chance) * spread**2)
+    return found
+
+
+def _weighted(
+    orders: Mapping[TableOrder, float], number: Mapping[str, int], counts: PairCounts, weights: FloatArray
+) -> dict[TableOrder, float]:
+    """Return orders in which tables count as fewer; those of several versions by the mean of their pairs."""
+    by_pair = dict(zip(zip(counts.one.tolist(), counts.other.tolist(), strict=True), weights.tolist(), strict=True))
+    found = {}
+    for order, times in orders.items():
+        numbers = sorted(number[label] for equal in order for label in equal)
+        pairs = [*combinations(numbers, 2)]
+        found[order] = times * sum(by_pair[pair] for pair in pairs) / len(pairs) if pairs else times
+    return found

@@ -1,0 +1,154 @@
+"""Decides when each document of a season is published again: after an event, after a request, after a round."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import trio
+
+from host.base.errors import UserError
+from host.entries.inbox import StoredRequest
+from host.season.book import Round
+from host.season.documents import FaultRow, LadderDocument
+from host.season.intake import SeasonIntake
+from host.season.ladder import Before, LastRound, ladder
+from host.season.publish import (
+    Now,
+    Publisher,
+    listed,
+    own_faults,
+    publish_admin,
+    publish_author,
+    publish_bots,
+    publish_round,
+    publish_rounds,
+    publish_site,
+    publish_tokens,
+    published_ladder,
+)
+from host.season.retention import remove_answers, too_old
+from host.season.round_files import write_round_files
+from host.season.round_loop import RoundPlayer
+from host.season.season import ORGANISER, Season
+
+SHOWN_HISTORY = 200
+"""Rounds after which the ladder shows the rating of a version, the newest last."""
+
+FASTEST_S, SLOWEST_S = 0.3, 5.0
+"""Seconds between two looks for something to publish."""
+
+
+class Publishing:
+    """Publishes the documents of a season while it is open."""
+
+    def __init__(self, season: Season, player: RoundPlayer, intake: SeasonIntake) -> None:
+        self._season, self._player, self._intake = season, player, intake
+        self._publisher = Publisher(season.folder)
+        self._ladder: LadderDocument | None = None
+        self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
+        self._reports = dict[int, str]()
+        self._due = list[Round]()  # rounds whose files have not been written yet
+
+    def now(self) -> Now:
+        """Return what changes from one moment to the next."""
+        last = self._player.last
+        return Now(
+            rounds=self._player.rounds,
+            ladder=self._ladder,
+            places=self._intake.places(time.time()),
+            next_round=self._player.next_at,
+            round=last.number if last else 0,
+        )
+
+    def publish_all(self) -> None:
+        """Publish everything, for example when the season is opened."""
+        self._update_ladder()
+        for which in self._player.rounds:
+            report = f"rounds/{which.number}.html"
+            exists = (self._season.folder.published / report).exists()
+            publish_round(self._publisher, which, report if exists else "")
+        self._after_round()
+        self._publish()
+
+    def answer(self, requests: Sequence[StoredRequest]) -> None:
+        """Publish the answers to requests, before these are removed from the inbox."""
+        publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
+        names = {getattr(each.request, "author", "") or getattr(each.request, "name", "") for each in requests}
+        self._publish_authors(names)
+
+    def round_over(self, which: Round) -> None:
+        """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
+        self._update_ladder()
+        publish_round(self._publisher, which)
+        self._after_round()
+        if which.counted:
+            self._due.append(which)
+
+    async def run(self) -> None:
+        """Publish whatever has changed, until it is cancelled."""
+        season = self._season
+        while True:
+            await season.bell.wait(SLOWEST_S)
+            await trio.sleep(FASTEST_S)
+            try:
+                self._publish()
+                while self._due:
+                    await self._write_files(self._due.pop(0))
+            except (UserError, OSError) as failed:
+                season.event("waits", "published", f"{failed}".replace("\n", " "))
+                await trio.sleep(SLOWEST_S)
+
+    def _publish(self) -> None:
+        now = self.now()
+        publish_site(self._season, self._publisher, now)
+        publish_rounds(self._publisher, now.rounds)
+        if (current := self._player.current) and current.entry.state in ("waiting", "running"):
+            publish_round(self._publisher, current)
+        publish_admin(self._season, self._publisher, now)
+        publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
+        self._publish_authors({author.name for author in self._season.store.authors.all()})
+
+    def _publish_authors(self, names: set[str]) -> None:
+        now, known = self.now(), {author.name for author in self._season.store.authors.all()}
+        for name in sorted(names & known):
+            if name not in self._faults:
+                labels = [version.label for version in self._season.store.versions.of_author(name)]
+                self._faults[name] = own_faults(self._season, labels, now.rounds)
+            publish_author(self._season, self._publisher, name, now, self._faults[name])
+
+    def _after_round(self) -> None:
+        self._faults.clear()
+        publish_bots(self._season, self._publisher, self.now())
+
+    def _update_ladder(self) -> None:
+        """Compute the ladder after the last round that counts, unless it has been published, and publish it."""
+        last = next((each for each in reversed(self._player.rounds) if each.counted), None)
+        if self._ladder is None:
+            self._ladder = published_ladder(self._season.folder)
+        if last is None or last.counted is None or (self._ladder is not None and self._ladder.round >= last.number):
+            return
+        before = Before.of(self._ladder)
+        history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
+        after = LastRound(last.number, last.entry.ended or 0.0, dict(last.counted.orders))
+        self._ladder = ladder(
+            listed(self._season),
+            self._season.tally.sums,
+            after,
+            Before(before.ranks, history),
+            self._season.terms.places,
+        )
+        self._publisher.write("ladder.json", self._ladder)
+        self._season.book.set_ratings(last.number, {row.label: row.rating for row in self._ladder.rows})
+
+    async def _write_files(self, which: Round) -> None:
+        """Write the report of a round and the tables of authors, in a thread: it may take seconds."""
+        season = self._season
+        authors = {player.label: player.author for player in which.data.plan.players}
+        work = partial(write_round_files, season.folder, which.number, season.tournament, authors)
+        report = await trio.to_thread.run_sync(work)
+        publish_round(self._publisher, which, report)
+        for old in too_old(self._player.rounds, season.terms.keep):
+            note = await trio.to_thread.run_sync(remove_answers, season.folder, old, season.tournament)
+            self._player.replace(season.book.note(old, note))
+            publish_round(self._publisher, old._replace(entry=old.entry._replace(note=note)))
+            season.event("kept", f"round {old.number}", note)

@@ -1,0 +1,271 @@
+"""The season process: answers the inbox, examines submissions, plays rounds, and publishes what the site shows.
+
+It is the only writer of the store. Whatever ends it, the same command goes on: a round continues from its journal, an
+interrupted examination is repeated, and a request stays in the inbox until it has its answer.
+"""
+
+import hashlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from host.backends.backend import require_local
+from host.base.config_file import read
+from host.base.errors import Problem, UserError
+from host.base.format import counted
+from host.config.season_config import late_freeze
+from host.config.tournament_config import Tournament, load
+from host.entries.inbox import read_requests
+from host.entries.store import Store
+from host.entries.values import Practice, Submission
+from host.games.luck import digest_of
+from host.play.custom_games import game_by_name
+from host.sandbox.detect import require_clock
+from host.season.folder import SeasonFolder
+from host.season.intake import IntakeTerms, SeasonIntake
+from host.season.machines import Backends, opened_backends
+from host.season.publishing import Publishing
+from host.season.requests import EntryTerms
+from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
+from host.season.season import ENTRIES, ORGANISER, Log, Season
+from host.season.site_process import run_site
+from host.submissions.discovery import load_submissions
+from host.tournament.runner import leaves
+
+INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S = 0.05, 2.0, 1.0
+EXAMINERS = 2
+"""Submissions that are examined at the same time: one builds while another practises."""
+
+SECRET_BYTES = 32
+
+
+class ServiceTerms(NamedTuple):
+    """How a season is opened: the address of its site, and which machines play."""
+
+    bind: str = "127.0.0.1:8080"  # empty: the site runs elsewhere
+    cluster: str = ""
+    workers: int = 0
+    new_link: bool = False  # whether the organiser gets another link
+
+
+def loaded_season(place: Path) -> Tournament:
+    """Return the season of a folder. Raise UserError if its croupier.toml is wrong, or is that of a tournament."""
+    tournament = load(place)
+    if tournament.season is None:
+        hint = "croupier new DIR -g GAME --season  makes a season; croupier run  plays a tournament"
+        raise UserError([Problem("E102", str(tournament.path), "has no [season]: it is a tournament", hint=hint)], 3)
+    return tournament
+
+
+def site_address(place: Path, bind: str) -> str:
+    """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
+    season = loaded_season(place).season
+    return (season.address if season else "") or f"http://{bind}"
+
+
+async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[[str], None]) -> str:
+    """Run a season until ^C, SIGTERM or an error; return what stopped it. `link` gets the organiser's secret, if it is new.
+
+    Raise UserError for any problem that prevents it.
+    """
+    tournament, folder = loaded_season(place), SeasonFolder(place)
+    assert tournament.season is not None  # `loaded_season` has checked it
+    if problems := late_freeze(read(tournament.path), tournament.season, time.time(), folder.store.exists()):
+        raise UserError(problems, 3)
+    folder.create()
+    with Store.open(folder.path) as store:
+        promised = folder.draw_seed()
+        season = Season(folder, tournament, store, log)
+        season.take_terms(tournament)
+        if secret := organiser_secret(store, terms.new_link):
+            link(secret)
+        log("open", tournament.name, f"seed sha256 {promised.sha256}")
+        reason = await _until_stopped(season, terms)
+        log("stopped", tournament.name, f"{reason}; the same command goes on")
+        return reason
+
+
+async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
+    """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
+    refused: UserError | None = None
+    reason = [""]
+    try:
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(_stop_at_signal, scope, reason)
+                async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
+                    await Service(season, terms, backends).run()
+    except* UserError as wrapped:
+        refused = next(leaves(wrapped))
+    if refused is not None:
+        raise refused
+    return reason[0]
+
+
+async def _stop_at_signal(
+    scope: trio.CancelScope, reason: list[str], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Stop in good order at the first ^C or SIGTERM, at once at the second."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for number in received:
+            if reason[0]:
+                os._exit(130)
+            reason[0] = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            scope.cancel()
+
+
+def organiser_secret(store: Store, again: bool) -> str:
+    """Return the secret of the organiser's link if it is new; empty if there is one. Only its hash is stored."""
+    if store.setting(ORGANISER) and not again:
+        return ""
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    store.set_setting(ORGANISER, hashlib.sha256(secret.encode()).hexdigest())
+    return secret
+
+
+class Service:
+    """The tasks of a season process."""
+
+    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends) -> None:
+        self._season, self._terms, self._backends = season, terms, backends
+        self._signature = signature_of(season.tournament.path)
+
+    async def run(self) -> None:
+        """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
+        season, terms = self._season, self._terms
+        async with trio.open_nursery() as nursery:
+            if terms.bind:  # it takes a moment to start, and has what was published before
+                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+            await intake.prepare_references()
+            player = RoundPlayer(season, self._backends.rounds, terms.workers)
+            publishing = Publishing(season, player, intake)
+            publishing.publish_all()
+            nursery.start_soon(self._answer_inbox, intake, publishing)
+            for _ in range(EXAMINERS):
+                nursery.start_soon(self._examine, intake)
+            nursery.start_soon(self._close_entry)
+            nursery.start_soon(self._follow_config, intake)
+            nursery.start_soon(publishing.run)
+            nursery.start_soon(player.run, publishing.round_over)
+
+    async def _intake_terms(self) -> IntakeTerms:
+        season, tournament = self._season, self._season.tournament
+        level = await require_local(tournament.level)
+        require_clock(tournament.limits.clock, level)
+        terms = season.terms
+        references = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
+        return IntakeTerms(
+            entry=EntryTerms(
+                limits=terms.author_limits,
+                anybody=terms.submissions == "anybody",
+                closes=terms.closes,
+                references=tuple(each.name for each in references),
+            ),
+            game=game_by_name(tournament.game),
+            rules=tournament.rules,
+            limits=tournament.limits,
+            level=level,
+            references=tuple(tournament.as_played(each) for each in references),
+            practice_tables=terms.practice,
+            executor=self._backends.practice,
+            workers=self._terms.workers,
+        )
+
+    # Tasks.
+
+    async def _answer_inbox(self, intake: SeasonIntake, publishing: Publishing) -> None:
+        """Answer the requests of the inbox. Each is removed when its answer has been published."""
+        season = self._season
+        while True:
+            try:
+                found = read_requests(season.folder.inbox)
+                for problem in found.refused:
+                    season.event("refused", "inbox", f"{problem.where} {problem.message}")
+                if found.requests:
+                    for stored in found.requests:
+                        intake.handle(stored, time.time())
+                    publishing.answer(found.requests)
+                    for stored in found.requests:
+                        stored.remove()
+                    season.bell.ring()
+                await trio.sleep(INBOX_INTERVAL_S)
+            except (UserError, OSError) as failed:
+                await self._wait_for_machine("inbox", failed)
+
+    async def _examine(self, intake: SeasonIntake) -> None:
+        """Examine what waits, one after another."""
+        season = self._season
+        while True:
+            try:
+                done = await intake.examine_next()
+            except (UserError, OSError) as failed:
+                await self._wait_for_machine("examination", failed)
+                continue
+            if done is None:
+                await season.bell.wait(1.0)
+            elif isinstance(done, Submission):
+                season.logged(str(done.state), f"{done.author}/{done.label or done.bot}", done.reason)
+            elif isinstance(done, Practice):
+                season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
+
+    async def _wait_for_machine(self, what: str, failed: BaseException) -> None:
+        """Say what the machine lacks, and wait before it is tried again. Raise what is not the machine's fault."""
+        if isinstance(failed, UserError) and failed.exit_code != 6:
+            raise failed
+        message = str(failed).removeprefix("error").replace("\n", " ") if isinstance(failed, UserError) else str(failed)
+        self._season.event("waits", what, f"{message}; it is tried again")
+        await trio.sleep(TRY_AGAIN_S)
+
+    async def _close_entry(self) -> None:
+        """Fix the entries of the final when entry is closed and everything received before has its verdict."""
+        season = self._season
+        while not season.store.setting(ENTRIES):
+            if season.frozen():
+                closes = season.closes or 0.0
+                waiting = [each for each in season.store.submissions.open() if each.at < closes]
+                if not waiting:
+                    entries = season.fix_entries()
+                    digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
+                    season.event("entries", "final", f"{counted(len(entries), 'entry')}, digest {digest}")
+                    return
+            await season.bell.wait(CLOSING_INTERVAL_S)
+
+    async def _follow_config(self, intake: SeasonIntake) -> None:
+        """Take the terms of a croupier.toml that is edited while the season is open. A wrong one changes nothing."""
+        season = self._season
+        while True:
+            await trio.sleep(CONFIG_INTERVAL_S)
+            signature = signature_of(season.tournament.path)
+            if signature in (self._signature, None):
+                continue
+            self._signature = signature
+            try:
+                changed = loaded_season(season.folder.path)
+                if changed.game != season.tournament.game:
+                    message = f"game = {changed.game}: a season has one game, {season.tournament.game}"
+                    raise UserError([Problem("C013", str(changed.path), message)], 3)
+                season.take_terms(changed)
+                intake.terms = await self._intake_terms()
+                await intake.prepare_references()
+            except (UserError, OSError) as wrong:
+                season.event(
+                    "warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " ")
+                )
+
+
+def signature_of(path: Path) -> tuple[int, int, int] | None:
+    """Return what identifies the content of a file; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
