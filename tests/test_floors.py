@@ -36,7 +36,7 @@ FLOORS = [
 
 PURE = ("protocols", "host.games", "host.bots.batch_state", "host.bots.allowance", "host.bots.blame")
 HARMLESS = frozenset({
-    "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "itertools", "json", "math",
+    "bisect", "collections", "contextlib", "dataclasses", "enum", "functools", "hashlib", "hmac", "itertools", "json", "math",
     "operator", "re", "string", "struct", "typing",
 })  # fmt: skip
 """Modules of the standard library that pure floors may import: no clock, and no input or output."""

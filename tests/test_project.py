@@ -105,11 +105,11 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 32_148
+MAX_CODE_LINES = 33_300
 """Code lines in croupier, host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LARGER_CLASSES = {"Game": 21, "PersistentProcess": 32}
+LARGER_CLASSES = {"Game": 22, "PersistentProcess": 32}
 """The classes above the limit, with what they may have. Game has one for each thing that a game defines.
 BotSpec has as many attributes as bot.toml has keys."""
 

@@ -1,0 +1,116 @@
+"""Defines a source of questions: it holds tables, is given answers, and says what each table asks next.
+
+A match knows nothing else of rules that run elsewhere, for example those of a referee in a sandbox. `Game.source` opens
+such a source; for a game without one the rules run in this process (in_process.py).
+
+A source knows nothing of bots, clocks, records or what to do after a failure. It is asked in turn: nobody calls `advance`
+before the last call has returned.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol
+
+from host.bots.monitor import Monitor
+from host.games.engine import Request, Scores
+from host.games.luck import Shuffler
+from host.play.table_plans import TableSetup
+from host.sandbox.levels import Level
+from protocols.wire import Answer
+
+
+class Opened(NamedTuple):
+    """A table that begins. Its `number` is used by this source only, and only once while the source lives."""
+
+    number: int
+    setup: TableSetup  # its rules, and the name that its luck follows from; a source has no use for the bots
+    root: bytes  # of all luck of the tournament: a source passes on what is drawn from it, never the root itself
+
+    @property
+    def luck(self) -> Shuffler:
+        """The randomness of the table, from its beginning."""
+        return self.setup.shuffler(self.root)
+
+    @property
+    def luck_path(self) -> str:
+        """The path of the table's luck. The key of the table is `derive(root, luck_path)` (host/games/luck.py)."""
+        return self.setup.luck or self.setup.path
+
+
+class Shown(NamedTuple):
+    """A text for a seat that expects no answer. The seat gets it before its next question at the table."""
+
+    seat: int
+    text: str
+
+
+class Told(NamedTuple):
+    """An event for spectators, such as `Told("trick", {"winner": 1})`: its name, and plain values by name."""
+
+    event: str
+    facts: Mapping[str, Any]
+
+
+class Progress(NamedTuple):
+    """What a table says when it has been opened, or when all its open questions have been answered.
+
+    Either `requests` are open, to different seats, and are answered together; or the table is over and has `scores`.
+    """
+
+    requests: tuple[Request, ...] = ()
+    scores: Scores | None = None  # of each bot: partners have one score
+    illegal: tuple[int, ...] = ()  # which of the answers just given were illegal moves: indexes, from 0
+    limits: tuple[float | None, ...] = ()
+    """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
+    shown: tuple[Shown, ...] = ()
+    told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
+    moves: str | None = None  # at the end: see `Ended.moves` (host/games/engine.py); None: the table repeats no other
+
+
+class SourceFailed(Exception):
+    """Raised when a source has failed: its rules raised an exception, or its process died, was silent or wrote nonsense.
+
+    The source is not used again after it, and all its tables are lost. No bot is ever to blame.
+    """
+
+    def __init__(self, reason: str, table: int | None = None, said: bytes = b"") -> None:
+        """`table` is the number of the table at which it failed; None if the source cannot know.
+
+        `said` is the end of what its process wrote, for people. It comes from a stranger and has at most a few KiB.
+        """
+        super().__init__(reason)
+        self.reason, self.table, self.said = reason, table, said
+
+
+class Source(Protocol):
+    """A source of questions: holds many tables at once."""
+
+    async def advance(
+        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+    ) -> Mapping[int, Progress]:
+        """Forget the tables in `dropped`, begin new tables, and give each table in `answers` its answers.
+
+        A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
+        opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
+        Raise SourceFailed if any of them fails. Raise UserError (exit code 6) if this machine cannot run the source.
+
+        The result must follow from the setup, the luck and the answers of a table alone: after a failure a fresh source
+        is given the same answers step by step, and must say the same.
+        """
+        ...
+
+
+class SourcePlace(NamedTuple):
+    """Where a source runs: at which sandbox level, on which cores, and who measures its memory and CPU time."""
+
+    level: Level
+    cores: Sequence[int]  # () for every core of this process
+    monitor: Monitor
+
+
+class OpenSource(Protocol):
+    """Opens a source, which is closed at the end of the block, with its processes. It is the type of `Game.source`."""
+
+    def __call__(self, place: SourcePlace, /) -> AbstractAsyncContextManager[Source]:
+        """Return the block of a source. Entering it raises SourceFailed if it does not start."""
+        ...

@@ -1,0 +1,427 @@
+"""Implements referee/1: one process holds the rules of many tables, and the host asks the bots. It does no I/O.
+
+Both sides write one JSON object a line. referee.md is the specification.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from protocols.jsonlines import reject_duplicate_keys
+from protocols.wire import Answer, Fault, Grammar
+
+PROTOCOL = "referee/1"
+HELLO = {"protocol": PROTOCOL}
+
+MAX_REFEREE_LINE_BYTES = 64 << 10  # without the line end
+MAX_TURN_BYTES = 256 << 10  # of all lines for one table, from an answer to the next question
+MAX_QUESTIONS = 100_000  # at one table
+MAX_SCORE = 10**12
+MAX_ANSWER_LINES = 1000
+MAX_LIMIT_MS = 10**9
+MAX_INTEGER = 1 << 63
+
+Scalar = str | int | bool | None
+Value = Scalar | tuple[Any, ...]
+"""A value of a view: a text, a whole number, true, false, null, a list of these, or a list of lists of these."""
+
+
+class Violation(Exception):
+    """Raised for anything that a referee must not write. The text says what it wrote, and what was expected."""
+
+
+class Opened(NamedTuple):
+    """A table that a referee is asked to open."""
+
+    table: int  # a number of this process only, never used twice
+    seats: int
+    bots: int  # the number of scores: fewer than seats if partners play together
+    rules: Mapping[str, Any]
+    luck: str  # 64 hexadecimal digits
+    seed: int  # below 2^31
+    words: Mapping[str, Sequence[str]] = {}  # of each stream that game.toml names, 16 hexadecimal digits each
+
+
+class Ask(NamedTuple):
+    """A question to one seat."""
+
+    seat: int
+    view: Mapping[str, Value]
+    limit_ms: int | None = None
+    lines: int = 1  # of the answer
+
+
+class Show(NamedTuple):
+    """A text for one seat that expects no answer."""
+
+    seat: int
+    text: str
+
+
+class Over(NamedTuple):
+    """The end of a table. `moves` is None unless the referee says that chance has given nothing (see `engine.Ended`)."""
+
+    scores: tuple[int, ...]
+    moves: str | None = None
+
+
+class Message(NamedTuple):
+    """One line of a referee about one table."""
+
+    table: int
+    illegal: tuple[int, ...] = ()  # the seats whose last answer was an illegal move
+    show: tuple[Show, ...] = ()
+    tell: tuple[Mapping[str, Any], ...] = ()  # events for spectators
+    ask: tuple[Ask, ...] = ()
+    over: Over | None = None
+
+
+def write_line(value: Mapping[str, Any]) -> bytes:
+    """Return an object as the host writes it: ASCII, without blanks, with a line end."""
+    return _encode(value).encode() + b"\n"
+
+
+_encode: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def open_line(opened: Opened) -> bytes:
+    """Return the line that opens a table."""
+    said: dict[str, Any] = {"open": opened.table, "seats": opened.seats, "rules": dict(opened.rules)}
+    said |= {"luck": opened.luck, "seed": opened.seed}
+    if opened.words:
+        said["words"] = {label: list(words) for label, words in opened.words.items()}
+    return write_line(said)
+
+
+def answers_line(grammar: Grammar, table: int, answers: Iterable[tuple[int, Answer]]) -> bytes:
+    """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
+    return write_line({"table": table, "answers": [_answer(grammar, seat, answer) for seat, answer in answers]})
+
+
+def _answer(grammar: Grammar, seat: int, answer: Answer) -> dict[str, Any]:
+    if isinstance(answer, Fault):
+        said: dict[str, Any] = {"seat": seat, "fault": str(answer.kind)}
+        return said | {"detail": answer.detail} if answer.detail else said
+    return {"seat": seat, "move": grammar.spell(answer)}
+
+
+def drop_line(table: int) -> bytes:
+    """Return the line that abandons a table."""
+    return write_line({"drop": table})
+
+
+# Reading what a referee writes.
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=_refuse_constant).decode
+
+
+def read_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object of a line without its line end. Raise Violation for anything else."""
+    if len(line) > MAX_REFEREE_LINE_BYTES:
+        raise Violation(f"is longer than {MAX_REFEREE_LINE_BYTES} bytes")
+    try:
+        value = _decode(line.decode())
+        if b"\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
+    except UnicodeDecodeError as wrong:
+        raise Violation(f"is not UTF-8: byte {line[wrong.start]:#04x} after {wrong.start} bytes") from None
+    except UnicodeEncodeError:
+        raise Violation("contains half of a surrogate pair") from None
+    except RecursionError:
+        raise Violation("is nested too deeply") from None
+    except ValueError as wrong:
+        raise Violation(f"is not JSON: {str(wrong).partition(': line ')[0][:100]}" if line else "is empty") from None
+    if type(value) is not dict:
+        raise Violation("is not a JSON object")
+    return value
+
+
+def _member(of: Mapping[str, Any], name: str, kind: type, what: str) -> Any:
+    value = of.get(name)
+    if type(value) is not kind:
+        raise Violation(f"has {what} without {NOUNS[kind]} in {name!r}")
+    return value
+
+
+def _only(of: Any, keys: frozenset[str], what: str) -> None:
+    if type(of) is not dict:
+        raise Violation(f"has {what} that is not an object")
+    if not of.keys() <= keys:
+        raise Violation(f"has an unknown member {sorted(of.keys() - keys)[0][:40]!r} in {what}")
+
+
+NOUNS: Mapping[type, str] = {int: "a whole number", str: "a text"}
+MESSAGE_KEYS = frozenset({"table", "illegal", "show", "tell", "ask", "over"})
+ASK_KEYS = frozenset({"seat", "view", "limit_ms", "lines"})
+SHOW_KEYS, OVER_KEYS = frozenset({"seat", "text"}), frozenset({"scores", "moves"})
+
+
+def read_message(line: bytes, fields: frozenset[str]) -> Message:
+    """Parse a line about a table, without its line end. `fields` are the fields of every view. Raise Violation.
+
+    `Conversation` checks what depends on the lines before it: tables, seats, order.
+    """
+    said = read_object(line)
+    if not said.keys() <= MESSAGE_KEYS:
+        raise Violation(f"has an unknown member {sorted(said.keys() - MESSAGE_KEYS)[0][:40]!r}")
+    table = said.get("table")
+    if type(table) is not int:
+        raise Violation("has no table number in 'table'")
+    if len(said) < 2:
+        raise Violation("says nothing about its table")
+    asked = said.get("ask")
+    if asked is not None and len(said) == 2:  # nearly all lines
+        return Message(table, ask=_asks(asked, fields))
+    if "ask" in said and "over" in said:
+        raise Violation("asks and ends the table at once")
+    return Message(
+        table,
+        _seats(said["illegal"]) if "illegal" in said else (),
+        _shows(said["show"]) if "show" in said else (),
+        _tells(said["tell"]) if "tell" in said else (),
+        _asks(asked, fields) if "ask" in said else (),
+        _over(said["over"]) if "over" in said else None,
+    )
+
+
+def _asks(asked: Any, fields: frozenset[str]) -> tuple[Ask, ...]:
+    if type(asked) is not list or not asked:
+        raise Violation("has 'ask' that is not a list of questions")
+    return tuple([_ask(each, fields) for each in asked])
+
+
+def _ask(said: Any, fields: frozenset[str]) -> Ask:
+    _only(said, ASK_KEYS, "a question")
+    seat, view = _member(said, "seat", int, "a question"), said.get("view")
+    if type(view) is not dict:
+        raise Violation("has a question without a view, an object")
+    if view.keys() != fields:
+        missing, unknown = sorted(fields - view.keys()), sorted(view.keys() - fields)
+        raise Violation(f"has a view without {missing[0]!r}" if missing else f"has a view with {unknown[0][:40]!r}")
+    for name, value in view.items():
+        kind = type(value)
+        if kind is list:
+            view[name] = _list(name, value)
+        elif kind is float or kind is dict:
+            raise Violation(f"has a view whose {name!r} is not a text, a whole number, true, false, null or a list")
+        elif kind is int and not -MAX_INTEGER <= value < MAX_INTEGER:
+            raise Violation(f"has a view whose {name!r} has more than 64 bits")
+    if len(said) == 2:
+        return Ask(seat, view)
+    return Ask(seat, view, _number(said, "limit_ms", MAX_LIMIT_MS), _number(said, "lines", MAX_ANSWER_LINES) or 1)
+
+
+def _number(said: Mapping[str, Any], name: str, most: int) -> int | None:
+    if name not in said:
+        return None
+    number = said[name]
+    if type(number) is not int or not 1 <= number <= most:
+        raise Violation(f"has a question whose {name!r} is not a whole number from 1 to {most}")
+    return number
+
+
+def _list(name: str, items: list[Any]) -> tuple[Any, ...]:
+    """Return a list of a view as a tuple. Its items may be lists of scalars."""
+    return tuple([tuple(map(_scalar(name), each)) if type(each) is list else _checked(name, each) for each in items])
+
+
+def _scalar(name: str) -> Callable[[Any], Any]:
+    return lambda value: _checked(name, value)
+
+
+def _checked(name: str, value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int and -MAX_INTEGER <= value < MAX_INTEGER:
+        return value
+    raise Violation(f"has a view whose list {name!r} holds something else than texts, whole numbers, true, false, null")
+
+
+def _seats(said: Any) -> tuple[int, ...]:
+    if type(said) is not list or not all(type(each) is int for each in said):
+        raise Violation("has 'illegal' that is not a list of seats")
+    return tuple(said)
+
+
+def _shows(said: Any) -> tuple[Show, ...]:
+    if type(said) is not list:
+        raise Violation("has 'show' that is not a list")
+    shown = []
+    for each in said:
+        _only(each, SHOW_KEYS, "a text for a seat")
+        shown.append(Show(_member(each, "seat", int, "a 'show'"), _member(each, "text", str, "a 'show'")))
+    return tuple(shown)
+
+
+def _tells(said: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(map(_event, said)) if type(said) is list else (_event(said),)
+
+
+def _event(said: Any) -> Mapping[str, Any]:
+    if type(said) is not dict or type(said.get("event")) is not str:
+        raise Violation("has 'tell' that is not an object with a text 'event'")
+    for name, value in said.items():
+        for item in value if type(value) is list else (value,):
+            if type(item) in (dict, list):
+                raise Violation(f"has an event whose {name[:40]!r} is not a text, a number, or a list of these")
+    return said
+
+
+def _over(said: Any) -> Over:
+    _only(said, OVER_KEYS, "'over'")
+    scores, moves = said.get("scores"), said.get("moves")
+    if type(scores) is not list or not all(type(each) is int and abs(each) <= MAX_SCORE for each in scores):
+        raise Violation("has 'over' without scores, a list of whole numbers")
+    if moves is not None and type(moves) is not str:
+        raise Violation("has 'over' with moves that are not a text")
+    return Over(tuple(scores), moves)
+
+
+# The conversation with one process.
+
+
+class TableState(StrEnum):
+    """What a table waits for."""
+
+    REFEREE = "referee"  # the referee owes a question, or the end
+    HOST = "host"  # the host owes the answers
+
+
+REFEREE, HOST = TableState  # as globals: each attribute of an Enum costs 0.15 µs
+
+
+class _Table:
+    """A table that is open in the process."""
+
+    __slots__ = ("asked", "bots", "bytes", "judged", "questions", "seats", "state")
+
+    def __init__(self, opened: Opened) -> None:
+        self.seats, self.bots, self.state = opened.seats, opened.bots, REFEREE
+        self.asked: tuple[int, ...] = ()  # the seats whose answers the host owes, in order
+        self.judged: frozenset[int] = frozenset()  # the seats that moved last, and may be called illegal
+        self.questions = self.bytes = 0
+
+
+class Conversation:
+    """Says what the host writes to one process, and checks what the process writes. It is pure.
+
+    Every method that returns bytes returns what must be written to the process.
+    """
+
+    def __init__(self, grammar: Grammar, fields: Iterable[str]) -> None:
+        self._grammar, self._fields = grammar, frozenset(fields)
+        self._tables: dict[int, _Table] = {}
+        self._rest = b""  # the beginning of a line
+        self.lines = 0  # that the process has written
+        self.greeted = False  # whether the process has written its first line
+        self.owed = 0  # tables at which the referee owes a question or the end
+
+    @property
+    def rest(self) -> bytes:
+        """The beginning of a line that has no end yet."""
+        return self._rest
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the process must write something now."""
+        return self.owed > 0 or not self.greeted
+
+    def start(self) -> bytes:
+        """Return the first line."""
+        return write_line(HELLO)
+
+    def open(self, opened: Opened) -> bytes:
+        """Open a table."""
+        self._tables[opened.table] = _Table(opened)
+        self.owed += 1
+        return open_line(opened)
+
+    def answer(self, table: int, answers: Sequence[Answer]) -> bytes:
+        """Answer the open questions of a table, in the order in which they were asked."""
+        one = self._tables[table]
+        seats, one.state, one.asked, one.bytes = one.asked, REFEREE, (), 0
+        one.judged = frozenset(seat for seat, answer in zip(seats, answers, strict=True) if type(answer) is not Fault)
+        self.owed += 1
+        return answers_line(self._grammar, table, zip(seats, answers, strict=True))
+
+    def drop(self, table: int) -> bytes:
+        """Abandon a table that waits for answers."""
+        del self._tables[table]
+        return drop_line(table)
+
+    def receive(self, data: bytes) -> list[Message]:
+        """Return the messages of a piece of output. Raise Violation with the number of the line; see `lines`."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        messages = []
+        for line in lines:
+            self.lines += 1
+            try:
+                if self.greeted:
+                    message = read_message(line, self._fields)
+                    self._check(message, len(line))
+                    messages.append(message)
+                else:
+                    self._greet(line)
+            except Violation as wrong:
+                raise Violation(f"line {self.lines} {wrong}") from None
+        if len(self._rest) > MAX_REFEREE_LINE_BYTES:
+            raise Violation(f"line {self.lines + 1} is longer than {MAX_REFEREE_LINE_BYTES} bytes")
+        if self._rest and not self.is_waiting:
+            raise Violation(f"line {self.lines + 1} comes before the referee was asked")
+        return messages
+
+    def _greet(self, line: bytes) -> None:
+        if read_object(line) != HELLO:
+            raise Violation(f"is not {_encode(HELLO)}")
+        self.greeted = True
+
+    def _check(self, message: Message, size: int) -> None:
+        table, illegal, show, _, ask, over = message
+        one = self._tables.get(table)
+        if one is None:
+            raise Violation(f"is about table {table}, which is not open")
+        if one.state is not REFEREE:
+            raise Violation(f"is about table {table}, which waits for answers")
+        one.bytes += size
+        if one.bytes > MAX_TURN_BYTES:
+            raise Violation(f"is the end of more than {MAX_TURN_BYTES} bytes about table {table} without a question")
+        for seat in illegal:
+            if seat not in one.judged:
+                raise Violation(f"calls seat {seat} of table {table} illegal, which has not just moved")
+        if illegal:
+            one.judged -= {*illegal}
+        for seat, _ in show:
+            self._check_seat(one, seat, table)
+        if ask:
+            self._check_asks(one, message)
+        elif over is not None:
+            if len(over.scores) != one.bots:
+                raise Violation(f"has {len(over.scores)} scores, and table {table} has {one.bots} bots")
+            del self._tables[table]
+            self.owed -= 1
+
+    def _check_asks(self, one: _Table, message: Message) -> None:
+        table, ask = message.table, message.ask
+        seats = tuple([each.seat for each in ask])
+        for seat in seats:
+            self._check_seat(one, seat, table)
+        if len({*seats}) < len(seats):
+            twice = next(seat for seat in seats if seats.count(seat) > 1)
+            raise Violation(f"asks seat {twice} of table {table} twice at once")
+        one.questions += len(seats)
+        if one.questions > MAX_QUESTIONS:
+            raise Violation(f"asks more than {MAX_QUESTIONS} questions at table {table}")
+        one.asked, one.state, one.bytes = seats, HOST, 0
+        self.owed -= 1
+
+    @staticmethod
+    def _check_seat(one: _Table, seat: int, table: int) -> None:
+        if not 0 <= seat < one.seats:
+            raise Violation(f"names seat {seat} of table {table}, which has the seats 0 to {one.seats - 1}")
