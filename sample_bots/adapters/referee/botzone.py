@@ -8,6 +8,7 @@ from typing import Any
 
 from steps import Answer, Ask, Begin, Close, Failed, Options, Play, Question, ReadOutput, Send, Table, seat_of, told
 
+MAX_SCORE = 10**12
 KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
 VERDICTS = {"timeout": "TLE", "cpu": "TLE", "benched": "TLE", "memory": "MLE", "flood": "OLE", "unreadable": "NJ"}
@@ -76,6 +77,7 @@ def verdict(answer: Answer) -> dict[str, Any]:
 def scores_of(content: dict[int, Any], table: Table) -> list[float]:
     """Return the scores of a judge."""
     for seat in range(table.seats):
-        if isinstance(content.get(seat), bool) or not isinstance(content.get(seat), int | float):
+        score = content.get(seat)
+        if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) < MAX_SCORE:
             raise Failed(f"ends without a score of player {seat}")
     return [float(content[seat]) for seat in range(table.seats)]

@@ -7,7 +7,23 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from steps import Answer, Ask, Begin, Failed, Options, Play, Question, Read, Send, Show, Step, Table, number_of, seat_of, told
+from steps import (
+    Answer,
+    Ask,
+    Begin,
+    Failed,
+    Options,
+    Play,
+    Question,
+    Read,
+    Send,
+    Show,
+    Step,
+    Table,
+    number_of,
+    seat_of,
+    told,
+)
 
 HEADER = re.compile(r"\[\[([A-Z_]{1,40})\] ?([0-9]{1,9})\]\s*")
 MAX_LINES = 1000  # of an answer
@@ -20,7 +36,11 @@ def play(table: Table, options: Options) -> Play:
     """Play one game. The scores are those of the referee."""
     properties = ({"seed": table.seed} if options.seed else {}) | table.rules
     yield Begin()
-    lines = [f"[[INIT] {1 + len(properties)}]", str(table.seats), *(f"{key}={value}" for key, value in properties.items())]
+    lines = [
+        f"[[INIT] {1 + len(properties)}]",
+        str(table.seats),
+        *(f"{key}={value}" for key, value in properties.items()),
+    ]
     yield Send("\n".join([*lines, "[[GET_GAME_INFO] 0]", ""]))
     texts = [""] * table.seats
     text, monitored = "", False

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from steps import (
@@ -79,9 +80,7 @@ class Child:
         self.unread += len(data)
         *lines, self.rest = (self.rest + data).split(b"\n") if data else [b""]
         self.lines.extend(lines)
-        self.sent = None
-        if self.unread > MAX_OUTPUT_BYTES:
-            raise Failed(f"wrote more than {MAX_OUTPUT_BYTES >> 20} MiB that nothing asked for")
+        self.sent = None if data else self.sent
         self.wake()
 
     def drain(self) -> None:
@@ -94,10 +93,9 @@ class Child:
 
     @staticmethod
     def _take(pipe: Any) -> bytes | None:
-        try:
+        with suppress(BlockingIOError):
             return os.read(pipe.fileno(), CHUNK_BYTES)
-        except BlockingIOError:
-            return None
+        return None
 
     def send(self, text: str) -> None:
         """Write a text to the process, now or when it reads."""
@@ -179,10 +177,8 @@ class Child:
                 if pipe.fileno() in self.selector.get_map():
                     self.selector.unregister(pipe)
                 pipe.close()
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
 
 
@@ -252,15 +248,26 @@ class Driver:
             game = self.games[table.number] = Game(table, self.play(table, self.options))
             self.go_on(game, None)
         elif "answers" in said:
-            answers = {
-                each["seat"]: Answer(each.get("move", ""), each.get("fault", "")) for each in said["answers"]
-            }
+            answers = {each["seat"]: Answer(each.get("move", ""), each.get("fault", "")) for each in said["answers"]}
             self.go_on(self.games[said["table"]], answers)
         elif "drop" in said:
             self.end(self.games[said["drop"]])
 
     def go_on(self, game: Game, result: Any) -> None:
         """Give a table the result of its step, and do its next steps until one of them must wait."""
+        try:
+            scores = self.steps(game, result)
+            if scores is None:
+                return
+            game.said["over"] = {"scores": scaled(scores, self.options.scale)}
+        except Failed as failed:
+            raise Failed(f"table {game.table.number}: the referee {failed}") from None
+        self.say_of(game)
+        self.keep(game)
+        self.end(game)
+
+    def steps(self, game: Game, result: Any) -> list[float] | None:
+        """Do the steps of a table until one of them must wait. Return the scores if the game is over."""
         game.waits_for = None
         try:
             while True:
@@ -268,14 +275,10 @@ class Driver:
                 ready, result = self.do(game, step)
                 if not ready:
                     game.waits_for = step
-                    return
+                    return None
         except StopIteration as over:
-            game.said["over"] = {"scores": scaled(over.value, self.options.scale)}
-            self.say_of(game)
-            self.keep(game)
-            self.end(game)
-        except Failed as failed:
-            raise Failed(f"table {game.table.number}: the referee {failed}") from None
+            scores: list[float] = over.value
+            return scores
 
     def do(self, game: Game, step: Step) -> tuple[bool, Any]:
         """Do a step. Return whether its result is there, and the result."""
@@ -342,13 +345,14 @@ class Driver:
 
     def wake(self, game: Game) -> None:
         """Look at a table again whose process has written something."""
-        if isinstance(game.waits_for, Read | ReadOutput):
-            try:
-                result = self.read(game, game.waits_for)
-            except Failed as failed:
-                raise Failed(f"table {game.table.number}: the referee {failed}") from None
-            if result is not None:
-                self.go_on(game, result)
+        try:
+            result = self.read(game, game.waits_for) if isinstance(game.waits_for, Read | ReadOutput) else None
+            if result is None and self.child(game).unread > MAX_OUTPUT_BYTES:
+                raise Failed(f"wrote more than {MAX_OUTPUT_BYTES >> 20} MiB that nothing asked for")
+        except Failed as failed:
+            raise Failed(f"table {game.table.number}: the referee {failed}") from None
+        if result is not None:
+            self.go_on(game, result)
 
     def keep(self, game: Game) -> None:
         """Keep the process of a table that is over for another one, if the organiser wants it."""

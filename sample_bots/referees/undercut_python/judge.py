@@ -28,7 +28,10 @@ if wrong:
     score = {str(player): 0 if player in wrong else 2 for player in (0, 1)}
     print(json.dumps({"command": "finish", "content": score, "display": display | {"wrong": wrong}}))
 elif len(log) // 2 == turns:
-    score = {str(player): 1 + (points[player] > points[1 - player]) - (points[player] < points[1 - player]) for player in (0, 1)}
+    score = {
+        str(player): 1 + (points[player] > points[1 - player]) - (points[player] < points[1 - player])
+        for player in (0, 1)
+    }
     print(json.dumps({"command": "finish", "content": score, "display": display}))
 else:
     request = {str(player): {"turn": len(log) // 2, "turns": turns, "last": last[1 - player]} for player in (0, 1)}
