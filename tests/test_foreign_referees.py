@@ -473,7 +473,7 @@ say('{"command":"finish","content":{"0":0,"1":%d}}' % len(heard.name))
         ("botzone", "sys.exit(0)", "ended with status 0"),
         ("botzone", 'say(\'{"command":"stop","content":{}}\')', 'without "command"'),
         ("botzone", 'say(\'{"command":"request"}\')', 'without "content"'),
-        ("botzone", 'say(\'{"command":"request","content":{}}\')', "asks no player"),
+        ("botzone", 'say(\'{"command":"request","content":{}}\')', "asks no player 100 times"),
         ("botzone", 'say(\'{"command":"request","content":{"7":1}}\')', "names player '7' of 2"),
         ("botzone", 'say(\'{"command":"finish","content":{"0":1}}\')', "ends without a score of player 1"),
         ("botzone", 'say(\'{"command":"finish","content":{"0":1,"1":0.5}}\')', "scores are whole numbers: set scale"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from steps import Answer, Ask, Begin, Close, Failed, Options, Play, Question, ReadOutput, Send, Table, seat_of, told
 
+MAX_UNASKED = 100  # turns one after another in which a judge asks nobody
 MAX_SCORE = 10**12
 KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
@@ -19,7 +20,7 @@ def play(table: Table, options: Options) -> Play:
     """Play one game. The scores are those of the judge."""
     initdata: Any = ({"seed": table.seed} if options.seed else {}) | table.rules
     log: list[Any] = []
-    running = False
+    running, unasked = False, 0
     while True:
         if not running:
             yield Begin()
@@ -37,12 +38,13 @@ def play(table: Table, options: Options) -> Play:
         content = {seat_of(name, table): value for name, value in said["content"].items()}
         if said["command"] == "finish":
             return scores_of(content, table)
-        if not content:
-            raise Failed("asks no player")
+        unasked = 0 if content else unasked + 1
+        if unasked > MAX_UNASKED:
+            raise Failed(f"asks no player {MAX_UNASKED} times")
         # As on Botzone, what a judge wrote lies under "output"; some judges read it there. Others read it at the top.
         log.append({**said, "keep_running": running, "verdict": "OK", "output": said})
         asked = tuple(Question(seat, {"request": compact(request)}) for seat, request in sorted(content.items()))
-        answers = yield Ask(asked)
+        answers = (yield Ask(asked)) if asked else {}
         log.append({str(seat): verdict(answer) for seat, answer in answers.items()})
 
 
