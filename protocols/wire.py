@@ -17,6 +17,9 @@ MAX_TEXT = 1000  # characters of the text of a move; the casino shows texts up t
 MAX_CACHED_SPELLINGS = 1 << 15
 
 
+MAX_CACHED_CHARS = 1000  # of a value as text; a referee can write long ones, each of them once
+
+
 class Move(NamedTuple):
     """A move of a bot: `Move("B", 15)` is written `B 15`, `Move("PASS", text="QS 2H")` is written `PASS QS 2H`.
 
@@ -207,6 +210,8 @@ class _SpellingCache(dict[object, str]):
 
     def __missing__(self, value: object) -> str:
         text = self._function(value)
+        if len(text) > MAX_CACHED_CHARS:
+            return text
         if len(self) >= MAX_CACHED_SPELLINGS:
             self.clear()
         self[value] = text

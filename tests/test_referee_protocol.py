@@ -107,7 +107,7 @@ def test_a_line_says_everything_about_its_table_at_once() -> None:
         "ask": [{"seat": 1, "view": {"n": [1, "x", [True, None]]}, "limit_ms": 50, "lines": 2}],
     }
     (message,) = said(talk, line)
-    assert message == Message(
+    assert message._replace(raw=b"") == Message(
         1,
         (2,),
         (Show(0, "a\nb"),),
@@ -128,7 +128,7 @@ REFUSED = {
     "": "line 2 is empty",
     "[]": "is not a JSON object",
     "{": "is not JSON",
-    '{"table":1,"table":1,"ask":[]}': "is not JSON: a key occurs twice",
+    '{"table":1} {}': "has something after its JSON object",
     '{"table":1,"over":{"scores":[NaN,0,0]}}': "is not JSON: NaN is not JSON",
     '{"ask":[]}': "has no table number in 'table'",
     '{"table":"1","ask":[]}': "has no table number",
@@ -161,6 +161,8 @@ REFUSED = {
     '{"table":1,"tell":"won"}': "has 'tell' that is not an object with a text 'event'",
     '{"table":1,"tell":{"event":"won","by":{"seat":1}}}': "has an event whose 'by' is not a text, a number",
     '{"table":1,"tell":{"event":"won","by":[[1]]}}': "has an event whose 'by' is not a text, a number",
+    '{"table":1,"tell":{"event":"won","by":1e999}}': "has an event whose 'by' is not a text, a number",
+    '{"table":1,"tell":{"event":"won","by":[9223372036854775808]}}': "has an event whose 'by' is not a text, a number",
     '{"table":1,"over":{"scores":[1,2]}}': "has 2 scores, and table 1 has 3 bots",
     '{"table":1,"over":{"scores":[1,2,3,4]}}': "has 4 scores, and table 1 has 3 bots",
     '{"table":1,"over":{"scores":[1,2,0.5]}}': "has 'over' without scores, a list of whole numbers",

@@ -44,6 +44,7 @@ from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
 from host.submissions.file_tree import File, read_files
+from host.submissions.referees import load_referee
 from host.tournament.stage_runner import Backend
 
 RECONNECT_TIMEOUT_S = 120.0
@@ -195,8 +196,15 @@ class Cluster:
         return Path(sha256)
 
     def _pack_game(self, game: str) -> GameOrigin:
-        """Return where the machines find a game. Files beside croupier.toml are sent; an installed package is not."""
+        """Return where the machines find a game. Files beside croupier.toml are sent; an installed package is not.
+
+        A referee is built on each machine, like a bot.
+        """
         known = origin(game)
+        if known.has_referee:
+            submission = load_referee(Path(known.folder))[1]
+            packed = self._pack(read_files(submission.folder, submission.files, submission.limits.submission))
+            return GameOrigin(known.said, str(packed), packed=True)
         files = [
             File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
             for path in sources(game)

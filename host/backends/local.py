@@ -15,17 +15,17 @@ import trio
 
 from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.base.errors import Problem, UserError
-from host.play.custom_games import failed_game, origin
+from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
 from host.play.load import OtherLoad, choose_placement
 from host.play.placement import Placement, PlacementRequest, placement_request
-from host.play.records import Record
+from host.play.records import Record, Undecided, undecided_record
 
 MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
 
 MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
-"""The same for an organiser's own game or one of a library, whose code can end the process."""
+"""The same for an organiser's own game or one of a library, whose code can end the process. Then the fixture is undecided."""
 
 WORKER = "host.play.worker"
 WORKER_EXIT_TIMEOUT_S = 2.0
@@ -87,8 +87,7 @@ class FixtureQueue:
     async def feed(self, worker: str, play: PlayJob) -> None:
         """Send one fixture after another to a worker until it is lost, and then requeue the fixture it was playing.
 
-        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers; UserError
-        (exit code 3) if the cause is an organiser's own game.
+        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers.
         """
 
         async def play_first(jobs: Sequence[bytes]) -> Sequence[bytes]:
@@ -142,10 +141,14 @@ class FixtureQueue:
         path, game = job.fixture.path, job.fixture.game
         self._lost[path].append(f"{worker} is lost")
         lost = len(self._lost[path])
-        if origin(game).said and lost >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
+        if origin(game).said and game_by_name(game).source is None and lost >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
             first, last = job.fixture.first, job.fixture.first + job.fixture.tables - 1
             tables = f"tables {first} to {last}" if last > first else f"table {first}"
-            raise failed_game(game, f"failed in {path} ({tables}): it ended its process {lost} times")
+            why = Undecided(f"it ended its process {lost} times ({tables})")
+            del self._lost[path]
+            self._done.send_nowait(undecided_record(job.fixture, why)._replace(replayed=lost - 1, states=job.states))
+            self._room.release()
+            return
         if lost >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")

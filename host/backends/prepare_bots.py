@@ -14,7 +14,7 @@ import trio
 from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
-from host.play.custom_games import GameOrigin, game_by_name, reload_game
+from host.play.custom_games import GameOrigin, game_by_name, origin, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.examine import prepare_bots
@@ -49,7 +49,7 @@ async def prepare(request: PrepareRequest) -> PrepareResult:
     try:
         game = reload_game(request.origin) if request.origin.said else game_by_name(request.game)
         bots = await prepare_bots(request.submissions, game, request.granted, request.level)
-        return PrepareResult(tuple(bots), origin=request.origin)
+        return PrepareResult(tuple(bots), origin=origin(game.name) if request.origin.said else request.origin)
     except UserError as refused:
         return PrepareResult((), tuple(refused.problems), refused.exit_code)
 

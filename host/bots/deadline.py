@@ -190,6 +190,8 @@ class AnswerTimer:
 
     def __init__(self, policy: DeadlinePolicy, move: float) -> None:
         self._policy, self._move = policy, move
+        self._later: Sequence[float] = ()  # seconds granted to each answer of the batch; () for `move`
+        self._count = 0  # of answers of the batch
         self.asked = 0.0  # time at which the batch was sent
         self._last = 0.0  # time of the last answer
         self._deadline = 0.0  # deadline of the next answer
@@ -211,17 +213,24 @@ class AnswerTimer:
         if self._policy.fair:
             self._policy.start_counting()
 
-    def start(self, asked: float, granted: float) -> None:
-        """Start a batch that is sent at the time `asked`, after `prepare`. Its first answer is granted `granted` seconds."""
+    def start(self, asked: float, granted: float, later: Sequence[float] = ()) -> None:
+        """Start a batch that is sent at the time `asked`, after `prepare`. Its first answer is granted `granted` seconds.
+
+        `later` has the seconds of all its answers if questions have limits of their own.
+        """
         self.asked = self._last = asked
+        self._later, self._count = later, 0
         self._marked = self._policy.fair
         self._granted = granted
         self._deadline = self.asked + granted * self._policy.stretch
 
-    def answered(self, now: float) -> float:
+    def answered(self, now: float, count: int = 1) -> float:
         """Record that answers have arrived; return the seconds since the question, or since the previous answer."""
         wall, self._last = now - self._last, now
         self._granted = self._move
+        if self._later:
+            self._count += count
+            self._granted = self._later[min(self._count, len(self._later) - 1)]
         self._deadline = now + self._granted * self._policy.stretch
         self._marked = False
         return wall

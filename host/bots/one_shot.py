@@ -10,7 +10,7 @@ from host.bots.bot_process import BotContext
 from host.bots.deadline import MIN_MEASURED_WAIT_S, STALLED, HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import ends_of
-from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals, granted
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move
@@ -27,7 +27,9 @@ class OneShot:
         self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
-        self._granted = self._limits.per_move  # seconds, of the question that is asked
+        self._granted = self._free = (
+            self._limits.per_move
+        )  # seconds of the question that is asked, with and without a bank
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
@@ -76,11 +78,11 @@ class OneShot:
         if self._bank is not None:
             self._bank.begin(question.table, question.number)
             banked = self._bank.left
-        self._granted = self._limits.per_move + banked
+        self._free = granted(question, self._limits.per_move)
+        self._granted = self._free + banked
         self._monitored.new_process()
-        self._allowed = min(
-            self._limits.computing + banked, self._budget.begin(question.table, self._control.totals.cpu)
-        )
+        computing = self._limits.computing if self._limits.clock == "wall" else min(self._limits.computing, self._free)
+        self._allowed = min(computing + banked, self._budget.begin(question.table, self._control.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
@@ -93,7 +95,7 @@ class OneShot:
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         wall = self._limits.patience_for(self._granted)
         overdue: Overdue = self._overdue if self._policy.fair else self._look
-        looked_at = self._limits.per_move if self._policy.fair else NEARLY * wall  # seconds, if it is slow
+        looked_at = self._free if self._policy.fair else NEARLY * wall  # seconds, if it is slow
         limits = self._limits._replace(cpu=self._allowed, move=looked_at)
         ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
         self.stderr_log.question = question
@@ -120,7 +122,7 @@ class OneShot:
 
     def _settle(self, bank: TimeBank, ended: Ended, answer: Answer) -> None:
         """Take the time of a question from the bank, and add the increment for a move."""
-        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - self._limits.per_move)
+        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - self._free)
         if isinstance(answer, Move):
             bank.add()
         elif answer.kind is FaultKind.TIMEOUT:

@@ -14,7 +14,17 @@ from host.bots.child_process import MAX_SELECTABLE, QUICK_ANSWER_MS, ChildProces
 from host.bots.deadline import AnswerStatus, AnswerTimer
 from host.bots.monitor import INSTANT, MACHINE_CORES, unwrap_exception_group
 from host.bots.process_control import ProcessControl
-from host.bots.values import OVERSPENT, RAW_BYTES, TIMED_TABLES, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
+from host.bots.values import (
+    OVERSPENT,
+    RAW_BYTES,
+    TIMED_TABLES,
+    Batch,
+    BatchResult,
+    HasQuestion,
+    Outcome,
+    ProcessTotals,
+    granted,
+)
 from host.sandbox.keeper import LOST, KeeperDied
 from protocols import PROTOCOLS
 from protocols.wire import Answer, FaultKind, Move
@@ -264,12 +274,18 @@ class PersistentProcess:
     def _start_clocks(self, asked: float) -> None:
         """Start the clocks of the questions that are written at the time `asked`."""
         allowed = self._allowance.seconds() if self._allowance.is_open else 0.0
+        limits = [question.limit for question in self._questions]
+        later = [] if limits.count(None) == len(limits) else [granted(each, self._per_move) for each in self._questions]
+        first = later[0] if later else self._per_move
         if self._bank is not None:
-            self._free = self._per_move + allowed
+            self._free = first + allowed
             allowed += self._bank.left
-        self._timer.start(asked, self._per_move + allowed)
+        self._timer.start(asked, first + allowed, later)
         self._turn.thaw()
-        self._monitored.set_cpu_budget(self._computing * len(self._questions) + allowed, self._budget.left)
+        computing = self._computing * len(limits)
+        if later and self._limits.clock != "wall":
+            computing = sum(min(self._computing, each) for each in later)
+        self._monitored.set_cpu_budget(computing + allowed, self._budget.left)
         self._is_slow = False
 
     def _open_batch(self, usage_before: float | None) -> None:
@@ -289,7 +305,7 @@ class PersistentProcess:
         assert result is not None, "a process is asked before its answers are read"
         if new_answers:
             spent = 0.0 if self._bank is None else self._spend(self._bank, now)
-            wall = self._timer.answered(now)
+            wall = self._timer.answered(now, len(new_answers))
             if self._allowance.is_open:
                 self._allowance.answered(wall - spent)
             answers, raws, walls, _, _ = result

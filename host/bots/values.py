@@ -23,11 +23,15 @@ class InputState(StrEnum):
 
 
 class Question(NamedTuple):
-    """A question: table number in the fixture, question number at that table, and view."""
+    """A question: table number in the fixture, question number at that table, and view.
+
+    `limit` is the number of seconds that the answer may take, if that is less than the bot's own limit of a move.
+    """
 
     table: int
     number: int
     view: View
+    limit: float | None = None
 
 
 class HasQuestion(Protocol):
@@ -39,6 +43,13 @@ class HasQuestion(Protocol):
     def number(self) -> int: ...
     @property
     def view(self) -> View: ...
+    @property
+    def limit(self) -> float | None: ...
+
+
+def granted(question: HasQuestion, per_move: float) -> float:
+    """Return the seconds that an answer may take if the bot's own limit is `per_move`."""
+    return per_move if question.limit is None else min(question.limit, per_move)
 
 
 class Outcome(NamedTuple):

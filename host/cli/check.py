@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
     from host.submissions.examine import Findings
+    from host.submissions.referee_check import RefereeReport
 
 
 @click.command()
@@ -39,12 +40,20 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
 
     Illegal moves are reported as notes, not as errors: the rules define their penalty. A bot fails the check if it does
     not build or start, or if an answer is late, unreadable or missing.
+
+    The folder of a game with game.toml is a referee: it must say the same in every process, for every order of tables.
     """
     import trio
 
     from host.cli.bot_arguments import tournament_here
     from host.config.tournament_config import load
 
+    if referees := [name for name in names if (Path(name) / "game.toml").is_file()]:
+        if len(referees) < len(names) or check_all:
+            raise click.UsageError("check the folder of a game alone, and its bots with -g FOLDER")
+        result_of_games = check_referees(referees, level_in_force(DEFAULT_LEVEL, bool(values["unsafe"])), trio.run)
+        print_result(context, "check", result_of_games)
+        raise click.exceptions.Exit(0 if result_of_games.accepted else 1)
     if bool(names) == check_all:
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = load(context.folder) if check_all else tournament_here(context)
@@ -52,6 +61,47 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
     result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values), trio.run)
     print_result(context, "check", result)
     raise click.exceptions.Exit(0 if result.accepted else 1)
+
+
+class RefereeCheckResult(NamedTuple):
+    """The reports about some referees."""
+
+    level: Level
+    reports: Sequence["RefereeReport"]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all games can be played."""
+        return all(report.accepted for report in self.reports)
+
+    def json(self) -> dict[str, Any]:
+        """Return the reports as JSON keys."""
+        return {"sandbox": self.level, "referees": [report.json() for report in self.reports]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the reports as lines."""
+        for report in self.reports:
+            yield from report.text()
+
+
+def check_referees(places: Sequence[str], level: Level, run: Callable[..., Any]) -> RefereeCheckResult:
+    """Check the referees in some folders, one after the other."""
+    from host.submissions.referee_check import check_referee, refused
+
+    reports, began = list["RefereeReport"](), STARTED
+
+    def took() -> float:
+        return time.monotonic() - began
+
+    for place in places:
+        try:
+            reports.append(run(check_referee, Path(place), level, place, took))
+        except UserError as error:
+            if error.exit_code == 6:
+                raise
+            reports.append(refused(error, place, took()))
+        began = time.monotonic()
+    return RefereeCheckResult(level, reports)
 
 
 class CheckOptions(NamedTuple):

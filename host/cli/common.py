@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 def find_game(name: str) -> "Game":
     """Return a game by name. Raise UsageError for an unknown name, with the most similar one.
 
-    A game of a library is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
+    A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
     from host.games import GAMES, OTHER_NAMES
-    from host.play.custom_games import LIBRARIES, game_by_name, knows_game, load_game
+    from host.play.custom_games import LIBRARIES, game_by_name, is_folder, knows_game, load_game
 
     name = OTHER_NAMES.get(name.lower(), name)
-    if name.partition(":")[0] in LIBRARIES:
+    if not knows_game(name) and (Path(name) / "game.toml").is_file():
+        name = name.rstrip("/") + "/"
+    if name.partition(":")[0] in LIBRARIES or is_folder(name):
         return load_game(name, Path.cwd())
     if not knows_game(name):
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")

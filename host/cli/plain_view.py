@@ -84,7 +84,9 @@ class ProgressEvents(Plain):
             "done": progress.done,
             "known": progress.known,
         }
-        if progress.record is not None:
+        if progress.record is not None and progress.record.undecided:
+            event |= {"fixture": progress.record.path, "undecided": progress.record.undecided.reason}
+        elif progress.record is not None:
             finals = {bot: result.final for bot, result in progress.record.results.items()}
             event |= {"fixture": progress.record.path, "finals": finals, "faults": progress.record.faults}
         click.echo(json.dumps(event))

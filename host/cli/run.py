@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.errors import UserError
+from host.base.format import counted
 from host.cli import CliContext, completers
 from host.cli.common import print_standings
 from host.results.changes import MAX_REASON_CHARS
@@ -84,6 +85,10 @@ def run(context: CliContext, /, **values: Any) -> None:
         stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
         click.echo(f"{stopped}\n    continue with:  {_same_command(context, chosen)}", err=True)
         raise click.exceptions.Exit(5)
+    if outcome.undecided:
+        number = counted(len(outcome.undecided), "fixture")
+        click.echo(f"    {number} undecided: the game failed.  Try again:  {_same_command(context, chosen)}", err=True)
+        raise click.exceptions.Exit(7)
 
 
 def _check_cluster(chosen: RunOptions) -> None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.errors import Problem, UserError
 from host.base.format import day, plural, thousands
 from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
 from host.cli.journals import journal_of
+from host.sandbox.levels import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
@@ -92,6 +94,8 @@ class VerifyResult(NamedTuple):
             "seed_sha256": self.run.seed_sha256,
             "committed": self.run.committed,
             "bound": self.run.bound or None,
+            "only_transcripts": self.audit.only_told,
+            "undecided": self.audit.undecided,
             "used_committed_seed": None if self.promised is None else self.promised == self.run.seed_sha256,
             **seals,
             "changes": [change.json() for change in self.audit.changes],
@@ -101,13 +105,18 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes = self.audit
+        tables, differences, sealed, since, changes, only_told, undecided = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
         yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
+        if only_told:
+            yield f"{thousands(only_told)} of them: transcript and sums checked only, because the game's program is not here"
+        if undecided:
+            number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
+            yield f"{number} undecided: the game failed, so there is nothing to check"
         yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"
@@ -132,12 +141,37 @@ def promised_seed(path: Path) -> str | None:
     return promised.sha256 if promised else None
 
 
+def prepare_game(path: Path, run: "RunState", registry: "Registry") -> None:
+    """Build the referee of a run, if its game has one. If that is not possible here, the transcripts are checked only.
+
+    Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
+    """
+    import trio
+
+    from host.play.custom_games import origin
+    from host.submissions.referees import prepare_referee, referee_hash
+
+    game, played = registry.game(run.game), str(run.config.get("referee", ""))
+    if not origin(game).has_referee:
+        return
+    if played and (here := referee_hash(game)) != played:
+        message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
+        hint = "restore the folder of the game as it was"
+        raise UserError([Problem("R008", str(path), message, hint=hint)], 5)
+    try:
+        trio.run(prepare_referee, game, DEFAULT_LEVEL)
+    except UserError as refused:
+        if refused.exit_code != 6:
+            raise
+
+
 def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
     from host.inspect.verify import verify
     from host.results.journal import reading
 
     with reading(path, registry) as journal:
+        prepare_game(path, journal.state(), registry)
         run, audit = journal.state(), verify(journal, share, seal, seed)
         promised = promised_seed(path)
         if promised and promised != run.seed_sha256:

@@ -9,31 +9,41 @@ from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.tournament_config import Tournament
 from host.play.custom_games import origin
 from host.sandbox.limits import BANK_KEYS
+from host.submissions.referees import referee_hash
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
-    """Return the settings that results depend on, as JSON values. Equal values play the same."""
-    return {
-        "game": tournament.game,
-        "seed": tournament.seed,
-        "rules": {"preset": tournament.preset}
-        | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
-        "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
-        "limits": {
-            key: value if key in UNITLESS_LIMITS else format_limit(value)
-            for key, value in tournament.limits.by_name().items()
-            if value or key not in BANK_KEYS
+    """Return the settings that results depend on, as JSON values. Equal values play the same.
+
+    A referee is one of them: the hash of its program and its game.toml.
+    """
+    sha256 = referee_hash(tournament.game)
+    return (
+        {
+            "game": tournament.game,
+            "seed": tournament.seed,
+            "rules": {"preset": tournament.preset}
+            | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
+            "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
+            "limits": {
+                key: value if key in UNITLESS_LIMITS else format_limit(value)
+                for key, value in tournament.limits.by_name().items()
+                if value or key not in BANK_KEYS
+            }
+            | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
+            "sandbox": {"pondering": tournament.sandbox.pondering},
+            "run": {"stop_early": tournament.run.stop_early},
         }
-        | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
-        "sandbox": {"pondering": tournament.sandbox.pondering},
-        "run": {"stop_early": tournament.run.stop_early},
-    } | ({"bind_seed": True} if tournament.bind_seed else {})
+        | ({"bind_seed": True} if tournament.bind_seed else {})
+        | ({"referee": sha256} if sha256 else {})
+    )
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:
     """Return all settings as a croupier.toml states them; a tournament of these settings plays the same."""
     settings = canonical(tournament)
     rules = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
+    settings.pop("referee", None)  # croupier.toml names the folder
     return settings | {
         "game": origin(tournament.game).said or tournament.game,
         "name": tournament.name,

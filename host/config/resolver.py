@@ -1,7 +1,8 @@
 """Finds what the names in a croupier.toml stand for: its game, its kinds of stage and its rankings.
 
-A name is one of croupier's own, `package.module:NAME` for a value in the organiser's code beside croupier.toml, or
-`openspiel:GAME`. Such code is trusted like croupier itself: only croupier.toml can name it.
+A name is one of croupier's own, `package.module:NAME` for a value in the organiser's code beside croupier.toml,
+`openspiel:GAME`, or `folder/` for a referee. Only croupier.toml can name such code. It is trusted like croupier itself,
+except a referee, which runs in a sandbox.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from host.base.config_file import OwnName, Toml, read
 from host.base.errors import Problem, UserError
-from host.play.custom_games import CustomName, import_value, load_game
+from host.play.custom_games import CustomName, import_value, is_folder, load_game
 from host.rating.ranking import RANKINGS, Ranking
 from host.stages import KINDS, Registry
 from host.stages.kind import OWN_RANKING, Kind
@@ -68,13 +69,13 @@ class Resolved(NamedTuple):
 
 
 def resolve(toml: Toml, folder: Path) -> Resolved:
-    """Replace each `package.module:NAME` in a file by the name of the value, if that can be used."""
+    """Replace each `package.module:NAME`, and the folder of a game, by the name of the value, if that can be used."""
     own, problems = dict[tuple[str, str], OwnName](), list[Problem]()
 
     def name_of(said: Any, *place: str | int) -> Any:
-        if not isinstance(said, str) or ":" not in said:
-            return said
         key = str(place[-1])
+        if not isinstance(said, str) or not (":" in said or (key == "game" and is_folder(said))):
+            return said
         named = CustomName(key, said, toml.where(*place))
         try:
             found = LOADERS[key](named, folder)

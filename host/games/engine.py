@@ -279,19 +279,25 @@ class Table:
             return self.together[len(self._given) :]
         return (self.request,) if self.request is not None else ()
 
+    def allows(self, answer: Answer) -> bool:
+        """Return whether an answer to the next question would be allowed. A fault always is."""
+        return type(answer) is not Move or (
+            self.request is not None and self._allows(self.rules, self.request.view, answer)
+        )
+
     def answer(self, answer: Answer) -> bool:
         """Answer the next question. Return False if the answer is an illegal move.
 
-        Raise ValueError if no question is open.
+        Raise ValueError if no question is open. If GameFailed is raised, `answers` has the answer.
         """
         request = self.request
         if request is None:
             raise ValueError("the game is over: no question is open")
+        self.answers.append(answer)
         try:
             fair = type(answer) is not Move or self._allows(self.rules, request.view, answer)
             if not fair:
-                self.illegal.append(len(self.answers))
-            self.answers.append(answer)
+                self.illegal.append(len(self.answers) - 1)
             asked = self._send(answer)
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:

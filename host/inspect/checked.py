@@ -46,5 +46,5 @@ def _since_start(samples: list[AnswerSample]) -> Iterator[AnswerSample]:
 
 
 def _decision(sample: AnswerSample) -> Decision:
-    table, number, view = sample.question
+    table, number, view, _ = sample.question
     return Decision(table=table, number=number, seat=0, view=view, answer=sample.answer)

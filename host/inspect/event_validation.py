@@ -93,6 +93,8 @@ def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int)
     safe: dict[str, Any] = {}
     for name, fact in facts.items():
         where = f"its event {event} of {path} has {name}"
+        if name == "ev":
+            raise refusal(game, f"{where}, which is the name of the event itself; use another name")
         if is_drawn(event, facts) and name in (*PICTURE_FIELDS[event], *MAY_HAVE.get(event, ())):
             safe[name] = _drawn_fact(game, where, event, name, fact, seats)
         else:

@@ -14,13 +14,17 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
+from host.inspect.told_table import ToldTable
 from host.play.custom_games import blame_game, game_by_name
+from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
+from host.play.sources.source import Progress
 from host.play.table_plans import TableSetup, table_setups
+from host.play.transcript import decode_steps, unpack_transcript
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal
 from host.results.tournament_dir import Folder, commitment, read_seed, seed_text
-from protocols.wire import Answer, Move, View
+from protocols.wire import Answer, View
 
 
 def known_seed(journal: Journal) -> bytes | None:
@@ -73,6 +77,7 @@ class Decision(NamedTuple):
     answer: Answer
     allowed: bool = True  # False for a well-formed move that the rules do not allow
     bank: int | None = None  # milliseconds left in the bot's time bank when it was asked; None: it has none
+    limit: float | None = None  # seconds for its answer, if its game has set a limit
 
 
 class RecordedTable(NamedTuple):
@@ -85,8 +90,9 @@ class RecordedTable(NamedTuple):
     scores: Scores
     seed: bytes
     banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
+    steps: tuple[Progress, ...] | None = None  # its transcript, if its rules ran elsewhere
 
-    def play(self, tell: Tell = None) -> Table:
+    def play(self, tell: Tell = None) -> "Table | ToldTable":
         """Play the table again, to its end.
 
         Raise ValueError if there are more answers than questions, UserError (exit code 3) if an organiser's own game fails.
@@ -95,12 +101,25 @@ class RecordedTable(NamedTuple):
             return self.begun(self.answers, tell)
         except GameFailed as failed:
             blame_game(self.game.name, failed)
-            raise
 
-    def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> Table:
-        """Play the first answers of the table. Raise GameFailed if the game fails."""
+    def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> "Table | ToldTable":
+        """Play the first answers of the table: from its transcript if there is one, otherwise by the rules.
+
+        Raise GameFailed if the game fails, AnswersDoNotFit if the transcript is damaged.
+        """
         sitting = self.sitting
+        if self.steps is not None:
+            try:
+                return ToldTable(self.steps, answers, tell)
+            except ValueError as damaged:
+                raise AnswersDoNotFit(f"{sitting.path}: {damaged}") from damaged
         return Table(self.game, sitting.rules, sitting.shuffler(self.seed), answers, tell, name=sitting.path)
+
+    def line(self, played: "Table | ToldTable") -> bytes:
+        """Return what identifies the table among tables that can repeat each other."""
+        if isinstance(played, Table):
+            return line_of(self.sitting, played)
+        return NO_LINE if played.moves is None else line_of_moves(self.sitting, played.moves)
 
     @property
     def seated(self) -> tuple[str, ...]:
@@ -132,9 +151,16 @@ class Replay:
             request = game.request
             if request is None:
                 raise AnswersDoNotFit(f"{recorded.sitting.path}: answer {number} comes after the end of the game")
-            allowed = not isinstance(answer, Move) or game.game.allows(game.rules, request.view, answer)
-            bank = recorded.banks.get(number)
-            yield Decision(recorded.number, number, request.seat, request.view, answer, allowed, bank)
+            yield Decision(
+                table=recorded.number,
+                number=number,
+                seat=request.seat,
+                view=request.view,
+                answer=answer,
+                allowed=game.allows(answer),
+                bank=recorded.banks.get(number),
+                limit=game.limit if isinstance(game, ToldTable) else None,
+            )
             game.answer(answer)
 
 
@@ -157,6 +183,16 @@ class RecordedFixture:
             raise does_not_fit(self.journal, damaged) from damaged
 
     @cached_property
+    def transcripts(self) -> tuple[bytes, ...] | None:
+        """What each table has said, if its rules ran elsewhere. Raise UserError (exit code 1) if that is damaged."""
+        if not self.record.transcript:
+            return None
+        try:
+            return tuple(unpack_transcript(self.record.transcript))
+        except ValueError as damaged:
+            raise does_not_fit(self.journal, damaged) from damaged
+
+    @cached_property
     def _banks(self) -> Mapping[int, Mapping[int, int]]:
         """What was left in time banks, in milliseconds, by table and number of the question."""
         banks: defaultdict[int, dict[int, int]] = defaultdict(dict)
@@ -166,19 +202,21 @@ class RecordedFixture:
 
     def table(self, nth: int) -> RecordedTable:
         """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if its answers are missing."""
-        at = nth % len(self.sittings)
+        at, game = nth % len(self.sittings), game_by_name(self.fixture.game)
         try:
             answers, scores = self.answers[at], self.record.scores[at]
-        except IndexError as missing:
-            raise does_not_fit(self.journal, missing) from missing
+            steps = None if self.transcripts is None else decode_steps(self.transcripts[at], game.view)
+        except (IndexError, ValueError) as damaged:
+            raise does_not_fit(self.journal, damaged) from damaged
         return RecordedTable(
-            game=game_by_name(self.fixture.game),
+            game=game,
             number=at + 1,
             sitting=self.sittings[at],
             answers=answers,
             scores=scores,
             seed=self.seed,
             banks=self._banks.get(at + 1, {}),
+            steps=steps,
         )
 
     def players(self, nth: int) -> tuple[str, ...]:

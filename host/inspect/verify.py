@@ -9,16 +9,27 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
-from host.inspect.recorded import Decision, RecordedFixture, RecordedTable, load_fixture, root_from, root_of
+from host.inspect.recorded import (
+    AnswersDoNotFit,
+    Decision,
+    RecordedFixture,
+    RecordedTable,
+    load_fixture,
+    root_from,
+    root_of,
+)
+from host.inspect.source_replay import ForeignTables, SourceReplay
 from host.play import match
 from host.play.custom_games import game_by_name
-from host.play.lines import NO_LINE, line_of, lines_of
+from host.play.lines import NO_LINE, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
+from host.play.sources.source import OpenSource
 from host.results.changes import Change, explains
 from host.results.course import Played, course
 from host.results.journal import Journal
 from host.results.state import RecordedBot, StageStatus
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
@@ -39,20 +50,30 @@ class Audit(NamedTuple):
     sealed: int = 0  # fixtures up to the one with the published seal
     since: int = 0  # fixtures after that one
     changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
+    only_told: int = 0  # tables of which only the transcript and the sums were checked
+    undecided: int = 0  # fixtures without a result
 
 
-def verify(journal: Journal, share: float = 1.0, published: str = "", seed: bytes | None = None) -> Audit:
+def verify(
+    journal: Journal,
+    share: float = 1.0,
+    published: str = "",
+    seed: bytes | None = None,
+    level: Level = DEFAULT_LEVEL,
+) -> Audit:
     """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
     With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
     an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. `seed` is the one that
-    the organiser has published; None: the one in the folder. Raise UserError if the journal or its seed cannot be read,
-    or if the run has another seed.
+    the organiser has published; None: the one in the folder. A program that knows the rules runs at the `level`; where it is
+    not built, the tables are checked by their transcripts. Raise UserError if the journal or its seed cannot be read, or if
+    the run has another seed.
     """
     tables, differences = 0, list[str]()
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
-    changes = {change.number: change for change in journal.changes()}
+    changes, foreign = {change.number: change for change in journal.changes()}, list[ForeignTables]()
+    open_source: OpenSource | None = None
     seed = (root_of(journal) if entries else b"") if seed is None else root_from(journal, seed)
     if published and published not in [entry.seal for entry in entries]:
         none = f"none of the {len(entries)} entries has the seal {published}"
@@ -65,7 +86,10 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
             if aside:  # the bots may have been others then
                 bots = journal.bots(number)
             recorded = load_fixture(journal, seed, path, number)
-            replayed, found = replay(recorded, bots, share)
+            replayed, found = replay(recorded, bots, chosen := _chosen(recorded, share))
+            if recorded.record.transcript and not found:
+                foreign.append(ForeignTables(path, number, chosen))
+                open_source = game_by_name(recorded.fixture.game).source
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:
@@ -77,6 +101,9 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
         tables += replayed
         differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
     differences += journal.unsealed()
+    told = 0 if open_source else sum(len(each.chosen) for each in foreign)
+    if open_source:
+        differences += SourceReplay(journal, seed, open_source, level).differences(foreign)
     if not differences:
         differences += wrong_places(journal, seed)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
@@ -87,7 +114,14 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
         sealed=sum(entry.kind == "fixture" for entry in entries[:at]),
         since=sum(entry.kind == "fixture" for entry in entries[at:]),
         changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
+        only_told=told,
+        undecided=len(journal.undecided()),
     )
+
+
+def _chosen(recorded: RecordedFixture, share: float) -> list[int]:
+    """Return the tables to check, from 0: all of them, or a share that is drawn at random."""
+    return [nth for nth in range(len(recorded.sittings)) if share >= 1 or random.random() < share]
 
 
 def _is_explained(change: Change | None, number: int, recorded: RecordedFixture) -> bool:
@@ -119,8 +153,8 @@ def _named(bots: Sequence[str]) -> str:
     return ", ".join(map(one_line, bots)) or "nobody"
 
 
-def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: float) -> tuple[int, list[str]]:
-    """Return how many tables of a fixture were played again, and the differences."""
+def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: Sequence[int]) -> tuple[int, list[str]]:
+    """Return how many tables of a fixture were played again, of those that are `chosen`, and the differences."""
     fixture, record = recorded.fixture, recorded.record
     if record.path != fixture.path:
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
@@ -137,16 +171,18 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
     for piece in record.evidence:
         kept[piece.table - 1].append(piece)
     banks = BankCheck(bots)
-    chosen = [nth for nth in range(len(recorded.sittings)) if share >= 1 or random.random() < share]
+    complete = len(chosen) == len(recorded.sittings)
+    if recorded.transcripts is not None and len(recorded.transcripts) != len(recorded.sittings):
+        return 0, [f"{record.path}: transcripts of {len(recorded.transcripts)} tables"]
     for nth in chosen:
         table = recorded.table(nth)
         sitting, given, scores = table.sitting, table.answers, table.scores
         try:
             again = table.play()
         except ValueError as over:
-            differences.append(f"{sitting.path}: {over}")
+            differences.append(str(over) if isinstance(over, AnswersDoNotFit) else f"{sitting.path}: {over}")
             continue
-        if (lines[nth] if lines else NO_LINE) != line_of(sitting, again):
+        if (lines[nth] if lines else NO_LINE) != table.line(again):
             differences.append(f"{sitting.path}: what the journal compares with other tables is not what was played")
         if again.scores != scores:
             differences.append(f"{sitting.path}: the recorded scores are {scores}, the answers give {again.scores}")
@@ -154,7 +190,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
             asked = [(table.seated[decision.seat], decision) for decision in table.decisions()]
             wrongs = {decision.number: kind for _, decision in asked if (kind := _fault(decision))}
             faults.update((bot, wrongs[decision.number]) for bot, decision in asked if decision.number in wrongs)
-            differences += banks.differences(table, asked, is_complete=share >= 1)
+            differences += banks.differences(table, asked, is_complete=complete)
             differences += [
                 f"{sitting.path}:{piece.number}: its evidence is {wrong}"
                 for piece in kept.get(nth, ())
@@ -163,7 +199,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], share: fl
     tables = len(recorded.sittings)
     differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < tables]
     if not differences:
-        differences += _sums(recorded, faults if share >= 1 else None)
+        differences += _sums(recorded, faults if complete else None)
     return len(chosen), differences
 
 

@@ -17,10 +17,13 @@ from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
 from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
-from host.play.match import MAX_PARALLEL_TABLES, play
+from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.placement import starting_on
-from host.play.records import BOTS_AT_ONCE, Fixture, Record
+from host.play.records import BOTS_AT_ONCE, Fixture, Record, undecided_record
 from host.play.results import recorded
+from host.play.sources.in_process import InProcess
+from host.play.sources.source import SourcePlace
+from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
@@ -39,6 +42,8 @@ def bot_seed(seed: bytes, bot: str, path: str) -> int:
 
 class BotPool:
     """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
+
+    What runs the rules of a game elsewhere is opened at the first fixture, and kept until the worker has another setup.
 
     Between fixtures those of the last fixture are kept, and others while they are at most BOTS_AT_ONCE in all, and
     their processes take at most MAX_WAITING_BYTES in all. The least recently used ones are removed.
@@ -62,11 +67,13 @@ class BotPool:
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
         self._started = set[str]()  # bots that this worker has started before their first fixture
+        self._source: SteadySource | None = None  # of a game whose rules run elsewhere, once it is needed
         stack.push_async_callback(self._close)
 
     async def use(self, setup: WorkerSetup) -> None:
         """Play the next fixtures with another setup. Keep the sandboxes of the bots that stay the same at the same level."""
         before, level = self._bots, self.setup.level
+        await self._close_source()
         self.setup, self.game = setup, game_by_name(setup.game)
         self._bots = {bot.name: bot for bot in setup.bots}
         changed = {name for name, bot in before.items() if self._bots.get(name) != bot or level is not setup.level}
@@ -114,8 +121,15 @@ class BotPool:
     async def _close(self) -> None:
         """Remove all sandboxes, also if removing one of them fails or is cancelled."""
         async with contextlib.AsyncExitStack() as every:
+            every.push_async_callback(self._close_source)
             for _made, own in self._made.values():
                 every.push_async_exit(own)
+
+    async def _close_source(self) -> None:
+        """End what runs the rules elsewhere."""
+        source, self._source = self._source, None
+        if source is not None:
+            await source.close()
 
     async def _shrink(self, used: Collection[str]) -> None:
         """Remove the least recently used sandboxes while they are too many or too large, but not those just used."""
@@ -197,22 +211,47 @@ class BotPool:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture."""
+        """Play one fixture. If its game fails, no bot is to blame, and the record is that of an undecided fixture."""
         failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
+        of_game: list[str] = []  # failures
         async with self.seats(job, failures) as seats:
-            plan = PLANS[job.fixture.plan](job.fixture, self.setup.seed)
-            most = self.setup.parallel_tables or MAX_PARALLEL_TABLES
-            played = await play(self.game, plan, seats, self.setup.seed, self._monitor, most)
+            try:
+                played = await self._played(job.fixture, seats, of_game)
+            except FixtureUndecided as undecided:
+                played, record = [], undecided_record(job.fixture, undecided.why)
+            else:
+                record = recorded(self.game, job.fixture, played, seats)
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
         await self._shrink(seats)
-        return recorded(self.game, job.fixture, played, seats)._replace(
-            replayed=failures.total,
+        return record._replace(
+            replayed=failures.total + len(of_game),
             seconds=time.monotonic() - started,
             stalls=tuple(failures.stalls),
-            failures=tuple(failures.deaths),
-            states=states,
+            failures=(*failures.deaths, *of_game),
+            states=job.states if record.undecided else states,
             overhead=time.process_time() - computed,
         )
+
+    async def _played(self, fixture: Fixture, seats: Mapping[str, Seat], failures: list[str]) -> list[PlayedTable]:
+        """Play the tables of a fixture. Add a sentence to `failures` for each failure of the game.
+
+        Raise FixtureUndecided if it fails twice at the same answer.
+        """
+        root, most = self.setup.seed, self.setup.parallel_tables or MAX_PARALLEL_TABLES
+        plan, seating = PLANS[fixture.plan](fixture, root), Seating(seats, self._monitor, most)
+        if self.game.source is None:
+            rules = InProcess(self.game, root)
+            try:
+                return await play(plan, seating, rules)
+            finally:
+                failures += rules.failures
+        if self._source is None:
+            self._source = SteadySource(self.game.source, SourcePlace(self.setup.level, self._cores, self._monitor))
+        await self._source.begin_fixture()
+        try:
+            return await play_source(plan, seating, self.game, root, self._source)
+        finally:
+            failures += self._source.failures

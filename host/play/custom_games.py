@@ -7,12 +7,15 @@ croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from host.base.config_file import OwnName, display_path
 from host.base.errors import Problem, UserError
+from host.base.paths import absolute
 from host.base.safe_text import one_line
+from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
@@ -52,12 +55,23 @@ def import_value(named: CustomName, folder: str) -> object:
     return found
 
 
+def is_folder(said: str) -> bool:
+    """Return whether a game is called as a folder with a game.toml: `scopa/`, `./scopa`."""
+    return "/" in said and ":" not in said
+
+
 class GameOrigin(NamedTuple):
     """Where a game that is not croupier's own comes from; empty for croupier's own games."""
 
     said: str = ""  # its name in croupier.toml
     folder: str = ""  # the folder in which it is searched
     packed: bool = False  # whether the folder is the hash of files that are sent to another machine
+    referee: BuiltBot | None = None  # the program that knows the rules, once it is built on this machine
+
+    @property
+    def has_referee(self) -> bool:
+        """Whether the rules are in a program: the folder has a game.toml."""
+        return is_folder(self.said)
 
 
 class OwnGame(NamedTuple):
@@ -90,21 +104,26 @@ def origin(game: str) -> GameOrigin:
 
 
 def sources(game: str) -> list[Path]:
-    """Return the source files of a custom game in its folder. Installed files are left out."""
-    return files_of(origin(game).folder) if origin(game).folder else []
+    """Return the Python files of a custom game in its folder. Installed files are left out."""
+    known = origin(game)
+    return files_of(known.folder) if known.folder and not known.has_referee else []
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Import the game that `package.module:GAME` or `openspiel:GAME` names. Raise UserError if there is no such game.
+    """Load the game that `package.module:GAME`, `openspiel:GAME` or `folder/` names. Raise UserError if there is none.
 
     Its name carries it, so that everything that has the name finds the game: see `game_by_name`.
     """
+    if is_folder(said):
+        return reload_game(GameOrigin(said, str(absolute(folder / said))), where)
     return reload_game(GameOrigin(said, str(folder.absolute())), where)
 
 
 def reload_game(known: GameOrigin, where: str = "") -> Game:
     """Load a game that another process has loaded. Raise UserError as `load_game` does."""
     named = CustomName("game", known.said, where)
+    if known.has_referee:
+        return _referee_game(known, named)
     library, _, name = known.said.partition(":")
     if library in LIBRARIES:
         try:
@@ -119,6 +138,34 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
     if GAMES.get(game.name, game) is not game:
         raise named.refused(f"has the name of another game, {game.name}", "choose another name")
     return own_game(game, known)
+
+
+def _referee_game(known: GameOrigin, named: CustomName) -> Game:
+    """Load the game of a folder with a game.toml. Without the built referee it cannot be played."""
+    from host.play.referee_game import GAME_FILE, load_referee_game  # pydantic takes longer than most commands
+
+    folder = Path(known.referee.folder if known.referee else known.folder)
+    if not (folder / GAME_FILE).is_file():
+        hint = f"a folder with a {GAME_FILE}; croupier init --referee LANGUAGE {known.said}  makes one"
+        raise named.refused(f"is not a folder with a {GAME_FILE}", hint)
+    game = load_referee_game(folder).game
+    return own_game(_with_source(game, known.referee) if known.referee else game, known)
+
+
+def _with_source(game: Game, built: BuiltBot) -> Game:
+    """Return a game whose rules are asked from a built referee."""
+    from host.play.referee_game import load_referee_game
+    from host.play.sources.referee import RefereeProgram, referee_source  # it imports modules that import this one
+
+    words = load_referee_game(Path(built.folder)).file.words
+    return game._replace(source=partial(referee_source, RefereeProgram(built, game, words)))
+
+
+def attach_referee(game: str, built: BuiltBot) -> None:
+    """Let every holder of a game's name play it with a referee that has been built."""
+    own = _own(game)
+    if isinstance(game, OwnName) and own is not None:
+        game.value = OwnGame(_with_source(own.game, built), own.origin._replace(referee=built))
 
 
 def own_game(game: Game, origin: GameOrigin) -> Game:
@@ -154,14 +201,27 @@ def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {one_line(str(error))[:300]}"
 
 
-def blame_game(game: str, failed: GameFailed) -> None:
-    """Raise UserError (exit code 3) if an organiser's own game has failed. Return if the game is croupier's own."""
+class GameFailure(NamedTuple):
+    """What an organiser's own game has raised, as text for people, and the file and line of its code if they are known."""
+
+    reason: str
+    where: str
+
+
+def game_failure(game: str, failed: GameFailed) -> GameFailure:
+    """Return what an organiser's own game has raised. Raise that if it is a UserError, `failed` if the game is croupier's."""
     why = failed.__cause__
     if isinstance(why, UserError):
         raise why
-    if origin(game).said:
-        what = "failed" if why is None else f"failed at table {failed.table}: {_words(why)}"
-        raise failed_game(game, what, place_in_own_code(failed)) from why
+    if not origin(game).said:
+        raise failed
+    return GameFailure("it failed" if why is None else _words(why), place_in_own_code(failed))
+
+
+def blame_game(game: str, failed: GameFailed) -> NoReturn:
+    """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
+    reason, where = game_failure(game, failed)
+    raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
 
 
 def game_by_name(game: str) -> Game:

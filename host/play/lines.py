@@ -32,6 +32,11 @@ def line_of(table_setup: TableSetup, table: Table) -> bytes:
         if table.luck.drawn:
             return NO_LINE
         moves = ",".join(map(_spelled, table.answers))
+    return line_of_moves(table_setup, moves)
+
+
+def line_of_moves(table_setup: TableSetup, moves: str) -> bytes:
+    """Return the line of a table with these moves."""
     known = "\n".join((*table_setup.bots, repr(table_setup.rules), moves))
     return blake2b(known.encode(errors="surrogatepass"), digest_size=LINE_BYTES).digest()
 

@@ -1,8 +1,13 @@
-"""Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once."""
+"""Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once.
+
+A match knows rules that run elsewhere only as a source of questions (sources/source.py). Tables whose rules run in this
+process are answered directly: that is the fast path of the same seam (sources/in_process.py).
+"""
 
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import trio
@@ -10,11 +15,12 @@ import trio
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
-from host.bots.values import Batch, IllegalMove, Question
+from host.bots.values import Batch, HasQuestion, IllegalMove, Question
 from host.games.engine import Game, GameFailed, Scores, Table
-from host.play.custom_games import blame_game
-from host.play.lines import NO_LINE, line_of
-from host.play.table_plans import TablePlan, TableSetup
+from host.play.lines import NO_LINE, line_of, line_of_moves
+from host.play.sources.in_process import InProcess
+from host.play.sources.steady import SourceTable, SteadySource
+from host.play.table_plans import TablePlan, TableSetup, bot_of
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
@@ -27,6 +33,7 @@ class OpenTable:
     """A table that is being played and has an open question. `index` is its index among the tables yielded together."""
 
     __slots__ = ("bots", "game", "index", "table", "table_setup", "view")
+    limit: float | None = None  # its questions have none
 
     def __init__(self, index: int, table: int, table_setup: TableSetup, game: Table) -> None:
         self.index, self.table, self.table_setup, self.game = index, table, table_setup, game
@@ -59,11 +66,19 @@ class PlayedTable(NamedTuple):
     scores: Scores
     answers: tuple[Answer, ...]
     line: bytes = NO_LINE
+    transcript: bytes = b""  # of a table whose rules run elsewhere
 
     @classmethod
     def of(cls, table_setup: TableSetup, table: Table) -> "PlayedTable":
         """Return a table that has ended."""
         return cls(table_setup, table.scores or (), tuple(table.answers), line_of(table_setup, table))
+
+    @classmethod
+    def of_source(cls, table: SourceTable) -> "PlayedTable":
+        """Return a table of a source that has ended."""
+        setup, last = table.opened.setup, table.last
+        line = NO_LINE if last.moves is None else line_of_moves(setup, last.moves)
+        return cls(setup, last.scores or (), tuple(table.answers), line, table.transcript)
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
@@ -81,45 +96,90 @@ def max_open_tables(bot: BuiltBot) -> int:
     return 1 if alone else bot.spec.parallel_tables
 
 
-async def play(
-    game: Game, plan: TablePlan, seats: Mapping[str, Seat], root: bytes, monitor: Monitor, max_concurrent_tables: int
-) -> list[PlayedTable]:
+class Seating(NamedTuple):
+    """The seats of a fixture, by the name of the process, and how many tables they play at once at most."""
+
+    seats: Mapping[str, Seat]
+    monitor: Monitor  # gets a turn when it is due
+    max_tables: int
+
+
+async def play(plan: TablePlan, seating: Seating, rules: InProcess) -> list[PlayedTable]:
     """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
 
-    The monitor gets a turn when it is due. Raise HostFailure as `ask_all` does, UserError (exit code 3)
-    if an organiser's own game fails, and GameFailed if a game of croupier's own does.
+    Raise HostFailure as `ask_all` does, FixtureUndecided if an organiser's own game fails twice at the same answer, and
+    GameFailed if a game of croupier's own does.
     """
-    match = _Match(game, seats, root, monitor, max_concurrent_tables)
+    return await _played(plan, _Match(seating, rules))
+
+
+async def play_source(
+    plan: TablePlan, seating: Seating, game: Game, root: bytes, source: SteadySource
+) -> list[PlayedTable]:
+    """Do the same with rules that run elsewhere. Raise FixtureUndecided as `SteadySource.advance` does."""
+    return await _played(plan, _SourceMatch(seating, game, root, source))
+
+
+async def _played(plan: TablePlan, match: "_Match | _SourceMatch") -> list[PlayedTable]:
+    """Play the tables of a plan."""
     played: list[PlayedTable] = []
     table_setups = next(plan, None)
     while table_setups is not None:
-        try:
-            now = await match.play(table_setups, len(played))
-        except GameFailed as failed:
-            blame_game(game.name, failed)
-            raise
+        now = await match.play(table_setups, len(played))
         played += now
         try:
             table_setups = plan.send([table.scores for table in now])
         except StopIteration:
             table_setups = None
-    await match.close()
+    await match.news.close()
     return played
 
 
-class _Match:
-    """Carries requests and answers between tables and seats, many tables at a time."""
+class _News:
+    """What seats must learn besides their questions: ended tables and illegal moves. A seat gets both with its next batch."""
 
-    def __init__(self, game: Game, seats: Mapping[str, Seat], root: bytes, monitor: Monitor, max_tables: int) -> None:
-        self._game, self._seats, self._root, self._max_tables = game, seats, root, max_tables
+    def __init__(self, seats: Mapping[str, Seat]) -> None:
+        self._seats = seats
+        self.ended: defaultdict[str, list[int]] = defaultdict(list)  # by bot
+        self.illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
+        self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
+
+    def batch(self, bot: str, questions: Sequence[HasQuestion]) -> Batch:
+        """Return a batch of questions to a bot, with what it must learn."""
+        return Batch(questions, self.ended.pop(bot, ()), self.illegal.pop(bot, ()))
+
+    def report_end(self, bots: Iterable[str], table: int) -> None:
+        """Let the bots that number their tables know that one has ended."""
+        for bot in bots:
+            if bot in self._numbering:
+                self.ended[bot].append(table)
+
+    async def close(self) -> None:
+        """Send what no batch has carried yet."""
+        await ask_all({self._seats[bot]: self.batch(bot, ()) for bot in {**self.ended, **self.illegal}})
+
+
+class _Turns:
+    """Lets other tasks run from time to time."""
+
+    def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
+        self.due = 0.0  # time at which other tasks get the next turn
+
+    async def give(self) -> None:
+        """Let other tasks run."""
+        await trio.lowlevel.checkpoint()
+        self.due = min(time.perf_counter() + YIELD_INTERVAL_S, self._monitor.due)
+
+
+class _Match:
+    """Carries requests and answers between tables in this process and seats, many tables at a time."""
+
+    def __init__(self, seating: Seating, rules: InProcess) -> None:
+        self._seats, self._max_tables, self._rules = seating.seats, seating.max_tables, rules
+        self._turns, self.news = _Turns(seating.monitor), _News(seating.seats)
         self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
         self._together: list[Together] = []  # tables that ask several seats at once
-        # Ended tables and illegal moves, by bot: a seat gets both with its next batch.
-        self._ended: defaultdict[str, list[int]] = defaultdict(list)
-        self._illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
-        self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
-        self._yield_at = 0.0  # time at which other tasks get the next turn
 
     async def play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
@@ -134,7 +194,7 @@ class _Match:
         while True:
             while open_tables < at_once and (following := next(waiting, None)):
                 index, table_setup = following
-                table = self._begun(table_setup)
+                table = self._rules.begin(table_setup)
                 opened = OpenTable(index, before + index + 1, table_setup, table)
                 if self._queue(opened):
                     open_tables += 1
@@ -142,39 +202,47 @@ class _Match:
                     finished[index] = PlayedTable.of(table_setup, table)
             if not open_tables:
                 return [finished[index] for index in range(len(table_setups))]
-            if time.perf_counter() > self._yield_at:
-                await self._yield()
+            if time.perf_counter() > self._turns.due:
+                await self._turns.give()
             for ended in await self._ask_and_advance():
                 open_tables -= 1
                 finished[ended.index] = PlayedTable.of(ended.table_setup, ended.game)
 
     async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        table = self._begun(table_setup)
+        table = self._rules.begin(table_setup)
         opened = OpenTable(0, number, table_setup, table)
-        bots, seats = opened.bots, [self._seats[bot] for bot in opened.bots]
-        all_ended, all_illegal = self._ended, self._illegal
+        bots, seats, turns = opened.bots, [self._seats[bot] for bot in opened.bots], self._turns
+        all_ended, all_illegal = self.news.ended, self.news.illegal
         while (request := table.request) is not None:
             if table.together:
                 await self._ask_together(Together.of(opened))
+                table = opened.game
                 continue
             place, opened.view = request
             bot, seat = bots[place], seats[place]
             answer: Answer | None
             if bot in all_ended or bot in all_illegal:
-                (answer,) = await seat.ask(Batch((opened,), all_ended.pop(bot, ()), all_illegal.pop(bot, ())))
+                (answer,) = await seat.ask(self.news.batch(bot, (opened,)))
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
-            if not table.answer(answer):
+            try:
+                fair = table.answer(answer)
+            except GameFailed as failed:
+                fair = self._begin_again(opened, failed, (bot,))
+                table = opened.game
+            if not fair:
                 all_illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
-            if time.perf_counter() > self._yield_at:
-                await self._yield()
-        self._report_end(opened)
+            if time.perf_counter() > turns.due:
+                await turns.give()
+        self.news.report_end(bots, number)
         return PlayedTable.of(table_setup, table)
 
-    def _begun(self, table_setup: TableSetup) -> Table:
-        """Return a new table."""
-        return Table(self._game, table_setup.rules, table_setup.shuffler(self._root), name=table_setup.path)
+    def _begin_again(self, one: OpenTable, failed: GameFailed, given_by: Iterable[str]) -> bool:
+        """Begin a table again whose rules have failed. Return whether its last answer, of these bots, is allowed."""
+        bots = [bot_of(name) for name in given_by]
+        one.game = table = self._rules.again(failed, one.table_setup, one.game.answers, bots)
+        return not table.illegal or table.illegal[-1] < len(table.answers) - 1
 
     def _queue(self, one: OpenTable) -> bool:
         """Queue the open questions of a table. Return False if the game is over."""
@@ -188,9 +256,7 @@ class _Match:
 
     async def _ask_together(self, asked: Together) -> None:
         """Ask several seats of one table at once, and send the answers to the table."""
-        batches = {}
-        for bot, question in asked.parts:
-            batches[self._seats[bot]] = Batch((question,), self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
+        batches = {self._seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts}
         answers = await ask_all(batches)
         self._answer_together(asked, {bot: iter(answers[self._seats[bot]]) for bot, _ in asked.parts})
 
@@ -198,33 +264,34 @@ class _Match:
         """Send the next answer of each bot to a table that has asked several seats at once."""
         for bot, question in asked.parts:
             answer = next(given[bot])
-            if not asked.one.game.answer(answer):
-                self._illegal[bot].append(IllegalMove(question, answer))
-
-    async def _yield(self) -> None:
-        """Let other tasks run."""
-        await trio.lowlevel.checkpoint()
-        self._yield_at = min(time.perf_counter() + YIELD_INTERVAL_S, self._monitor.due)
+            try:
+                fair = asked.one.game.answer(answer)
+            except GameFailed as failed:
+                fair = self._begin_again(asked.one, failed, (bot for bot, _ in asked.parts))
+            if not fair:
+                self.news.illegal[bot].append(IllegalMove(question, answer))
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
-        asked, together, seats = self._questions, self._together, self._seats
+        asked, together, seats, news = self._questions, self._together, self._seats, self.news
         questions = self._questions = defaultdict(list)
         self._together = []
-        batches = {}
-        for bot, tables in (_joined(asked, together) if together else asked).items():
-            batches[seats[bot]] = Batch(tables, self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
-        answers = await ask_all(batches)
+        all_asked = _joined(asked, together) if together else asked
+        answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
         ended = []
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):
                 table = one.game
-                if not table.answer(answer):
-                    question = Question(one.table, len(table.answers), one.view)
-                    self._illegal[bot].append(IllegalMove(question, answer))
+                try:
+                    fair = table.answer(answer)
+                except GameFailed as failed:
+                    fair = self._begin_again(one, failed, (bot,))
+                    table = one.game
+                if not fair:
+                    news.illegal[bot].append(IllegalMove(Question(one.table, len(table.answers), one.view), answer))
                 if table.request is None:
                     ended.append(one)
-                    self._report_end(one)
+                    news.report_end(one.bots, one.table)
                 elif table.together:
                     self._together.append(Together.of(one))
                 else:
@@ -238,21 +305,8 @@ class _Match:
                 self._answer_together(several, given)
                 if not self._queue(several.one):
                     ended.append(several.one)
-                    self._report_end(several.one)
+                    news.report_end(several.one.bots, several.one.table)
         return ended
-
-    def _report_end(self, one: OpenTable) -> None:
-        """Let the bots that number their tables know that one has ended."""
-        for bot in one.bots:
-            if bot in self._numbering:
-                self._ended[bot].append(one.table)
-
-    async def close(self) -> None:
-        """Send the ended tables and illegal moves that no batch has carried yet."""
-        batches = {}
-        for bot in {**self._ended, **self._illegal}:
-            batches[self._seats[bot]] = Batch((), self._ended.pop(bot, ()), self._illegal.pop(bot, ()))
-        await ask_all(batches)
 
 
 def _joined(
@@ -266,3 +320,76 @@ def _joined(
         for bot, question in several.parts:
             joined[bot].append(question)
     return joined
+
+
+class _SourceTable:
+    """A table of a source at play, with its open questions. `number` is its number in the fixture, from 1."""
+
+    __slots__ = ("asked", "bots", "first", "index", "number", "table")
+
+    def __init__(self, index: int, number: int, table: SourceTable, bots: Sequence[str]) -> None:
+        """`bots` are the names of the processes by seat."""
+        self.index, self.number, self.table, self.bots = index, number, table, bots
+        self.first = 1  # the number of its next question
+        self.asked: list[tuple[str, Question]] = []  # the open questions, in the order of their answers
+
+    def follow(self) -> bool:
+        """Take over the open questions of the last step. Return False if the table is over."""
+        requests, limits = self.table.last.requests, self.table.last.limits
+        self.asked = [
+            (self.bots[seat], Question(self.number, number, view, limits[number - self.first] if limits else None))
+            for number, (seat, view) in enumerate(requests, self.first)
+        ]
+        self.first += len(requests)
+        return bool(requests)
+
+
+class _SourceMatch:
+    """Carries requests and answers between a source and seats: in turn, all open questions, and then all answers."""
+
+    def __init__(self, seating: Seating, game: Game, root: bytes, source: SteadySource) -> None:
+        self._seats, self._max_tables = seating.seats, seating.max_tables
+        self._game, self._root, self._source = game, root, source
+        self._turns, self.news = _Turns(seating.monitor), _News(seating.seats)
+
+    async def play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
+        """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
+        at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
+        waiting = iter(enumerate(table_setups))
+        finished: dict[int, PlayedTable] = {}
+        tables: list[_SourceTable] = []
+        while True:
+            new = [self._new(index, before, setup) for index, setup in islice(waiting, at_once - len(tables))]
+            if not new and not tables:
+                return [finished[index] for index in range(len(table_setups))]
+            given = await self._ask(tables) if tables else {}
+            await self._source.advance([one.table for one in new], given)
+            tables = [one for one in [*tables, *new] if self._goes_on(one, given.get(one.table.number, ()), finished)]
+            if time.perf_counter() > self._turns.due:
+                await self._turns.give()
+
+    def _new(self, index: int, before: int, setup: TableSetup) -> _SourceTable:
+        """Return a table that is not open yet."""
+        table = self._source.table(setup, self._root, setup.seated(self._game))
+        return _SourceTable(index, before + index + 1, table, setup.players(self._game))
+
+    async def _ask(self, tables: Iterable[_SourceTable]) -> dict[int, list[Answer]]:
+        """Ask all open questions. Return the answers to each table, by its number in the source."""
+        asked: defaultdict[str, list[Question]] = defaultdict(list)
+        for one in tables:
+            for bot, question in one.asked:
+                asked[bot].append(question)
+        answers = await ask_all({self._seats[bot]: self.news.batch(bot, some) for bot, some in asked.items()})
+        given = {bot: iter(answers[self._seats[bot]]) for bot in asked}
+        return {one.table.number: [next(given[bot]) for bot, _ in one.asked] for one in tables}
+
+    def _goes_on(self, one: _SourceTable, answers: Sequence[Answer], finished: dict[int, PlayedTable]) -> bool:
+        """Note what a table has said last. Return False if the table is over."""
+        for nth in one.table.last.illegal:
+            bot, question = one.asked[nth]
+            self.news.illegal[bot].append(IllegalMove(question, answers[nth]))
+        if one.follow():
+            return True
+        finished[one.index] = PlayedTable.of_source(one.table)
+        self.news.report_end(one.bots, one.number)
+        return False

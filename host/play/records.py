@@ -57,8 +57,31 @@ StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
 """Bots, with the end of their standard error in pieces, each with the name of its table, or of its question: `TABLE:3`."""
 
 
+class Undecided(NamedTuple):
+    """Why a fixture has no result: its game has failed twice at the same answer of a table. No bot is to blame."""
+
+    reason: str  # what failed, as text for people. It can hold what a stranger's program wrote
+    where: str = ""  # file and line, if the code of an organiser raised an exception
+    table: str = ""  # the name of the table; empty if the failure was not at one
+    rules: Mapping[str, Any] = {}  # of the table
+    luck: str = ""  # the path of its luck
+    bots: tuple[str, ...] = ()  # the bots at the table, by seat
+    answers: str = ""  # of the table so far, as `pack` spells them
+    given_by: tuple[str, ...] = ()  # the bots that gave the last of these answers: several if they were asked together
+    said: bytes = b""  # the end of what the process of the game wrote
+    transcript: bytes = b""  # of the table so far, if its rules run elsewhere (transcript.py)
+
+    @property
+    def answer(self) -> int:
+        """The number of the answer at which the game failed, from 1; 0 if it failed before any."""
+        return len(self.answers.split(",")) if self.answers else 0
+
+
 class Record(NamedTuple):
-    """Record of a fixture that has been played: results, answers, faults, and usage."""
+    """Record of a fixture that has been played: results, answers, faults, and usage.
+
+    The record of an undecided fixture has empty results.
+    """
 
     path: str
     results: dict[str, Result]
@@ -79,10 +102,28 @@ class Record(NamedTuple):
     banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
     lines: bytes = b""  # of tables that can repeat others (lines.py)
+    transcript: bytes = b""  # of tables whose rules run elsewhere: their questions and events (transcript.py)
+    undecided: Undecided | None = None
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""
-        return self._replace(evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=(), seats=())
+        return self._replace(
+            evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=(), seats=(), transcript=b""
+        )
+
+    def stored_summary(self) -> tuple[Any, ...]:
+        """Return the fields of a decided fixture as a journal stores them: without those that it stores elsewhere."""
+        return tuple(self)[:STORED_FIELDS]
+
+
+STORED_FIELDS = Record._fields.index("transcript")
+"""Number of fields of a record's summary in a journal. The chain covers its bytes, so later fields are not among them."""
+
+
+def undecided_record(fixture: Fixture, why: Undecided) -> Record:
+    """Return the record of a fixture whose game has failed: no results, no faults."""
+    nothing = Result(tables=0, wins=0, score=0, low=0, high=0, final=0)
+    return Record(fixture.path, dict.fromkeys(fixture.bots, nothing), {}, {}, (), (), b"", undecided=why)
 
 
 class UnpackedLimits(NamedTuple):

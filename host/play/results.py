@@ -10,6 +10,7 @@ from host.play.lines import pack_lines
 from host.play.match import PlayedTable
 from host.play.records import Fixture, Record, Result, pack
 from host.play.table_plans import TableSetup
+from host.play.transcript import pack_transcript
 
 
 def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
@@ -60,6 +61,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
         seats=seats_of(fixture, (table.table_setup for table in played)),
         lines=pack_lines([table.line for table in played]),
+        transcript=pack_transcript([table.transcript for table in played]) if game.source else b"",
     )
 
 

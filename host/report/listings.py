@@ -100,11 +100,11 @@ def by_bot(journal: Journal, position: Position, *, interrupted: bool = False, v
     """Return the standings of a stage."""
     run, stage, kind = position.tournament.run, position.config, position.kind
     standings, rows, advice = position.standings, position.standings.rows, position.standings.advice
-    records = as_counted_by(stage, position.counted)
-    picture = kind.picture(stage, position.shown_bots, records) if kind.picture else None
+    everything = as_counted_by(stage, position.recorded)
+    picture = kind.picture(stage, position.shown_bots, everything) if kind.picture else None
 
     def parts() -> Iterator[terminal.Part]:
-        if position.counted:
+        if position.recorded:
             yield from terminal.standings_text(
                 title_of(position), rows, standings.sentences, advice, display_of(run.game).unit
             )
@@ -124,6 +124,7 @@ def by_bot(journal: Journal, position: Position, *, interrupted: bool = False, v
         "advice": [each._asdict() for each in advice],
         "so_far": standings.so_far,
         "repeated": standings.repeated,
+        "undecided": [each.json() for each in journal.undecided(position.state.name)],
         **picture_json(picture),
     }
     cells = [cells_of(row) for row in rows]

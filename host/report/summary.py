@@ -333,7 +333,8 @@ def _stage(position: Position, later: Container[str]) -> Stage:
     records = as_counted_by(config, position.counted)
     by_two = is_two_player(records)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
-    picture = kind.picture(config, order, records) if kind.picture else None
+    everything = as_counted_by(config, position.recorded)
+    picture = kind.picture(config, order, everything) if kind.picture else None
     return Stage(
         name=config.name,
         kind=kind.name,

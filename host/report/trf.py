@@ -50,7 +50,7 @@ def write_trf(journal: Journal, selection: str | None, spoilers: bool, file: Tex
 def _games(position: Position, number: dict[str, int]) -> dict[str, list[tuple[float, str]]]:
     """Return the points of each bot in each round, and its game as columns: opponent, colour, result."""
     picture = position.kind.picture
-    rounds = picture(position.config, position.shown_bots, position.counted) if picture else Rounds(())
+    rounds = picture(position.config, position.shown_bots, position.recorded) if picture else Rounds(())
     assert isinstance(rounds, Rounds)
     games: dict[str, list[tuple[float, str]]] = {bot: [] for bot in number}
     for each in rounds.rounds:

@@ -1,7 +1,8 @@
 """Composes the chain of a journal: one line of canonical JSON for each entry, and the seal after each line.
 
-An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, or a change. Every line holds
-the seal before it, so a seal covers everything up to its line. The functions are pure: they get the stored values.
+An entry is a journal's terms, a stage that begins or ends, a version of a bot, a fixture, a fixture without a result, or
+a change. Every line holds the seal before it, so a seal covers everything up to its line. The functions are pure: they
+get the stored values.
 docs/checking.md describes the lines for people who check them without croupier.
 """
 
@@ -13,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from host.base.bounded_zlib import decompress
-from host.play.records import Record, UnpackedLimits
+from host.play.records import STORED_FIELDS, Record, Undecided, UnpackedLimits
+from host.play.transcript import MAX_STORED_TRANSCRIPT_BYTES
 
-ChainEntryKind = Literal["terms", "stage", "version", "fixture", "change"]
+ChainEntryKind = Literal["terms", "stage", "version", "fixture", "undecided", "change"]
 
 SALT_BYTES = 32
 """Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
@@ -77,6 +79,7 @@ class StoredFixture(NamedTuple):
     answers: bytes
     times: bytes
     banks: bytes
+    transcript: bytes
     faults: Sequence[tuple[int, str, str, bytes]]  # id, bot, kind, evidence
     states: Sequence[tuple[str, bytes]]  # the state files that outlive it, after it
 
@@ -86,7 +89,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     about = stored.about
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
-    summary = dict(zip(Record._fields, _unpack(stored.summary), strict=True))
+    summary = dict(zip(Record._fields[:STORED_FIELDS], _unpack(stored.summary), strict=True))
     limits = UnpackedLimits.of(msgspec.msgpack.decode(stored.summary, type=Record))
     private = {
         "summary": _sha256(stored.summary),
@@ -100,12 +103,22 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
         "answers": salted(salt[:half], decompress(stored.answers, limits.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
+    if stored.transcript:  # of a game whose rules run elsewhere
+        said = decompress(stored.transcript, MAX_STORED_TRANSCRIPT_BYTES)
+        hashes["transcript"] = salted(salt[:half], said)
     public = {key: summary[key] for key in PUBLIC_FIELDS}
     more = {key: getattr(stored, key) for key in ("number", "stage", "at", "versions")}
     seating = {
         key: _unzipped(blob, limits.tables) for key, blob in (("seats", stored.seats), ("scores", stored.scores))
     }
     return {**about, **more, **seating, **public, **hashes}
+
+
+def undecided_content(number: int, about: Mapping[str, Any], at: float, why: bytes) -> dict[str, Any]:
+    """Return the content of the line of a fixture without a result. What the journal stores of the reason has only a hash."""
+    found = msgspec.msgpack.decode(why, type=Undecided)
+    more = {"number": number, "at": at, "table": found.table, "answer": found.answer, "given_by": list(found.given_by)}
+    return {**about, **more, "reason": found.reason, "sha256": _sha256(why)}
 
 
 def _unzipped(blob: bytes, limit: int) -> Any:

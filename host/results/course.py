@@ -175,6 +175,7 @@ class Position:
         else:
             inside = {name: bot for name, bot in self.tournament.bots.items() if name in field.bots}
             counted = counting(self.config, self.records.values(), field.withdrawn)
+            counted = [record for record in counted if not record.undecided]
             places = [row.bot for row in standings(self.config, as_counted_by(self.config, counted), inside)]
         return StageOutcome(last(places, self._out), self._qualified(places))
 
@@ -227,7 +228,17 @@ class Position:
     @cached_property
     def counted(self) -> list[Record]:
         """The records that count now. Those of withdrawn bots do not, unless they have decided who met whom."""
+        return [record for record in self.recorded if not record.undecided]
+
+    @cached_property
+    def recorded(self) -> list[Record]:
+        """The same records, and those of fixtures without a result: both decide what was played after them."""
         return counting(self.config, self.records.values(), self.tournament.run.withdrawn)
+
+    @property
+    def undecided(self) -> list[Record]:
+        """The records of the fixtures without a result."""
+        return [record for record in self.recorded if record.undecided]
 
     @cached_property
     def standings(self) -> StageStandings:
@@ -236,7 +247,7 @@ class Position:
         earlier: Sequence[Row] = ()
         if self.before is not None and set(bots) - set(self.shown_bots):
             earlier = self.before.standings.rows
-        return stage_standings(run, self.state, self.counted, bots, earlier)
+        return stage_standings(run, self.state, self.recorded, bots, earlier)
 
 
 def course(
@@ -262,7 +273,8 @@ def positions_of(journal: Journal) -> list[Position]:
     """Return the position in each stage of a run without its seed. The records of a stage are read when they are needed."""
 
     def read(name: str) -> Records:
-        return {record.path: record for _, record in journal.records(name)}
+        played = {record.path: record for _, record in journal.records(name)}
+        return played | {each.path: each.record for each in journal.undecided(name)}
 
     return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
 

@@ -21,10 +21,10 @@ from host.base.bounded_zlib import decompress
 from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
 from host.play.lines import lines_of
-from host.play.records import Record, UnpackedLimits
+from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
-from host.results.descriptions import Kept, json_error
+from host.results.descriptions import Kept, fixture_of, json_error
 from host.results.seals import CHAIN_TABLE, Link, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
@@ -40,7 +40,7 @@ from host.results.state import (
 )
 from host.stages import CROUPIERS, Registry
 
-APPLICATION, VERSION = 0x63726F75, 4  # "crou"
+APPLICATION, VERSION = 0x63726F75, 5  # "crou"
 
 JOURNAL_TABLES = """
 CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -52,7 +52,10 @@ CREATE TABLE version   (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT 
 CREATE TABLE fixture   (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
                         at REAL NOT NULL);
 CREATE TABLE record    (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, seats BLOB NOT NULL,
-                        scores BLOB NOT NULL, answers BLOB NOT NULL, times BLOB NOT NULL, banks BLOB NOT NULL);
+                        scores BLOB NOT NULL, answers BLOB NOT NULL, times BLOB NOT NULL, banks BLOB NOT NULL,
+                        transcript BLOB NOT NULL);
+CREATE TABLE undecided (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
+                        at REAL NOT NULL, why BLOB NOT NULL, open INTEGER NOT NULL);
 CREATE TABLE fault     (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
                         kind TEXT NOT NULL, evidence BLOB NOT NULL);
 CREATE TABLE state     (fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, content BLOB NOT NULL,
@@ -64,17 +67,19 @@ CREATE TABLE change    (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT 
 CREATE TABLE set_aside (fixture INTEGER PRIMARY KEY REFERENCES fixture, change INTEGER NOT NULL REFERENCES change);
 CREATE INDEX version_by_name ON version(name, after);
 CREATE INDEX fixture_by_path ON fixture(path);
+CREATE INDEX undecided_by_path ON undecided(path);
 CREATE INDEX fault_by_bot ON fault(bot, kind);
 CREATE INDEX fault_by_fixture ON fault(fixture);
 """
 """The tables of a journal.
 
 run, stage: what the run knows of itself (state.py). version: the versions of bots; the newest of a name plays the fixtures
-after number `after`. record: what a fixture produced; times of decisions and time left in banks are empty if there are
-none. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed them. summed: the sums
-over the records of a stage that count, up to a fixture and after a number of changes; they follow from the records, are
-not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count; a path can be there
-again after that. chain: the seals (seals.py).
+after number `after`. record: what a fixture produced; times of decisions, time left in banks and the transcript are empty
+if there are none. undecided: each time that a game left a fixture without a result, and whether that stands: not if the
+fixture is tried again. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed
+them. summed: the sums over the records of a stage that count, up to a fixture and after a number of changes; they follow
+from the records, are not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count;
+a path can be there again after that. chain: the seals (seals.py).
 """
 
 COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
@@ -95,6 +100,36 @@ class Version(NamedTuple):
     entered: float  # seconds since 1970
     entered_by: str  # the user that entered it
     replaces: int | None  # the number of the version whose place it took
+
+
+class UndecidedFixture(NamedTuple):
+    """A fixture without a result, because its game has failed. `number` counts such failures from 1."""
+
+    number: int
+    path: str
+    stage: str
+    about: dict[str, Any]
+    at: float  # seconds since 1970
+    why: Undecided
+
+    @property
+    def record(self) -> Record:
+        """The record of the fixture, with empty results."""
+        return undecided_record(fixture_of(self.about), self.why)
+
+    def json(self) -> dict[str, Any]:
+        """Return the fixture as JSON keys."""
+        why = self.why
+        return {
+            "fixture": self.path,
+            "stage": self.stage,
+            "at": self.at,
+            "table": why.table or None,
+            "answer": why.answer,
+            "bots": list(why.given_by),
+            "reason": why.reason,
+            "where": why.where or None,
+        }
 
 
 class Journal:
@@ -227,11 +262,44 @@ class Journal:
             summary = record.summary()._replace(scores=record.scores if with_scores or record.lines else ())
             lists = [_compress(each) for each in (record.seats, record.scores)]
             measured = [_compress(each) if each else b"" for each in (record.times, record.banks)]
-            kept = (fixture, pack(summary), *lists, record.answers, *measured)
-            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
+            kept = (fixture, pack(summary.stored_summary()), *lists, record.answers, *measured, record.transcript)
+            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)", kept)
+            self._database.execute("UPDATE undecided SET open = 0 WHERE path = ?", (record.path,))
             self._seals.add("fixture", fixture)
             if fixture % SUMS_INTERVAL == 0:
                 self._store_sums(stage)
+
+    def add_undecided(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
+        """Add a fixture that has no result. If it is already there, change nothing."""
+        with self._written():
+            if self.place_of(record.path) is not None or any(
+                each.path == record.path for each in self.undecided(stage)
+            ):
+                return
+            if not self._seals.last():
+                self._seals.update(self.state())
+            row = (record.path, stage, canonical(about), time.time(), pack(record.undecided))
+            number = self._database.execute(
+                "INSERT INTO undecided(path, stage, about, at, why, open) VALUES (?, ?, ?, ?, ?, 1)", row
+            ).lastrowid
+            assert number is not None  # a row has been inserted
+            self._seals.add("undecided", number)
+
+    def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:
+        """Return the fixtures without a result, of a stage or of all, in the order in which their games failed."""
+        query = "SELECT id, path, stage, about, at, why FROM undecided WHERE open AND (?1 IS NULL OR stage = ?1) ORDER BY id"
+        with reject_corrupt(self.path):
+            return [
+                UndecidedFixture(
+                    number, path, where, self._kept(about), at, msgspec.msgpack.decode(why, type=Undecided)
+                )
+                for number, path, where, about, at, why in self._database.execute(query, (stage,))
+            ]
+
+    def try_again(self, paths: Collection[str]) -> None:
+        """Forget that fixtures have no result, so that they are played again."""
+        with self._written():
+            self._database.executemany("UPDATE undecided SET open = 0 WHERE path = ?", [(path,) for path in paths])
 
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
@@ -333,8 +401,8 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """Whether a fixture has been recorded, also if it no longer counts."""
-        return self._database.execute("SELECT 1 FROM fixture LIMIT 1").fetchone() is not None
+        """Whether a fixture has been recorded, also if it no longer counts or has no result."""
+        return _begun(self._database)
 
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
         """Return the paths of the fixtures that count, in the order in which they ended. Omit those of bots in `without`."""
@@ -345,8 +413,12 @@ class Journal:
         return [path for (path,) in self._database.execute(f"{query} ORDER BY id", values)]
 
     def has_played(self, stage: str) -> bool:
-        """Return whether a fixture of a stage has been played."""
-        (found,) = self._database.execute("SELECT EXISTS(SELECT 1 FROM counted WHERE stage = ?)", (stage,)).fetchone()
+        """Return whether a fixture of a stage has been played, with or without a result."""
+        query = (
+            "SELECT EXISTS(SELECT 1 FROM counted WHERE stage = ?1 "
+            "UNION ALL SELECT 1 FROM undecided WHERE stage = ?1 AND open)"
+        )
+        (found,) = self._database.execute(query, (stage,)).fetchone()
         return bool(found)
 
     def paths_of(self, stage: str, bot: str) -> list[str]:
@@ -452,13 +524,14 @@ class Journal:
         return StageRecords(self, self._database, stage)
 
     def first_number(self, stage: str) -> int | None:
-        """Return the number of the first fixture of a stage, also if it no longer counts; None if none was played."""
+        """Return the number of the first fixture of a stage, also if it no longer counts; None if none has a record."""
         found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
         return None if found is None else found[0]
 
     def first_fixture(self) -> dict[str, Any]:
         """Return the description of the first fixture. Raise UserError if nothing has been played."""
-        row = self._database.execute("SELECT about FROM fixture ORDER BY id LIMIT 1").fetchone()
+        query = "SELECT about FROM fixture UNION ALL SELECT about FROM undecided LIMIT 1"
+        row = self._database.execute(query).fetchone()
         return self._kept(row[0] if row else None)
 
     def full_record(self, path: str, fixture: int | None = None) -> tuple[Record, dict[str, Any]] | None:
@@ -467,14 +540,14 @@ class Journal:
         With the number of a fixture, return that record of the path, also if it no longer counts.
         """
         query = (
-            "SELECT fixture.id, summary, seats, scores, answers, banks, about FROM fixture "
+            "SELECT fixture.id, summary, seats, scores, answers, banks, transcript, about FROM fixture "
             "JOIN record ON fixture.id = record.fixture "
             "WHERE path = ?1 AND (fixture.id = ?2 OR ?2 IS NULL AND fixture.id IN (SELECT id FROM counted WHERE path = ?1))"
         )
         row = self._database.execute(query, (path, fixture)).fetchone()
         if row is None:
             return None
-        number, summary, seats, scores, answers, banks, about = row
+        number, summary, seats, scores, answers, banks, transcript, about = row
         with reject_corrupt(self.path):
             record = msgspec.msgpack.decode(summary, type=Record)
             limits = UnpackedLimits.of(record)
@@ -482,6 +555,7 @@ class Journal:
                 seats=decompress_scores(Packed(seats, limits.tables)),
                 scores=decompress_scores(Packed(scores, limits.tables)),
                 answers=answers,
+                transcript=transcript,
                 banks=msgspec.msgpack.decode(decompress(banks, limits.questions), type=tuple[BankTime, ...])
                 if banks
                 else (),
@@ -552,7 +626,10 @@ class Journal:
 
 
 class StageRecords(Mapping[str, Record]):
-    """The records of a stage by path, without answers, scores and evidence. Each is read from the journal when it is used."""
+    """The records of a stage by path, without answers, scores and evidence. Each is read from the journal when it is used.
+
+    Fixtures without a result have a record too, so that what follows them can be played.
+    """
 
     def __init__(self, journal: Journal, database: sqlite3.Connection, stage: str) -> None:
         self._journal, self._database, self._stage = journal, database, stage
@@ -561,19 +638,30 @@ class StageRecords(Mapping[str, Record]):
         query = "SELECT summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ? AND stage = ?"
         row = self._database.execute(query, (path, self._stage)).fetchone()
         if row is None:
+            for each in self._journal.undecided(self._stage):
+                if each.path == path:
+                    return each.record
             raise KeyError(path)
         with reject_corrupt(self._journal.path):
             return msgspec.msgpack.decode(row[0], type=Record)
 
     def __contains__(self, path: object) -> bool:
-        query = "SELECT 1 FROM counted WHERE path = ? AND stage = ?"
+        query = (
+            "SELECT 1 FROM counted WHERE path = ?1 AND stage = ?2 "
+            "UNION ALL SELECT 1 FROM undecided WHERE path = ?1 AND stage = ?2 AND open"
+        )
         return self._database.execute(query, (path, self._stage)).fetchone() is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._journal.paths(self._stage))
+        yield from self._journal.paths(self._stage)
+        yield from (each.path for each in self._journal.undecided(self._stage))
 
     def __len__(self) -> int:
-        (count,) = self._database.execute("SELECT count(*) FROM counted WHERE stage = ?", (self._stage,)).fetchone()
+        query = (
+            "SELECT (SELECT count(*) FROM counted WHERE stage = ?1) + "
+            "(SELECT count(*) FROM undecided WHERE stage = ?1 AND open)"
+        )
+        (count,) = self._database.execute(query, (self._stage,)).fetchone()
         return int(count)
 
 
@@ -630,9 +718,16 @@ def _checked(path: Path, registry: Registry) -> None:
 
 def _state(database: sqlite3.Connection, registry: Registry) -> RunState:
     """Return what a run knows of itself, without its changes. Raise ValueError with the reason if that is damaged."""
-    (played,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture)").fetchone()
     stages = database.execute("SELECT name, number, config, status, field, places, known FROM stage ORDER BY number")
-    return run_from_rows(dict(database.execute("SELECT key, value FROM run")), stages, registry, played=bool(played))
+    return run_from_rows(
+        dict(database.execute("SELECT key, value FROM run")), stages, registry, played=_begun(database)
+    )
+
+
+def _begun(database: sqlite3.Connection) -> bool:
+    """Return whether a fixture has been recorded, with or without a result."""
+    (found,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture UNION ALL SELECT 1 FROM undecided)").fetchone()
+    return bool(found)
 
 
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
@@ -688,6 +783,10 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     )  # one query, because it goes through all fixtures
     for path, is_text in database.execute(f"{query} LIMIT 1"):
         return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
+    for (number,) in database.execute(
+        "SELECT id FROM undecided WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"
+    ):
+        return f"the path or stage of undecided fixture {number} is not text"
     for row in database.execute("SELECT name, sha256, language, about FROM version"):
         try:
             bot_from_row(*row)

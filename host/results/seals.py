@@ -17,6 +17,7 @@ from host.results.chain import (
     line_after,
     parsed,
     seal_of,
+    undecided_content,
 )
 from host.results.changes import LATE, MORE
 from host.results.state import RunState, StageStatus
@@ -36,7 +37,7 @@ class Link(NamedTuple):
     """An entry of the chain. It is sound if it is what was sealed, after the seal before it."""
 
     kind: ChainEntryKind
-    ref: int  # the number of the fixture, change or version
+    ref: int  # the number of the fixture, undecided fixture, change or version
     name: str  # of the fixture, or what it is in words
     seal: str
     sound: bool
@@ -55,7 +56,9 @@ class Seals:
         if stage is not None:
             query = (
                 "SELECT seal FROM chain LEFT JOIN fixture ON chain.kind = 'fixture' AND fixture.id = ref "
-                "LEFT JOIN change ON chain.kind = 'change' AND change.id = ref WHERE fixture.stage = ?1 "
+                "LEFT JOIN change ON chain.kind = 'change' AND change.id = ref "
+                "LEFT JOIN undecided ON chain.kind = 'undecided' AND undecided.id = ref "
+                "WHERE fixture.stage = ?1 OR undecided.stage = ?1 "
                 "OR change.stage IN (?1, '') OR chain.kind = 'stage' AND json_extract(line, '$.stage.name') = ?1 "
                 "ORDER BY number DESC LIMIT 1"
             )
@@ -105,7 +108,9 @@ class Seals:
             return
         yield from (f"{self._path(number)}: it was not sealed" for number in played)
         yield from (
-            f"{kind} {ref}: it was not sealed" for kind in ("change", "version") for ref in self._without_entry(kind)
+            f"{kind} {ref}: it was not sealed"
+            for kind in ("change", "version", "undecided")
+            for ref in self._without_entry(kind)
         )
         sealed = self._sealed()
         for kind, name, content in documents(state):
@@ -153,6 +158,9 @@ class Seals:
         match kind:
             case "fixture":
                 return fixture_content(self._fixture(ref), salt)
+            case "undecided":
+                row = self._row("SELECT about, at, why FROM undecided WHERE id = ?", ref)
+                return undecided_content(ref, parsed(row[0]), *row[1:])
             case "version":
                 return self._version(ref)
             case "change":
@@ -161,10 +169,10 @@ class Seals:
 
     def _fixture(self, number: int) -> StoredFixture:
         query = (
-            "SELECT path, stage, at, about, summary, seats, scores, answers, times, banks "
+            "SELECT path, stage, at, about, summary, seats, scores, answers, times, banks, transcript "
             "FROM fixture JOIN record ON fixture = id WHERE id = ?"
         )
-        path, stage, at, about, summary, seats, scores, answers, times, banks = self._row(query, number)
+        path, stage, at, about, summary, seats, scores, answers, times, banks, transcript = self._row(query, number)
         description = parsed(about)
         faults = "SELECT id, bot, kind, evidence FROM fault WHERE fixture = ? ORDER BY id"
         states = "SELECT bot, content FROM state WHERE fixture = ? ORDER BY bot"
@@ -181,6 +189,7 @@ class Seals:
             answers=answers,
             times=times,
             banks=banks,
+            transcript=transcript,
             faults=self._database.execute(faults, (number,)).fetchall(),
             states=self._database.execute(states, (number,)).fetchall(),
         )
@@ -252,6 +261,8 @@ def _name(kind: str, content: Mapping[str, Any]) -> str:
             return str(content["path"])
         case "change":
             return f"change {content['number']}"
+        case "undecided":
+            return f"undecided {content['path']}"
         case "version":
             return f"version {content['number']} of {content['name']}"
         case "stage":

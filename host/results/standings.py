@@ -7,10 +7,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from host.base.format import counted
+from host.base.safe_text import one_line
 from host.bots.values import Usage
 from host.play.fixture_id import group_of
 from host.play.lines import may_repeat, repeats_in
-from host.play.records import Record
+from host.play.records import Record, Undecided
 from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, won_in, words_of
 from host.rating.statistics import MIN_CERTAINTY, Won, how_sure, needed, sure_by_wins, wilson, words
 from host.results.disqualification import excess
@@ -162,11 +164,12 @@ class StageStandings(NamedTuple):
     advice: list[Advice]
     so_far: str = ""
     repeated: str = ""
+    missing: Sequence[str] = ()  # about fixtures without a result
 
     @property
     def sentences(self) -> list[str]:
         """All sentences."""
-        return [*filter(None, (self.so_far, self.repeated)), *self.sure]
+        return [*self.missing, *filter(None, (self.so_far, self.repeated)), *self.sure]
 
 
 def stage_standings(
@@ -181,7 +184,8 @@ def stage_standings(
     `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
     """
     stage, withdrawn = state.config, run.withdrawn
-    records = as_counted_by(stage, counting(stage, records, withdrawn))
+    everything = as_counted_by(stage, counting(stage, records, withdrawn))
+    records = [record for record in everything if not record.undecided]
     field = state.bots(bots)
     staying = [bot for bot in field if bot not in withdrawn]
     words, so_far = words_of(stage.rank_by, records), _so_far(state, records, staying)
@@ -189,8 +193,8 @@ def stage_standings(
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
     unranked = {*references_of(stage), *run.guests}
     ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
-    results = results_of(stage, records, ranked)
-    rows = _places_decided(state, records, _rows(stage, results, ranked, words))
+    results = results_of(stage, everything, ranked, field)
+    rows = _places_decided(state, everything, _rows(stage, results, ranked, words))
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
     inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), withdrawn)
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
@@ -198,12 +202,33 @@ def stage_standings(
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
     repeated = repeats_in(records).sentence if may_repeat(records) else ""
+    missing = _missing(state, everything, field)
     if kind_of(stage).sampling.compare == "none" or compare is None:
-        return StageStandings(rows, [], [], so_far, repeated)
+        return StageStandings(rows, [], [], so_far, repeated, missing)
     sure = compare(results)
     sentences = comparisons([row.bot for row in playing], sure)
     advice = [] if so_far else advice_for(stage, playing, records, sure)
-    return StageStandings(rows, sentences, advice, so_far, repeated)
+    return StageStandings(rows, sentences, advice, so_far, repeated, missing)
+
+
+def _missing(state: StageState, records: Sequence[Record], field: Sequence[str]) -> list[str]:
+    """Return sentences about the fixtures that have no result, because their game failed, and what was decided without."""
+    undecided = [record.undecided for record in records if record.undecided]
+    if not undecided:
+        return []
+    awarded = kind_of(state.config).awarded
+    return [missing_sentence(undecided), *(awarded(state.config, field, records) if awarded else ())]
+
+
+def missing_sentence(undecided: Sequence[Undecided]) -> str:
+    """Return how many fixtures have no result, the last reason, and after whose answers their games failed most often."""
+    answered = Counter(bot for why in undecided for bot in why.given_by)
+    after = ", ".join(f"{bot} ×{times}" for bot, times in answered.most_common(MAX_NAMED_BOTS))
+    number = counted(len(undecided), "fixture")
+    sentence = (
+        f"{number} undecided: the game failed, no bot is charged; the last time: {one_line(undecided[-1].reason)}"
+    )
+    return f"{sentence}; after answers of {one_line(after)}" if after else sentence
 
 
 def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]) -> str:
@@ -277,7 +302,8 @@ def standings(
     The order of the records does not matter. `words` are
     the rankings, by default those of the stage.
     """
-    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, records))
+    played = [record for record in records if not record.undecided]
+    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, played))
 
 
 def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:

@@ -31,6 +31,7 @@ class Folder:
         self.journal = self.run / "run.sqlite"
         self.seed_file = self.run / "seed"
         self.commitment_file = self.run / "commitment.json"
+        self.undecided = self.run / "undecided"  # bundles of tables at which the game has failed
 
     def create_seed(self) -> None:
         """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
@@ -103,7 +104,7 @@ class Folder:
         seed = () if unused else (self.seed_file, self.commitment_file)
         for path in (self.journal, *wal_files(self.journal), *seed):  # journal first: it is useless without its seed
             path.unlink(missing_ok=True)
-        for path in (self.run / "stderr", self.run / "build"):
+        for path in (self.run / "stderr", self.run / "build", self.undecided):
             if path.is_symlink():
                 path.unlink()
             elif path.exists():

@@ -18,6 +18,6 @@ def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
 
 
 def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:
-    """Return the records that count if these bots are withdrawn."""
+    """Return the records that count if these bots are withdrawn, also of fixtures without a result."""
     absent = left_out(stage, out)
     return [record for record in records if absent.isdisjoint(record.results)] if absent else list(records)

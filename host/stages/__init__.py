@@ -90,13 +90,20 @@ def references_of(stage: StageConfig) -> tuple[str, ...]:
     return tuple(kind.references(stage)) if kind.references else ()
 
 
-def results_of(stage: StageConfig, records: Sequence[Record], bots: Collection[str]) -> Results:
-    """Return the input of the rankings of a stage, from its records as the standings count them."""
-    ordered = sorted(records, key=lambda record: record.path)
+def results_of(
+    stage: StageConfig, records: Sequence[Record], bots: Collection[str], order: Sequence[str] = ()
+) -> Results:
+    """Return the input of the rankings of a stage, from its records as the standings count them.
+
+    `order` has the bots in the order in which the stage began; () for that of `bots`. Fixtures without a result count only
+    for what they have decided.
+    """
+    everything = sorted(records, key=lambda record: record.path)
+    ordered = [record for record in everything if not record.undecided]
     playing = {bot for record in ordered for bot, result in record.results.items() if result.tables}
     kind, picture = kind_of(stage), None
     if kind.picture and Fact.ROUNDS in kind.provides:
-        picture = kind.picture(stage, list(bots), ordered)
+        picture = kind.picture(stage, list(order or bots), everything)
     rounds = picture.rounds if isinstance(picture, Rounds) else ()
     return Results(ordered, [bot for bot in bots if bot in playing], kind.sampling, stage.mirror, rounds)
 

@@ -206,10 +206,16 @@ def ranked(contest: GroupsContest, number: int, groups: Sequence[Members]) -> li
 
 
 def places_of(contest: GroupsContest, number: int, group: Members, lot: Sequence[str]) -> list[GroupMember]:
-    """Return the places of a group that has played all its games, best first."""
+    """Return the places of a group that has played all its games, best first.
+
+    Games that have no result, because they failed, are left out. If none has one, the better seeds are first.
+    """
     advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
-    for path in paths(contest, number, group):
-        final = {bot: result.final for bot, result in contest.records[path].results.items()}
+    games = {path: record for path in paths(contest, number, group) if not (record := contest.records[path]).undecided}
+    if not games:
+        return [GroupMember(bot, 0.0) for bot in sorted(group, key=list(contest.bots).index)]
+    for path, record in games.items():
+        final = {bot: result.final for bot, result in record.results.items()}
         seats = Luck(contest.seed, f"{path}/lot").shuffled(range(len(group)))
         first = placing(tuple(final[bot] for bot in group), seats)[: contest.stage.advance]
         advanced.update(group[seat] for seat in first)
@@ -217,7 +223,7 @@ def places_of(contest: GroupsContest, number: int, group: Members, lot: Sequence
             chips[bot] += max(final[bot], 0)
             score[bot] += final[bot]
     order = sorted(group, key=lambda bot: (-advanced[bot], -chips[bot], -score[bot], lot.index(bot)))
-    return [GroupMember(bot, chips[bot] / contest.stage.repeat, advanced[bot]) for bot in order]
+    return [GroupMember(bot, chips[bot] / len(games), advanced[bot]) for bot in order]
 
 
 def contest_of(stage: Groups, field: Field, records: Records) -> GroupsContest:
@@ -280,12 +286,22 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
     }
 
 
-def picture(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) -> Picture:
-    """Return the groups of all rounds."""
+def awarded(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Return a sentence about each group of whose games none has a result."""
+    failed = {group_of(record.path) for record in records if record.undecided}
+    left = failed - {group_of(record.path) for record in records if not record.undecided}
+    return [f"{group}: undecided, because the game failed; the better seeds go on" for group in sorted(left)]
+
+
+def picture(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Picture:
+    """Return the groups of all rounds. Games without a result are left out."""
     found: dict[str, dict[str, list[Result]]] = {}
+    place = {bot: number for number, bot in enumerate(order)}
     for record in records:
-        for bot, result in record.results.items():
-            found.setdefault(group_of(record.path), {}).setdefault(bot, []).append(result)
+        for bot in sorted(record.results, key=lambda bot: place.get(bot, len(place))):
+            games = found.setdefault(group_of(record.path), {}).setdefault(bot, [])
+            if not record.undecided:
+                games.append(record.results[bot])
     rounds = {name: FixtureId.parse(name).round or 0 for name in found}
     went = {
         bot: max(rounds[name] for name, sat in found.items() if bot in sat) for sat in found.values() for bot in sat
@@ -295,10 +311,10 @@ def picture(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) ->
         seats = [
             GroupSeat(
                 bot=bot,
-                chips=sum(result.score for result in games) / len(games),
+                chips=sum(result.score for result in games) / max(len(games), 1),
                 first=sum(result.wins for result in games),
                 on=went[bot] > rounds[name],
-                score=sum(result.final for result in games) / len(games),
+                score=sum(result.final for result in games) / max(len(games), 1),
             )
             for bot, games in found[name].items()
         ]
@@ -354,6 +370,7 @@ advance = 1
     counted=counted,
     sampling=Sampling("fixture", "repeat", compare="shared"),
     picture=picture,
+    awarded=awarded,
     reached=reached,
     changes=ChangePolicy.results_decide("its groups were drawn without it"),
     provides=frozenset({Fact.MEETINGS, Fact.ADVANCING}),

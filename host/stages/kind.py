@@ -291,6 +291,9 @@ class Kind(Generic[C]):
     reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
     """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
     order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
+    awarded: Callable[[C, Sequence[str], Sequence[Record]], list[str]] | None = None
+    """Return a sentence about each decision that was left to the order of the bots, because fixtures have no result. The
+    arguments are those of `picture`."""
     picture: Callable[[C, Sequence[str], Sequence[Record]], Picture] | None = None
     """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
     standings count them. None: the standings show everything."""

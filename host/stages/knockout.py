@@ -40,6 +40,9 @@ ALL, FIRST = "all", "first"
 SINGLE, DOUBLE = "single", "double"
 DRAWN_TIE = "drawn"  # seeding by lot
 
+MOST_UNDECIDED_SETS = 3
+"""Sets of a tie that may stay without a result because the game failed. Then the better seed goes on."""
+
 MOST_DRAWN_SETS = 20
 """Sets of a tie that may stay without a winner. Equal bots at mirrored tables would otherwise play without end."""
 
@@ -139,7 +142,10 @@ class KnockoutContest:
         return self._sets.get(_pair(tie), 0) + 1
 
     def sets_of(self, tie: pairing.Pair) -> list[str | None]:
-        """Return the winner of each complete set of a tie; None for a set that does not count (PZ-CUPTIE)."""
+        """Return the winner of each complete set of a tie; None for a set that does not count (PZ-CUPTIE).
+
+        A set whose game has failed is `pairing.UNDECIDED`. It does not count either.
+        """
         won: list[str | None] = []
         while self.won_by(tie, won) is None:
             sets = set_of(self._stage, BLANK, tie, self.first_set(tie) + len(won))
@@ -152,7 +158,13 @@ class KnockoutContest:
         """Return the winner of a tie with these sets; None if it is open."""
         if (winner := pairing.match_winner(won, self._stage.first_to)) is not None:
             return winner
-        return min(tie, key=self._order.index) if won.count(None) >= MOST_DRAWN_SETS else None
+        by_seed = won.count(None) >= MOST_DRAWN_SETS or self.is_undecided(won)
+        return min(tie, key=self._order.index) if by_seed else None
+
+    @staticmethod
+    def is_undecided(won: Sequence[str | None]) -> bool:
+        """Return whether so many sets of a tie have no result that the better seed goes on."""
+        return won.count(pairing.UNDECIDED) >= MOST_UNDECIDED_SETS
 
     def end(self, tie: pairing.Pair) -> str | None:
         """Return the winner of a tie and count its sets as those of an earlier meeting; None if the tie is open."""
@@ -210,7 +222,9 @@ def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> l
 
 
 def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
-    """Return the winner of a complete set; None if the set does not count (PZ-CUPTIE)."""
+    """Return the winner of a complete set; None if the set does not count (PZ-CUPTIE), UNDECIDED if it has no result."""
+    if any(record.undecided for record in played):
+        return pairing.UNDECIDED
     games, scores = (
         tuple(sum(getattr(record.results[bot], what) for record in played) for bot in tie) for what in ("wins", "score")
     )
@@ -239,7 +253,8 @@ def _ties(
     def ended(pair: pairing.Pair) -> str | None:
         sets = contest.sets_of(pair)
         won = sets.count(pair[0]), sets.count(pair[1])
-        played.append(Tie(pair, won, contest.won_by(pair, sets), contest.first_set(pair)))
+        by_seed = contest.is_undecided(sets)
+        played.append(Tie(pair, won, contest.won_by(pair, sets), contest.first_set(pair), by_seed))
         return contest.end(pair)
 
     rounds = elimination.followed(bracket_of(stage, order), ended).rounds
@@ -264,6 +279,17 @@ def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) ->
         if any(None not in tie.bots for tie in ties)
     ]
     return Bracket(tuple(sorted(found, key=lambda part: (part.round, part.first))))
+
+
+def awarded(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Return a sentence about each tie that stayed undecided."""
+    return [
+        f"{tie.bots[0]} against {tie.bots[1]}, {of.title}: undecided, because the game failed in "
+        f"{MOST_UNDECIDED_SETS} sets; {tie.winner} goes on as the better seed"
+        for of, ties in _ties(stage, order, {record.path: record for record in records})
+        for tie in ties
+        if tie.by_seed
+    ]
 
 
 def reached(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
@@ -299,5 +325,6 @@ min_bots = 8
     sampling=Sampling(compare="none"),
     picture=picture,
     reached=reached,
+    awarded=awarded,
     changes=ChangePolicy.results_decide("its bracket is under way"),
 )

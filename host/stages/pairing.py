@@ -10,6 +10,10 @@ PairOrBye = tuple[str | None, str | None]
 """Two bots that meet in a round of a knockout; None is a bye."""
 
 
+UNDECIDED = ""
+"""The winner of a set that has no result, because its game has failed."""
+
+
 # Pairs: the Simple Pazaak league.
 
 
@@ -63,10 +67,13 @@ def set_winner(games: tuple[int, int], scores: tuple[int, int]) -> int | None:
 
 
 def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None:
-    """Return the bot that first won `first_to` sets; None if there is none yet. None is a set without a winner (PZ-CUPSETS)."""
+    """Return the bot that first won `first_to` sets; None if there is none yet.
+
+    A set without a winner (PZ-CUPSETS) is None, and one without a result is UNDECIDED.
+    """
     sets: dict[str, int] = {}
     for bot in set_winners:
-        if bot is None:
+        if not bot:
             continue
         sets[bot] = sets.get(bot, 0) + 1
         if sets[bot] == first_to:
@@ -84,6 +91,11 @@ def best_with_byes(ranked: Sequence[str]) -> list[str | None]:
     """Return the places of a bracket of a power of two, in which the first of the ranked bots have the byes."""
     size = len(padded(ranked))
     return [*ranked[: size // 2], *(None,) * (size - len(ranked)), *ranked[size // 2 :]]
+
+
+def better_seed(pair: Pair, order: Sequence[str]) -> str:
+    """Return the bot of a pair that is earlier in the order; the first of the pair if neither is in it."""
+    return next((bot for bot in order if bot in pair), pair[0])
 
 
 def ties(group: Sequence[str | None]) -> list[PairOrBye]:

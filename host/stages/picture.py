@@ -9,13 +9,15 @@ from host.rating.results import PairedRound
 class Tie(NamedTuple):
     """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won.
 
-    Bots that meet again continue the numbers of their sets: `first_set` is the number of the first one of this tie.
+    Bots that meet again continue the numbers of their sets: `first_set` is the number of the first one of this tie. If it is
+    decided `by_seed`, too many of its sets have no result, because the game failed.
     """
 
     bots: tuple[str | None, str | None]
     sets: tuple[int, int]
     winner: str | None
     first_set: int = 1
+    by_seed: bool = False
 
 
 class BracketRound(NamedTuple):

@@ -70,6 +70,8 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
         }
         yield Lazy(len(due), iter(due.values()))
         for pair, block in due.items():
+            if records[block.path].undecided:
+                continue
             open_pairs[pair] = so_far = open_pairs[pair].after(records[block.path])
             if so_far.certain:
                 del open_pairs[pair]

@@ -67,7 +67,8 @@ def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Sc
             began[pair[0]] += 1
             met[pair[0]][pair[1]] += 1
             met[pair[1]][pair[0]] += 1
-            for bot, points in zip(pair, set_points(pair, [records[block.path] for block in played]), strict=True):
+            found = [records[block.path] for block in played]
+            for bot, points in zip(pair, set_points(pair, found, bots), strict=True):
                 scores[bot] += points
         if bye is not None:
             byes[bye] += 1
@@ -98,8 +99,13 @@ def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs:
     return blocks(with_plan(stage, blank), group, pair, stage.tables_per_pairing, size)
 
 
-def set_points(pair: pairing.Pair, played: Sequence[Record]) -> tuple[int, int]:
-    """Return twice the points of the two bots of a set that has been played."""
+def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str]) -> tuple[int, int]:
+    """Return twice the points of the two bots of a set that has been played.
+
+    If a fixture of it has no result, because the game failed, the better seed gets them: the earlier bot of `order`.
+    """
+    if any(record.undecided for record in played):
+        return (2, 0) if pair[0] == pairing.better_seed(pair, order) else (0, 2)
     games, scores = (
         tuple(sum(getattr(record.results[bot], what) for record in played) for bot in pair)
         for what in ("wins", "score")
@@ -124,7 +130,18 @@ def about(stage: Swiss, bots: int) -> str:
     return f"{counted(rounds, 'round')} of {pairs}, {thousands(stage.tables_per_pairing)} tables each{again}"
 
 
-def picture(_stage: Swiss, _order: Sequence[str], records: Sequence[Record]) -> Rounds:
+def awarded(stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Return a sentence about each set that stayed undecided."""
+    found = {FixtureId.parse(record.path).group: record for record in records if record.undecided}
+    return [
+        f"{one} against {other}, round {FixtureId.parse(path).round}: undecided, because the game failed; "
+        f"{pairing.better_seed((one, other), order)} gets the point as the better seed"
+        for path, record in sorted(found.items())
+        for one, other in [sorted(record.results)]
+    ]
+
+
+def picture(_stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> Rounds:
     """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
     sets: dict[tuple[int, str], list[Record]] = {}
     for record in records:
@@ -134,18 +151,18 @@ def picture(_stage: Swiss, _order: Sequence[str], records: Sequence[Record]) -> 
     last = max((number for number, _ in sets), default=0)
     found = []
     for number in range(1, last + 1):
-        of_round = [_paired_set(sets[key]) for key in sorted(sets) if key[0] == number]
+        of_round = [_paired_set(sets[key], order) for key in sorted(sets) if key[0] == number]
         playing = {bot for each in of_round for bot in each.bots}
         out = [bot for bot in everybody if bot not in playing]
         found.append(PairedRound(number, tuple(of_round), out[0] if len(out) == 1 else None))
     return Rounds(tuple(found))
 
 
-def _paired_set(played: Sequence[Record]) -> PairedSet:
+def _paired_set(played: Sequence[Record], order: Sequence[str]) -> PairedSet:
     one, other = sorted(played[0].results)
     wins = [sum(record.results[bot].wins for record in played) for bot in (one, other)]
     tables = sum(record.results[one].tables for record in played)
-    points = set_points((one, other), played)
+    points = set_points((one, other), played, order)
     return PairedSet((one, other), (points[0] / 2, points[1] / 2), (wins[0], wins[1]), tables)
 
 
@@ -160,6 +177,7 @@ SWISS = Kind(
     own_deals=True,
     sampling=Sampling(key="tables_per_pairing"),
     picture=picture,
+    awarded=awarded,
     changes=ChangePolicy.results_decide("its rounds are under way, and each pairs bots by their results so far"),
     provides=PAIRS | {Fact.ROUNDS},
 )

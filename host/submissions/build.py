@@ -202,6 +202,15 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
+def program_hash(submission: Submission) -> str:
+    """Return the sha256 that the bot of a submission has, without building it. It must not require packages."""
+    submission = adapted(submission)
+    what = hashlib.sha256(hashed_spec(submission).encode())
+    for part in fingerprint_of_files(_all_files(submission)):
+        what.update(part)
+    return what.hexdigest()
+
+
 async def build(submission: Submission, level: Level, *, force: bool = False) -> BuiltBot:
     """Build the bot in a sandbox of this level, or return it from the cache.
 

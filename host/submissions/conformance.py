@@ -27,6 +27,9 @@ from host.bots.stderr_log import Asked
 from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
+from host.play.sources.source import SourcePlace
+from host.play.sources.steady import FixtureUndecided, SteadySource
+from host.play.table_plans import TableSetup
 from host.sandbox.launch import Sandbox
 from host.sandbox.levels import Level
 from host.sandbox.process_tree import descendant_numbers, read_proc
@@ -139,6 +142,30 @@ class Conformance:
             if number > len(self.samples) and not self.stop_early:
                 await self.ask(Question(number, 1, view), edge)
 
+    async def source_tables(self, game: Game, rules: Any, place: SourcePlace) -> None:
+        """Do the same as `tables` for a game whose rules run elsewhere. If they fail, ask no more: no bot is to blame."""
+        assert game.source is not None
+        source, seats = SteadySource(game.source, place), len(game.places(rules))
+        bots = tuple(map(str, range(rules.seats)))
+        try:
+            for number in range(len(game.edges) + 1, 1000):
+                table, count = source.table(TableSetup(bots, rules, str(number)), CHECK_SEED, bots), 0
+                await source.advance([table], {})
+                while requests := table.last.requests:
+                    answers = []
+                    for seat, view in requests:
+                        if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
+                            return
+                        asked = seat == number % seats
+                        count += asked
+                        answer = await self.ask(Question(number, count, view)) if asked else None
+                        answers.append(answer or read_text(game.grammar, game.opening.answer_to(view)))
+                    await source.advance([], {table.number: answers})
+        except FixtureUndecided:
+            return
+        finally:
+            await source.close()
+
     async def tables(self, game: Game, rules: Any) -> None:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         seats = len(game.places(rules))
@@ -196,7 +223,10 @@ class TestBench(NamedTuple):
             if hurry.cancelled_caught:
                 return None
             await exam.edges(self.game)
-            await exam.tables(self.game, rules)
+            if self.game.source is None:
+                await exam.tables(self.game, rules)
+            else:
+                await exam.source_tables(self.game, rules, SourcePlace(self.home.sandbox.level, (), self.watcher))
         return exam
 
     async def repeat(self, before: Sequence[AnswerSample]) -> tuple[AnswerSample, ...]:

@@ -242,6 +242,11 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
 
 def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: str) -> Submission:
     toml, spec = _read_spec(folder, contents, game)
+    return described(folder, contents, toml, spec, granted)
+
+
+def described(folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, granted: Limits) -> Submission:
+    """Return the bot in a folder, given what its bot.toml says, as text and as values. Raise UserError as `load_submission`."""
     _refuse_if(contents.problems)
     if not spec.adapter and (found := recognized(contents, spec)):
         spec = replace(spec, adapter=found.name)

@@ -12,6 +12,7 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
+from host.play.custom_games import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here, require_clock
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
@@ -20,6 +21,7 @@ from host.submissions.build import build
 from host.submissions.conformance import ConformanceResult, run_conformance, startup_problem, warm_mismatch
 from host.submissions.diagnosis import ENDS_CODE, sandbox_failure
 from host.submissions.empty_start import empty_start
+from host.submissions.referees import prepare_referee
 
 Prepared = TypeVar("Prepared")
 """The result of a step of a bot's preparation."""
@@ -51,10 +53,13 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
 
     If rules are given, also ask it the questions of `check`, at tables with these rules.
 
-    No action of the bot makes this function raise.
+    No action of the bot makes this function raise. Raise UserError if the referee of the game does not build.
     """
     began = time.monotonic()
     submission = submission.with_keys(game=game.name)
+    if rules is not None and origin(game.name).has_referee:
+        await prepare_referee(game.name, level)
+        game = game_by_name(game.name)
     bot = answers = mismatch = None
     refusals: list[Problem] = []
     exit_code, build_seconds = 4, 0.0
@@ -95,13 +100,14 @@ async def prepare_bots(
     warn: Callable[[str], None] | None = None,
 ) -> list[BuiltBot]:
     """Build and start the bots, one per core at a time, and return them in order. Bots that have started here before
-    are not started.
+    are not started. Build the referee of the game before, if it has one.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
     practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
     """
     require_clock(granted.clock, level)
+    await prepare_referee(game.name, level)
     findings: dict[int, Findings] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 

@@ -1,14 +1,18 @@
 """Generates a starter bot for a game and a language: its bot.toml and one source file."""
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from host.base.config_file import InvalidValue, to_toml
 from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.games.engine import Game
+from host.play.referee_game import GAME_FILE
 from host.submissions.languages import LANGUAGES, Language
+from host.submissions.sample_bots import folder
 from protocols.wire import spell
 
 STARTER_PROTOCOLS = ("argv", "lines")
@@ -59,8 +63,23 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
     for name, hint in get_type_hints(game.view).items():
         examples = [spell(getattr(view, name)) for view in game.examples]
         example = next((example for example in examples if example != "-"), "-")
-        fields[name] = TemplateField(name, FIELD_KINDS.get(hint, "text"), example)
+        kind = (
+            FIELD_KINDS.get(hint, "text")
+            if hint is not Any
+            else _kind_of([getattr(view, name) for view in game.examples])
+        )
+        fields[name] = TemplateField(name, kind, example)
     return fields
+
+
+def _kind_of(values: Sequence[object]) -> str:
+    """Return how a starter bot reads a field of any type, by its values in the edge cases: a referee does not say more."""
+    if all(type(value) is int for value in values):
+        return FIELD_KINDS[int]
+    if all(isinstance(value, tuple) for value in values):
+        items = {type(item) for value in values if isinstance(value, tuple) for item in value}
+        return {frozenset({int}): "numbers", frozenset({str}): "cards"}.get(frozenset(items), "text")
+    return "text"
 
 
 def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[str, str]:
@@ -83,6 +102,32 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
         expected=game.grammar.expected,
     )
     return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}
+
+
+REFEREES: Mapping[str, str] = {
+    "c": "goofspiel_c",
+    "java": "goofspiel_java",
+    "javascript": "goofspiel_js",
+    "lisp": "goofspiel_lisp",
+    "python": "goofspiel_python",
+}
+"""The folder of the game with a referee that `init --referee` copies, by language: Goofspiel."""
+
+
+def referee_files(name: str, language: str) -> dict[str, str]:
+    """Return the files of a game with a referee in a language, by name. The game gets the name."""
+    sample = REFEREES[language]
+    files = {
+        path.name: path.read_text() for path in sorted((folder() / "referees" / sample).iterdir()) if path.is_file()
+    }
+    files[GAME_FILE] = re.sub(
+        r"^name( *)= .*\ntitle( *)= .*$",
+        lambda match: f'name{match[1]}= "{name}"\ntitle{match[2]}= "{name.replace("_", " ").capitalize()}"',
+        files[GAME_FILE],
+        count=1,
+        flags=re.MULTILINE,
+    )
+    return files
 
 
 def manifest(name: str, game: Game, row: Language, protocol: str) -> str:

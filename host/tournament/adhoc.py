@@ -27,7 +27,7 @@ from host.stages.kind import Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.runner import Observer
-from host.tournament.stage_runner import Executor, WorkerPool, run_stage
+from host.tournament.stage_runner import DecidedPool, Executor, WorkerPool, run_stage
 
 
 class AdhocMatch(NamedTuple):
@@ -133,6 +133,7 @@ async def adhoc_session(
         ):  # one table at a time: of questions sent together, it would not be known which one a text belongs to
             setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
+            pool = DecidedPool(pool, game.name)
             if settings.logs:
                 pool = LoggingPool(pool, TableLogs(settings.logs, watch.say))
             journal.set_state(replace(journal.state(), workers=pool.description))

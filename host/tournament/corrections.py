@@ -69,7 +69,11 @@ def refused(where: str, message: str, hint: str) -> UserError:
 def last_begun(journal: Journal, seed: bytes) -> Begun:
     """Return the last stage in which something has been played. Raise UserError if there is none."""
     state = journal.state()
-    begun = [number for number, stage in enumerate(state.stages) if journal.first_number(stage.name) is not None]
+    begun = [
+        number
+        for number, stage in enumerate(state.stages)
+        if journal.first_number(stage.name) is not None or journal.undecided(stage.name)
+    ]
     if not begun:
         raise nothing_played(journal.path)
     number, played = begun[-1], Played(journal.stage_records, journal.sizes)
@@ -160,6 +164,27 @@ class _Without(Mapping[str, Record]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+# Try again.
+
+
+def try_again(journal: Journal, seed: bytes) -> list[str]:
+    """Let the fixtures without a result be played again if nothing depends on them yet. Return their paths.
+
+    They are those of the last stage that has begun, without the ones that have decided what was played after them.
+    """
+    undecided = journal.undecided()
+    if not undecided:
+        return []
+    begun = last_begun(journal, seed)
+    records = journal.stage_records(begun.name)
+    paths = [each.path for each in undecided if each.stage == begun.name]
+    free = [path for path in paths if not _paired_later(begun, records, frozenset([path]))]
+    if free:
+        journal.try_again(free)
+        _settle(journal, seed, True)
+    return free
 
 
 # Withdraw.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.format import counted
 from host.base.safe_text import one_line
 from host.results.course import positions_of
 from host.results.journal import Journal, lock_holder
@@ -28,6 +29,7 @@ class StageProgress(NamedTuple):
     known: int  # fixtures played and due
     state: str
     seal: str | None  # of a finished stage
+    undecided: int  # fixtures that have no result, because the game failed
 
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageProgress]:
@@ -36,7 +38,10 @@ def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageProgress]
     for stage in run.stages:
         seal = journal.seal(stage.name) if stage.over else None
         status = run.status if stage.status is StageStatus.RUNNING else stage.status
-        rows.append(StageProgress(stage.name, stage.config.kind, done.get(stage.name, 0), stage.known, status, seal))
+        undecided = len(journal.undecided(stage.name))
+        rows.append(
+            StageProgress(stage.name, stage.config.kind, done.get(stage.name, 0), stage.known, status, seal, undecided)
+        )
     return rows
 
 
@@ -48,6 +53,8 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
     for row in stage_rows(journal, tally.done):
         some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""
         yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
+        if row.undecided:
+            yield f"    {counted(row.undecided, 'fixture')} undecided: the game failed"
         if row.seal:
             yield f"    to publish: seal {row.seal}"
     for change in run.changes:
@@ -102,9 +109,10 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
-                known = max(stage.known, done[name])
+                finished = done[name] + len(journal.undecided(name))
+                known = max(stage.known, finished)
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
-                    yield Progress(name, done[name], known, record, more, meeting.get(name), ranked)
+                    yield Progress(name, finished, known, record, more, meeting.get(name), ranked)
                 seen.add(name)
         if running:
             time.sleep(POLL_INTERVAL_S)

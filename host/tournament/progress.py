@@ -28,7 +28,7 @@ class Progress(NamedTuple):
     stage: str
     done: int
     known: int  # fixtures played and due
-    record: Record | None
+    record: Record | None  # it may be that of an undecided fixture, which has no results
     more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
     all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
     ranked: bool = True  # whether the mean of a bot is the value that ranks it
@@ -65,7 +65,7 @@ class Tally:
         self.latest = progress
         self.done[progress.stage] = progress.done
         self.stages.setdefault(progress.stage, StageSums())
-        if progress.record is not None:
+        if progress.record is not None and progress.record.undecided is None:
             self.count(progress.stage, progress.record)
 
     def count(self, stage: str, record: Record) -> None:

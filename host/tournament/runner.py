@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -15,8 +16,10 @@ import trio
 
 from host import __version__
 from host.base import paths
+from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day
+from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
@@ -31,6 +34,7 @@ from host.results.journal import Journal, in_use, lock_holder, reading, writing
 from host.results.late_bots import LateBots
 from host.results.state import RecordedBot, RunState, RunStatus, StageStatus
 from host.results.tournament_dir import Folder, commitment
+from host.results.undecided import write_bundle
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.stages import references_of
@@ -44,6 +48,7 @@ from host.tournament.additions import (
     record_additions,
     with_raised,
 )
+from host.tournament.corrections import try_again
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
@@ -73,6 +78,7 @@ class LoggingObserver(NamedTuple):
     watch: Observer
     logs: Logs
     late: LateBots
+    undecided: Callable[[str], str]  # keeps the bundle of a fixture without a result, and returns its path
 
     def say(self, text: str) -> None:
         """Show one line."""
@@ -80,7 +86,17 @@ class LoggingObserver(NamedTuple):
 
     def progress(self, progress: Progress) -> None:
         """Show how far a stage is."""
-        if progress.record is not None:
+        if progress.record is not None and progress.record.undecided is not None:
+            why = progress.record.undecided
+            where = f"{why.where}: " if why.where else ""
+            at = f" at table {why.table}" if why.table else ""
+            after = f", after an answer of {' and '.join(why.given_by)}" if why.given_by else ""
+            self.say(
+                f"WARNING  {one_line(progress.record.path)} is undecided: {where}the game failed{one_line(at + after)}: "
+                f"{one_line(why.reason)}; no bot is charged, and the rest is played; kept as "
+                f"{self.undecided(progress.record.path)}"
+            )
+        elif progress.record is not None:
             self.logs.heard(progress.record)
             self.late.add(progress.stage, progress.record)
             for sentence in self.late.new_warnings():
@@ -89,11 +105,12 @@ class LoggingObserver(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """How a run ended; `reason` says why if it was interrupted."""
+    """How a run ended; `reason` says why if it was interrupted. `undecided` has the fixtures without a result."""
 
     interrupted: bool
     reason: str
     level: Level
+    undecided: Sequence[str] = ()
 
 
 async def run_tournament(
@@ -117,7 +134,7 @@ async def run_tournament(
     Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = load_checked(place, watch.say, last=last)
-    level = ""
+    level, undecided = "", list[str]()
     async with interruptible(watch.say) as stop, open_backend(cluster or tournament.run.cluster, watch.say) as backend:
         level = await choose_level(backend, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
@@ -141,6 +158,9 @@ async def run_tournament(
             for change in journal.changes(before):
                 watch.say(change.sentence)
             logs.built(bots)
+            if again := try_again(journal, seed):
+                journal.set_status(RunStatus.RUNNING)
+                watch.say(f"trying {counted(len(again), 'undecided fixture')} again")
             setup = tournament.setup(bots, seed, level)
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 journal.set_state(replace(journal.state(), workers=pool.description))
@@ -152,13 +172,25 @@ async def run_tournament(
                     watch.say(rule(tournament.max_faults))
                 if until is not None:
                     stop.scope.deadline = trio.current_time() + until
-                await play_stages(tournament, last, setup, journal, pool, LoggingObserver(watch, logs, LateBots()))
+                bundles = partial(keep_bundle, journal, folder, seed)
+                observer = LoggingObserver(watch, logs, LateBots(), bundles)
+                await play_stages(tournament, last, setup, journal, pool, observer)
             finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
             journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
+            undecided = [each.path for each in journal.undecided()]
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
-    return RunOutcome(stopped, stop.reason if stopped else "", level)
+    return RunOutcome(stopped, stop.reason if stopped else "", level, undecided)
+
+
+def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
+    """Write the bundle of an undecided fixture. Return where it is, or why it could not be written."""
+    undecided = next(each for each in journal.undecided() if each.path == path)
+    try:
+        return display_path(write_bundle(folder.undecided, undecided, root))
+    except OSError as failed:
+        return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
 
 
 class Loaded(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
-from host.play.custom_games import game_by_name
+from host.play.custom_games import failed_game, game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.descriptions import fixture_metadata
@@ -39,6 +39,31 @@ class WorkerPool(Protocol):
     async def next_result(self) -> Record:
         """Return the record of the fixture that ends next."""
         ...
+
+
+class DecidedPool:
+    """Passes fixtures to another pool. A fixture whose game fails raises an error: outside a tournament, nothing else matters."""
+
+    def __init__(self, pool: WorkerPool, game: str) -> None:
+        self._pool, self._game = pool, game
+        self.description, self.count = pool.description, pool.count
+
+    async def submit(self, job: Job) -> None:
+        """Queue one fixture; wait while too many are not finished."""
+        await self._pool.submit(job)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a fixture has ended, so that `next_result` returns at once."""
+        return self._pool.has_result
+
+    async def next_result(self) -> Record:
+        """Return the record of the fixture that ends next. Raise UserError (exit code 3) if its game has failed."""
+        record = await self._pool.next_result()
+        if why := record.undecided:
+            place = f"at table {why.table}" if why.table else f"in {record.path}"
+            raise failed_game(self._game, f"failed {place}: {why.reason}", why.where)
+        return record
 
 
 class BotPreparer(Protocol):
@@ -82,7 +107,8 @@ async def run_stage(
 ) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
-    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again.
+    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again. A fixture
+    whose game fails is recorded as undecided, and the rest is played.
     """
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
@@ -103,10 +129,13 @@ async def run_stage(
         nonlocal done
         record = await pool.next_result()
         job = playing.pop(record.path)
-        changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
-        stored = record._replace(states=changed)
-        journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=kind.keeps_scores(game, job.fixture))
-        states.update(changed)
+        if record.undecided:
+            journal.add_undecided(stage.name, record, fixture_metadata(job.fixture))
+        else:
+            changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
+            stored, scores = record._replace(states=changed), kind.keeps_scores(game, job.fixture)
+            journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=scores)
+            states.update(changed)
         turns.played(job.fixture)
         done += 1
         tell(record)

@@ -37,13 +37,6 @@ class Opened(NamedTuple):
         return self.setup.luck or self.setup.path
 
 
-class Shown(NamedTuple):
-    """A text for a seat that expects no answer. The seat gets it before its next question at the table."""
-
-    seat: int
-    text: str
-
-
 class Told(NamedTuple):
     """An event for spectators, such as `Told("trick", {"winner": 1})`: its name, and plain values by name."""
 
@@ -55,6 +48,8 @@ class Progress(NamedTuple):
     """What a table says when it has been opened, or when all its open questions have been answered.
 
     Either `requests` are open, to different seats, and are answered together; or the table is over and has `scores`.
+    A text for a seat that expects no answer is not part of it: a source puts it before the next question of that seat, into
+    the view, because the view is all that a seat is sent.
     """
 
     requests: tuple[Request, ...] = ()
@@ -62,13 +57,12 @@ class Progress(NamedTuple):
     illegal: tuple[int, ...] = ()  # which of the answers just given were illegal moves: indexes, from 0
     limits: tuple[float | None, ...] = ()
     """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
-    shown: tuple[Shown, ...] = ()
     told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
     moves: str | None = None  # at the end: see `Ended.moves` (host/games/engine.py); None: the table repeats no other
 
 
 class SourceFailed(Exception):
-    """Raised when a source has failed: its rules raised an exception, or its process died, was silent or wrote nonsense.
+    """Raised when a source has failed: its process died, was silent, or wrote what it must not write.
 
     The source is not used again after it, and all its tables are lost. No bot is ever to blame.
     """
@@ -92,7 +86,8 @@ class Source(Protocol):
 
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
         opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
-        Raise SourceFailed if any of them fails. Raise UserError (exit code 6) if this machine cannot run the source.
+        Every progress is checked: its seats are those of the game, each asked once, and there is a score for each bot.
+        Raise SourceFailed if any table fails. Raise UserError (exit code 6) if this machine cannot run the source.
 
         The result must follow from the setup, the luck and the answers of a table alone: after a failure a fresh source
         is given the same answers step by step, and must say the same.
@@ -112,5 +107,8 @@ class OpenSource(Protocol):
     """Opens a source, which is closed at the end of the block, with its processes. It is the type of `Game.source`."""
 
     def __call__(self, place: SourcePlace, /) -> AbstractAsyncContextManager[Source]:
-        """Return the block of a source. Entering it raises SourceFailed if it does not start."""
+        """Return the block of a source. Entering it raises SourceFailed if it does not start.
+
+        The block opens no nursery and no cancel scope: a worker keeps it open while the blocks of fixtures come and go.
+        """
         ...

@@ -1,0 +1,90 @@
+"""Plays recorded answers again through the program that knows the rules, and compares what it says with the transcript."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import trio
+
+from host.bots.monitor import running_monitor
+from host.inspect.recorded import RecordedTable, load_fixture
+from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace
+from host.play.transcript import encode_step
+from host.results.journal import Journal
+from host.sandbox.levels import Level
+from protocols.wire import Answer
+
+TABLES_AT_ONCE = 64
+
+
+class ForeignTables(NamedTuple):
+    """Tables of a fixture whose rules ran elsewhere: which of them to play again, from 0."""
+
+    path: str
+    number: int  # of the fixture in the journal
+    chosen: Sequence[int]
+
+
+class SourceReplay(NamedTuple):
+    """What is needed to play tables of a journal again: also the game, whose program is built, and a sandbox level."""
+
+    journal: Journal
+    seed: bytes
+    open_source: OpenSource
+    level: Level
+
+    def differences(self, fixtures: Sequence[ForeignTables]) -> list[str]:
+        """Play the answers of tables again, and return where the program says something else than it did.
+
+        Raise UserError (exit code 6) if the program cannot run here.
+        """
+        return trio.run(self._differences, fixtures) if fixtures else []
+
+    async def _differences(self, fixtures: Sequence[ForeignTables]) -> list[str]:
+        found, number, left = list[str](), 1, list(fixtures)
+        async with running_monitor() as monitor:
+            while left:
+                path = left[0].path
+                try:
+                    async with self.open_source(SourcePlace(self.level, (), monitor)) as source:
+                        while left:
+                            path, fixture, chosen = left[0]
+                            recorded = load_fixture(self.journal, self.seed, path, fixture)
+                            for first in range(0, len(chosen), TABLES_AT_ONCE):
+                                some = [recorded.table(nth) for nth in chosen[first : first + TABLES_AT_ONCE]]
+                                found += await _compare(source, some, number)
+                                number += len(some)
+                            del left[0]
+                except SourceFailed as failed:
+                    found.append(f"{path}: the game failed when it was played again: {failed.reason}")
+                    del left[0]
+        return found
+
+
+async def _compare(source: Source, tables: Sequence[RecordedTable], first: int) -> list[str]:
+    """Play tables again at the same time. Return a sentence about each that differs. `first` numbers them in the source."""
+    again = {first + nth: _Again(table) for nth, table in enumerate(tables)}
+    opened = [Opened(number, each.table.sitting, each.table.seed) for number, each in again.items()]
+    answers: dict[int, Sequence[Answer]] = {}
+    dropped: list[int] = []
+    found = list[str]()
+    while opened or answers or dropped:
+        said = await source.advance(opened, answers, dropped)
+        opened, answers, dropped = [], {}, []
+        for number, progress in said.items():
+            given = next(again[number].steps, None)
+            path = again[number].table.sitting.path
+            if given is None or encode_step(progress) != encode_step(given):
+                found.append(f"{path}: its program says something else than its transcript, given the same answers")
+                dropped += [number] if progress.requests else []
+            elif progress.requests:
+                answers[number] = [next(again[number].answers) for _ in progress.requests]
+    return found
+
+
+class _Again:
+    """A table that is played again: its recorded steps and answers that are left."""
+
+    def __init__(self, table: RecordedTable) -> None:
+        self.table = table
+        self.steps = iter(table.steps or ())
+        self.answers: Iterator[Answer] = iter(table.answers)

@@ -1,0 +1,150 @@
+"""Reads the forms of answers in a game.toml: `BID <card: 1..13>` becomes a grammar, and a source of random answers."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from host.base.config_file import InvalidValue
+from host.games.luck import Luck
+from protocols.wire import MAX_LINE_BYTES, Grammar, View
+
+MAX_FORMS = 100
+PLACEHOLDER = re.compile(
+    r"<([a-z][a-z0-9_]{0,39})(?:: *([a-z]+|-?[0-9]{1,9}\.\.-?[0-9]{1,9}))?(?: +from +([a-z][a-z0-9_]*))?>"
+)
+LITERAL = re.compile(r"[!-;=?-~]+")  # a word without < and >
+KINDS = ("word", "integer", "text", "lines", "json")
+EXAMPLE = '"PLAY <card>", "BID <chips: 1..50>", "SAY <words: text>"'
+WORDS = ("a", "7", "Td", "north", "x1", "-1")
+"""The words that a random answer has for a placeholder of which nothing is known."""
+
+
+class Placeholder(NamedTuple):
+    """A part of a form that stands for something: its kind, the range of a number, and the field that lists good values."""
+
+    name: str
+    kind: str = "word"
+    low: int = 0
+    high: int = 999
+    field: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of what it stands for."""
+        if self.kind == "integer":
+            digits = f"[0-9]{{1,{len(str(max(abs(self.low), abs(self.high))))}}}"
+            return f"-?{digits}" if self.low < 0 else digits
+        return {"word": "[!-~]+", "text": "[ -~]+", "lines": r"[ -~]*(?:\n[ -~]*)*"}[self.kind]
+
+    def drawn(self, luck: Luck, view: View) -> str:
+        """Return a random text for it: three times out of four one of the values in its field."""
+        listed = getattr(view, self.field, ()) if self.field else ()
+        values = listed if isinstance(listed, tuple) else (listed,)
+        if values and luck.below(4):
+            value = values[luck.below(len(values))]
+            return str(value[0] if isinstance(value, tuple) and value else value)
+        if self.kind == "integer":
+            return str(self.low + luck.below(self.high - self.low + 1))
+        words = [WORDS[luck.below(len(WORDS))] for _ in range(1 + (luck.below(3) if self.kind != "word" else 0))]
+        return (" " if self.kind == "text" else "\n").join(words)
+
+
+class Form(NamedTuple):
+    """One form of an answer: its literal words, and its placeholders."""
+
+    text: str  # as game.toml has it
+    parts: tuple[str | Placeholder, ...]
+
+    @property
+    def verb(self) -> str:
+        """The first word, if it is a literal one."""
+        return self.parts[0] if isinstance(self.parts[0], str) else ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a move of this form is a verb and a number, or only a number.
+
+        After a verb the number is at least 1: a move with the number 0 is written like one without a number.
+        """
+        *before, last = self.parts
+        is_number = isinstance(last, Placeholder) and last.kind == "integer"
+        least = 0 if not before else 1
+        return is_number and len(before) <= 1 and bool(self.verb) == bool(before) and last.low >= least  # type: ignore[union-attr]
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of a whole answer of this form."""
+        return " +".join(part.pattern if isinstance(part, Placeholder) else re.escape(part) for part in self.parts)
+
+    def drawn(self, luck: Luck, view: View) -> str:
+        """Return a random answer of this form."""
+        return " ".join(part.drawn(luck, view) if isinstance(part, Placeholder) else part for part in self.parts)
+
+
+def read_form(text: object) -> Form:
+    """Parse a form. Raise InvalidValue for a wrong one."""
+    if not isinstance(text, str):
+        raise InvalidValue("C006", "is not the form of an answer", EXAMPLE)
+    parts: list[str | Placeholder] = []
+    rest = text.strip()
+    while rest:
+        if match := PLACEHOLDER.match(rest):
+            parts.append(_placeholder(*match.groups()))
+        elif not (match := LITERAL.match(rest)):
+            raise InvalidValue("C009", f"has a part that is neither a word nor a placeholder: {rest[:40]}", EXAMPLE)
+        else:
+            parts.append(match[0])
+        after = rest[match.end() :]
+        if after and not after.startswith(" "):
+            raise InvalidValue("C009", f"needs a blank before {after[:40]}", EXAMPLE)
+        rest = after.strip(" ")
+    if not parts:
+        raise InvalidValue("C009", "is empty", EXAMPLE)
+    form = Form(text.strip(), tuple(parts))
+    wide = [part for part in parts if isinstance(part, Placeholder) and part.kind in ("text", "lines", "json")]
+    if wide and (len(wide) > 1 or parts[-1] is not wide[0]):
+        raise InvalidValue(
+            "C009",
+            f"has <{wide[0].name}: {wide[0].kind}> before its end",
+            "put it last: it takes the rest of the answer",
+        )
+    if wide and wide[0].kind == "json" and len(parts) > 1:
+        raise InvalidValue("C009", "has more than one JSON value", '"<response: json>"')
+    return form
+
+
+def _placeholder(name: str, kind: str | None, field: str | None) -> Placeholder:
+    low, dots, high = (kind or "").partition("..")
+    if dots:
+        if int(low) > int(high):
+            raise InvalidValue("C009", f"has an empty range in <{name}: {kind}>", f"<{name}: {high}..{low}>")
+        return Placeholder(name, "integer", int(low), int(high), field or "")
+    if kind and kind not in KINDS:
+        raise InvalidValue("C008", f"has an unknown kind in <{name}: {kind}>", f"one of {', '.join(KINDS)}, or 1..50")
+    return Placeholder(name, kind or "word", field=field or "")
+
+
+def grammar_of(forms: Sequence[Form]) -> Grammar:
+    """Return the grammar of answers that have one of these forms.
+
+    The verb is the first word of a form, if that is a literal one. A number after it, or alone, is the number of the move;
+    everything else is its text.
+    """
+    expected = " or ".join(form.text for form in forms)
+    if any(part.kind == "json" for form in forms for part in form.parts if isinstance(part, Placeholder)):
+        return Grammar(re.compile(r"(?P<text>.*)", re.DOTALL), "a JSON value", "ANSWER", json=True)
+    numbers = [form.pattern for form in forms if form.is_number]
+    verbs = [form.pattern for form in forms if form.verb]
+    never = r"(?!)"
+    pattern = (
+        rf"(?=(?:{'|'.join(form.pattern for form in forms)})\Z)"
+        rf"(?:(?=(?:{'|'.join(numbers) or never})\Z)(?P<is_number>))?"
+        rf"(?:(?=(?:{'|'.join(verbs) or never})\Z)(?P<verb>[!-~]+) *)?"
+        r"(?(is_number)(?P<n>-?[0-9]+)|(?P<text>[\n -~]*))"
+    )
+    return Grammar(re.compile(pattern, re.IGNORECASE), expected, "ANSWER")
+
+
+def random_answer(forms: Sequence[Form], luck: Luck, view: View) -> str:
+    """Return a random answer of one of the forms, for a question."""
+    return forms[luck.below(len(forms))].drawn(luck, view)[:MAX_LINE_BYTES]

@@ -1,0 +1,473 @@
+"""Reads a game.toml, and makes the game whose rules are in a program beside it: a referee (protocols/referee.md)."""
+
+import re
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
+
+from host.base.config_file import (
+    FLAG,
+    InvalidValue,
+    Text,
+    Toml,
+    ValueType,
+    closest_match,
+    integer,
+    load_model,
+    matches,
+    one_of,
+    read_untrusted,
+    sorted_by_line,
+    to_toml,
+)
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import ByteCount, Count, FileName, Seconds, environment
+from host.games import GAMES
+from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal
+from host.games.luck import Shuffler
+from host.play.answer_forms import MAX_FORMS, Form, grammar_of, read_form
+from host.sandbox.limits import GIB, MIB
+from protocols import PROTOCOLS
+from protocols.wire import AnswerLines, Lines, Move, Once, View, read_text
+
+GAME_FILE = "game.toml"
+MAX_SEATS = 64
+MAX_FIELDS = 64
+MAX_WORDS = 4096  # random words of one stream that a referee may ask for
+MAX_EDGES = 100
+RESERVED = frozenset({"table", "bank"})
+"""Names that no field of a question can have: over `json`, a question has them for itself."""
+
+FIELD_TYPES: Mapping[str, Any] = {"": Any, "lines": Lines, "once": Once, "answer lines": AnswerLines}
+"""The types of the fields of a question, as game.toml names them after a colon."""
+
+RULE_TYPES = ("integer", "boolean", "word")
+STREAM = re.compile(r"below|pick|shuffle( ([2-9]|[1-9][0-9]{1,2}))?")
+
+
+def _seats(value: Any) -> tuple[int, int]:
+    pair = value if isinstance(value, list) else [value, value]
+    if len(pair) != 2 or not all(type(each) is int for each in pair):
+        raise InvalidValue("C006", "is not a number of seats", "seats = 2, or the fewest and the most: seats = [2, 4]")
+    low, high = pair
+    if not 2 <= low <= high <= MAX_SEATS:
+        raise InvalidValue("C009", "is out of range", f"2 to {MAX_SEATS}, the smaller number first: seats = [2, 4]")
+    return low, high
+
+
+def _sides(value: Any) -> tuple[tuple[int, ...], ...]:
+    ok = isinstance(value, list) and all(isinstance(each, list) and each for each in value)
+    seats = [seat for each in value for seat in each] if ok else []
+    if len(seats) < 2 or not all(type(seat) is int for seat in seats):
+        raise InvalidValue("C006", "is not a list of lists of seats", "sides = [[0, 2], [1, 3]]")
+    if sorted(seats) != [*range(len(seats))] or len(seats) > MAX_SEATS or len(value) < 2:
+        raise InvalidValue("C009", "does not have each seat from 0 on once", "sides = [[0, 2], [1, 3]]")
+    return tuple(map(tuple, value))
+
+
+def _answers(value: Any) -> Any:
+    """Return the forms of an answer, or a pattern with its words."""
+    if isinstance(value, dict):
+        return _pattern(value)
+    forms = value if isinstance(value, list) else [value]
+    if not 1 <= len(forms) <= MAX_FORMS:
+        raise InvalidValue("C009", f"has no form, or more than {MAX_FORMS}", 'answer = ["LOW", "PLAY <card>"]')
+    return tuple(map(read_form, forms))
+
+
+class Pattern(NamedTuple):
+    """An answer that a regular expression describes, with examples, from which `check` draws."""
+
+    pattern: re.Pattern[str]
+    expected: str
+    examples: tuple[Form, ...]
+
+
+def _pattern(value: Mapping[str, Any]) -> Pattern:
+    example = 'answer = { pattern = "(?P<verb>PLAY) (?P<text>[a-d][1-4])", expected = "PLAY <field>", examples = ["PLAY a4"] }'
+    if value.keys() != {"pattern", "expected", "examples"} or not isinstance(value["examples"], list):
+        raise InvalidValue("C009", "is a table, and not one with pattern, expected and examples", example)
+    try:
+        pattern = re.compile(str(value["pattern"]), re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as wrong:
+        raise InvalidValue("C009", f"has a pattern that is not a regular expression: {wrong}", example) from None
+    if not pattern.groupindex.keys() <= {"verb", "n", "text"} or not pattern.groupindex:
+        raise InvalidValue("C009", "has a pattern whose groups are not called verb, n or text", example)
+    examples = [str(each) for each in value["examples"]]
+    if not examples or not all(pattern.fullmatch(each) for each in examples):
+        raise InvalidValue("C009", "has no examples, or one that does not match its pattern", example)
+    return Pattern(
+        pattern, str(value["expected"])[:200], tuple(Form(each, tuple(each.split(" "))) for each in examples)
+    )
+
+
+def _fields(value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a view with their types."""
+    example = 'view = ["hand", "trick", "points"]'
+    if (
+        not isinstance(value, list)
+        or not 1 <= len(value) <= MAX_FIELDS
+        or not all(isinstance(each, str) for each in value)
+    ):
+        raise InvalidValue("C006", f"is not a list of 1 to {MAX_FIELDS} names", example)
+    fields: list[tuple[str, Any]] = []
+    for each in value:
+        name, _, kind = each.partition(":")
+        name, kind = name.strip(), kind.strip()
+        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name.endswith("_"):
+            raise InvalidValue("C009", f"names a field {to_toml(name)}", "small letters, digits and _")
+        if name in RESERVED or name in {known for known, _ in fields}:
+            raise InvalidValue("C009", f"has a field {name}, which is taken", "another name")
+        if kind not in FIELD_TYPES:
+            kinds = ", ".join(f'"{name}: {word}"' for word in FIELD_TYPES if word)
+            raise InvalidValue("C008", f"has an unknown type in {to_toml(each)}", f'"{name}", {kinds}')
+        fields.append((name, FIELD_TYPES[kind]))
+    if sum(kind is AnswerLines for _, kind in fields) > 1:
+        raise InvalidValue("C009", "has more than one number of lines of the answer", "one field")
+    return tuple(fields)
+
+
+def _streams(value: Any) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise InvalidValue("C006", "is not a table", "words = { shuffle = 52, below = 8 }")
+    for label, count in value.items():
+        if not STREAM.fullmatch(label):
+            raise InvalidValue("C008", f"names a stream {to_toml(label)}", 'shuffle, "shuffle 2", below or pick')
+        integer(1, MAX_WORDS).check(count)
+    return dict(value)
+
+
+@dataclass(frozen=True)
+class OpeningTable:
+    """The table [opening]: the simplest bot of the game."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    field: Text
+    limit: Annotated[int, integer(-1_000_000, 1_000_000)]
+    below: Text
+    otherwise: Text
+
+
+@dataclass(frozen=True)
+class RefereeLimits:
+    """The table [limits] of a game.toml: what the process of the referee may use."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    memory: ByteCount = GIB
+    """Memory of all its processes together. Example: `memory = "2 GiB"`"""
+    tasks: Count = 128
+    """Processes and threads."""
+    files: ByteCount = 64 * MIB
+    """Size of each file that it writes in /tmp."""
+    open_files: Count = 256
+    """Open files of each process."""
+    startup: Seconds = 10.0
+    """Time until its first line, beyond `patience`."""
+
+
+@dataclass(frozen=True)
+class GameFile:
+    """The keys of a game.toml. The keys of the program are those of a bot.toml."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    name: Annotated[str, matches("[a-z][a-z0-9_]{0,40}", "name of a game", "small letters, digits and _")]
+    """The name of the game in all commands. Example: `name = "scopa"`"""
+    seats: Annotated[tuple[int, int], ValueType(_seats, {"type": ["integer", "array"]})]
+    """The number of bots at a table, or the fewest and the most. Example: `seats = [2, 4]`"""
+    view: Annotated[Any, ValueType(_fields, {"type": "array", "items": {"type": "string"}})]
+    """The fields of a question, in the order of a line. Example: `view = ["hand", "trick", "points"]`"""
+    answer: Annotated[Any, ValueType(_answers, {"type": ["string", "array", "object"]})]
+    """The forms of an answer. Example: `answer = ["PASS", "PLAY <card>", "BID <chips: 1..50>"]`"""
+    edges: dict[str, dict[str, Any]]
+    """Edge cases of the rules: a question by a name that describes it. `check` asks every bot these questions."""
+    title: Text = ""
+    """The name of the game for people. Default: its name. Example: `title = "Scopa"`"""
+    sides: Annotated[Any, ValueType(_sides, {"type": "array"})] = ()
+    """Who plays together: the seats of each bot, where a table has as many bots as sides. Example: `sides = [[0, 2], [1, 3]]`"""
+    protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = "lines"
+    """How bots are asked that do not set a protocol."""
+    card: Annotated[str, ValueType(lambda value: _paragraph(value), {"type": "string"})] = ""
+    """One paragraph for participants: the questions and the possible answers."""
+    decisions: Annotated[int, integer(1, 100_000)] = 32
+    """Decisions of all bots at a usual table. Example: `decisions = 14`"""
+    score: Text = "points"
+    """What the scores count. Example: `score = "chips"`"""
+    secret_answers: Annotated[bool, FLAG] = False
+    """`true`: an answer is a secret of its seat, even if only one seat is asked at a time."""
+    opening: OpeningTable | None = None
+    """The simplest bot: `below` is its move if `field` is below `limit`, `otherwise` its move at or above it."""
+    rules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What a tournament may set. Example: `target = { type = "integer", default = 100, from = 1, to = 1000 }`"""
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Rules by name. The first preset is the default. Example: `[presets.short]` and `target = 50`"""
+    words: Annotated[Any, ValueType(_streams, {"type": "object"})] = field(default_factory=dict)
+    """The random words that `open` has, by stream. Example: `words = { shuffle = 40 }`"""
+    patience: Seconds = 5.0
+    """A referee that is silent for longer has failed. Example: `patience = "2 s"`"""
+    limits: RefereeLimits = RefereeLimits()
+    language: Text = ""
+    compiler: Text = ""
+    sources: tuple[FileName, ...] = ()
+    entry: FileName = ""
+    main: Text = ""
+    build: tuple[Text, ...] = ()
+    run: tuple[Text, ...] = ()
+    heap: ByteCount = 0
+    env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
+    needs: tuple[Text, ...] = ()
+
+
+PROGRAM_KEYS = ("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs")
+"""The keys of a game.toml that mean what they mean in a bot.toml."""
+
+
+def _paragraph(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > 4000 or not all(c.isprintable() or c == "\n" for c in value):
+        raise InvalidValue("C006", "is not a text of at most 4000 characters")
+    return value.strip()
+
+
+class RefereeGame(NamedTuple):
+    """What a game.toml says: the game, without the program that knows its rules, and what the host says to the program."""
+
+    game: Game
+    file: GameFile
+    toml: Toml
+    forms: tuple[Form, ...]  # of answers; those of a pattern are its examples
+
+
+def load_referee_game(folder: Path) -> RefereeGame:
+    """Return the game of a folder. Raise UserError (exit code 3) with all problems of its game.toml."""
+    toml = read_untrusted(folder / GAME_FILE)
+    file = load_model(toml, GameFile)
+    problems: list[Problem] = []
+    if file.name in GAMES:
+        message = f"name = {to_toml(file.name)} is the name of another game"
+        problems.append(Problem("C018", toml.where("name"), message, hint="choose another name"))
+    view = _view_type(file)
+    edges = _edges(toml, file, view, problems)
+    rules = _presets(toml, file, _rules_type(toml, file, problems), problems)
+    pattern = file.answer if isinstance(file.answer, Pattern) else None
+    forms: tuple[Form, ...] = pattern.examples if pattern else file.answer
+    grammar = grammar_of(forms)
+    if pattern:
+        grammar = grammar._replace(pattern=pattern.pattern, expected=pattern.expected)
+    _check_sources(toml, forms, view, problems)
+    opening = _opening(toml, file, forms, view, edges, problems)
+    if opening and edges and not problems:
+        for edge in edges.values():
+            if not isinstance(read_text(grammar, opening.answer_to(edge)), Move):
+                message = f"the opening answers {to_toml(opening.answer_to(edge))}, which `answer` does not allow"
+                problems.append(Problem("C009", toml.where("opening"), message, hint=grammar.expected))
+                break
+    if problems or opening is None:
+        raise UserError(sorted_by_line(problems), 3)
+    game = Game(
+        name=file.name,
+        title=file.title or file.name,
+        seats=file.seats,
+        protocol=file.protocol,
+        presets=rules,
+        grammar=grammar,
+        play=_never_played,
+        allows=_always,
+        winners=best_unless_equal,
+        view=view,
+        edges=edges,
+        opening=opening,
+        card=file.card
+        or f"A question has the fields {' '.join(f'<{name}>' for name in view._fields)}. Answer {grammar.expected}.",
+        decisions=file.decisions,
+        display=Display(score=file.score, secret_answers=file.secret_answers),
+        sides=partial(_seats_of, file.sides) if file.sides else None,
+        chance=Chance(),
+    )
+    return RefereeGame(game, file, toml, forms)
+
+
+def _seats_of(sides: Sequence[Sequence[int]], rules: Any) -> Sequence[Sequence[int]]:
+    """Return the seats of each bot: those of the sides if there are as many bots, otherwise one seat each."""
+    return sides if rules.seats == len(sides) else [(seat,) for seat in range(rules.seats)]
+
+
+def _never_played(_rules: Any, _luck: Shuffler, _tell: Any = None) -> Play:
+    raise NotImplementedError("the rules of this game are in the process of its referee")
+
+
+def _always(_rules: Any, _view: View, _move: Move) -> bool:
+    return True
+
+
+def _typed(name: str, fields: Sequence[tuple[str, Any]], defaults: Sequence[Any] = ()) -> type[Any]:
+    """Return a NamedTuple with these fields, types and defaults."""
+    made: Any = namedtuple(name, [each for each, _ in fields], defaults=defaults)  # type: ignore[misc]
+    made.__annotations__ = dict(fields)
+    made.__module__ = __name__
+    return cast(type[Any], made)
+
+
+def _view_type(file: GameFile) -> type[Any]:
+    """Return the type of a question. A referee may write a value of any type in a field."""
+    return _typed("View", file.view)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of a view as a view has it: lists as tuples."""
+    return tuple(map(plain_value, value)) if isinstance(value, list) else value
+
+
+def _edges(toml: Toml, file: GameFile, view: type[Any], problems: list[Problem]) -> dict[str, Any]:
+    """Return the edge cases as questions."""
+    fields, found = view._fields, {}
+    hint = ", ".join(f"{name} = …" for name in fields)
+    if not 1 <= len(file.edges) <= MAX_EDGES:
+        message = f"[edges] has no question, or more than {MAX_EDGES}"
+        problems.append(Problem("C007", toml.where("edges"), message, hint=f'"the first question" = {{ {hint} }}'))
+    for name, said in file.edges.items():
+        where = toml.where("edges", name)
+        if unknown := [key for key in said if key not in fields]:
+            near = closest_match(unknown[0], fields) or f"one of {', '.join(fields)}"
+            problems.append(Problem("C001", where, f"edges: unknown field {to_toml(unknown[0])}", hint=near))
+        elif lacking := [key for key in fields if key not in said]:
+            problems.append(
+                Problem("C007", where, f"edges: {to_toml(name)} has no {lacking[0]}", hint=f"{lacking[0]} = …")
+            )
+        elif wrong := [key for key, value in said.items() if not _is_plain(value)]:
+            message = f"edges: {wrong[0]} is not a text, a whole number, true, false, or a list of these"
+            problems.append(Problem("C006", where, message))
+        else:
+            found[name] = view(**{key: plain_value(value) for key, value in said.items()})
+    return found
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, list):
+        return depth < 2 and all(_is_plain(each, depth + 1) for each in value)
+    return isinstance(value, str | int)
+
+
+def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any]:
+    """Return the type of the rules, with the bots at a table and the rules of game.toml."""
+    fields: list[tuple[str, Any]] = [("seats", int)]
+    defaults: list[Any] = [file.seats[0]]
+    for name, said in file.rules.items():
+        where = toml.where("rules", name)
+        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name in ("seats", "preset"):
+            problems.append(
+                Problem("C009", where, f"rules: {to_toml(name)} is not a name of a rule", hint="small letters")
+            )
+            continue
+        try:
+            kind, default = _rule(said)
+        except InvalidValue as wrong:
+            problems.append(Problem(wrong.code, where, f"rules: {name} {wrong.message}", hint=wrong.hint))
+            continue
+        fields.append((name, kind))
+        defaults.append(default)
+    return _typed("Rules", fields, defaults)
+
+
+def _rule(said: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the type and the default of a rule. Raise InvalidValue for a wrong one."""
+    example = '{ type = "integer", default = 100, from = 1, to = 1000 }'
+    kind, default = said.get("type"), said.get("default")
+    if kind not in RULE_TYPES or default is None:
+        raise InvalidValue("C007", "has no type that croupier knows, or no default", example)
+    if unknown := sorted(said.keys() - {"type", "default", "from", "to", "one_of"}):
+        raise InvalidValue("C001", f"has an unknown key {to_toml(unknown[0])}", example)
+    if kind == "boolean":
+        return bool, FLAG.check(default)
+    if kind == "word":
+        words = said.get("one_of")
+        if not isinstance(words, list) or not words or not all(isinstance(each, str) for each in words):
+            raise InvalidValue(
+                "C007",
+                "has no list of words in one_of",
+                '{ type = "word", default = "short", one_of = ["short", "long"] }',
+            )
+        return Literal[tuple(words)], one_of(lambda: words, "word").check(default)
+    low, high = said.get("from", 0), said.get("to", 1_000_000)
+    if type(low) is not int or type(high) is not int or low > high:
+        raise InvalidValue("C009", "has no range of whole numbers in from and to", example)
+    bounds = integer(low, high)
+    return Annotated[int, bounds], bounds.check(default)
+
+
+def _presets(toml: Toml, file: GameFile, kind: type[Any], problems: list[Problem]) -> dict[str, Any]:
+    """Return the rules of each preset. Without presets there is one with the name of the game."""
+    usual, presets = kind(), {}
+    for preset, said in file.presets.items():
+        rules = usual
+        for key, value in said.items():
+            where = toml.where("presets", preset, key)
+            if key not in kind.__annotations__:
+                known = list(kind.__annotations__)
+                near = closest_match(key, known) or f"one of {', '.join(known)}"
+                problems.append(Problem("C001", where, f"unknown rule {to_toml(key)} in [presets.{preset}]", hint=near))
+                continue
+            try:
+                rules = rules._replace(**{key: _bounds(kind.__annotations__[key], file).check(value)})
+            except InvalidValue as wrong:
+                message = f"{key} = {to_toml(value)} {wrong.message}"
+                problems.append(Problem(wrong.code, where, message, hint=wrong.hint))
+        presets[preset] = rules
+    return presets or {file.name: usual}
+
+
+def _bounds(kind: Any, file: GameFile) -> ValueType:
+    if kind is bool:
+        return FLAG
+    if kind is int:
+        return integer(*file.seats)
+    metadata = getattr(kind, "__metadata__", None)
+    words = getattr(kind, "__args__", ())
+    return metadata[0] if metadata else one_of(lambda: words, "word")
+
+
+def _check_sources(toml: Toml, forms: Sequence[Form], view: type[Any], problems: list[Problem]) -> None:
+    """Append a problem for each placeholder that takes its values from a field which does not exist."""
+    for form in forms:
+        for part in form.parts:
+            if not isinstance(part, str) and part.field and part.field not in view._fields:
+                near = closest_match(part.field, view._fields) or f"one of {', '.join(view._fields)}"
+                message = f"answer: <{part.name}> takes its values from {part.field}, which is not a field of view"
+                problems.append(Problem("C008", toml.where("answer"), message, hint=near))
+
+
+def _opening(
+    toml: Toml,
+    file: GameFile,
+    forms: Sequence[Form],
+    view: type[Any],
+    edges: Mapping[str, Any],
+    problems: list[Problem],
+) -> Opening | None:
+    """Return the simplest bot. Without [opening] it answers the first form without a placeholder."""
+    if said := file.opening:
+        opening = Opening(said.field, said.limit, said.below, said.otherwise)
+        values = [getattr(edge, said.field, None) for edge in edges.values()]
+        if said.field in view._fields and all(_is_countable(value) for value in values):
+            return opening
+        message = f"opening: {said.field} is not a field whose values are numbers, or lists of numbers"
+        problems.append(
+            Problem("C009", toml.where("opening", "field"), message, hint=f"one of {', '.join(view._fields)}")
+        )
+        return None
+    literal = next((form.text for form in forms if all(isinstance(part, str) for part in form.parts)), None)
+    counted = [name for name in view._fields if all(_is_countable(getattr(edge, name)) for edge in edges.values())]
+    if literal and counted:
+        return Opening(counted[0], 0, literal, literal)
+    hint = '[opening] field = "points", limit = 4, below = "LOW", otherwise = "HIGH"'
+    message = "has no [opening], and no answer that is always the same"
+    problems.append(Problem("C007", toml.where("opening"), message, hint=hint))
+    return None
+
+
+def _is_countable(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))

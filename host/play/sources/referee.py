@@ -1,0 +1,391 @@
+"""Runs a referee: one process in a sandbox that holds the rules of many tables (protocols/referee.md).
+
+The messages for all tables of a round are one write, and their replies are read together. Whatever the process does, the
+result is `SourceFailed`: no bot is to blame for it.
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import trio
+
+from host.base.errors import HostFailure
+from host.bots.bot_spec import BuiltBot
+from host.bots.deadline import AnswerStatus, AnswerTimer, DeadlinePolicy, HostStall
+from host.bots.monitor import MonitoredSandbox
+from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
+from host.games.engine import Game, Request
+from host.games.luck import derive, words
+from host.play.placement import starting_on
+from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
+from host.sandbox.bubblewrap import Home
+from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
+from host.sandbox.launch import sandboxed
+from protocols.referee import Ask, Conversation, Message, Violation
+from protocols.referee import Opened as OpenedTable
+from protocols.wire import Answer, AnswerLines, FaultKind, Lines, Once, View
+
+ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it is killed
+QUICK_REPLY_MS = 1  # milliseconds to wait for a reply before other tasks run; to wake a task costs 60 µs
+PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
+MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
+MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
+SECONDS_PER_MS = 0.001
+
+
+class RefereeProgram(NamedTuple):
+    """A referee that has been built, and what the host must know of its game to talk to it."""
+
+    built: BuiltBot  # its limit `move` is its patience
+    game: Game
+    words: Mapping[str, int]  # the random words that `open` has, by stream
+
+
+class ViewReader:
+    """Makes views from what a referee writes."""
+
+    def __init__(self, view: type[Any]) -> None:
+        hints = view.__annotations__
+        self._view: type[Any] = view
+        self._lines = next((name for name, hint in hints.items() if hint is AnswerLines), "")
+        self._texts = tuple(name for name, hint in hints.items() if hint is Lines or hint is Once)
+        self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
+        """The field before whose text a seat gets the texts that it was shown since its last question."""
+        self.fields = tuple(name for name in view._fields if name != self._lines)
+
+    def read(self, asked: Ask, shown: str) -> View:
+        """Return the view of a question, with the texts that its seat was shown before.
+
+        Raise Violation if a field has a wrong type, or if it asks for lines in vain.
+        """
+        values = asked.view
+        for name in self._texts:
+            if type(values[name]) is not str:
+                raise Violation(f"has a view whose {name!r} is not a text")
+        if shown:
+            values = {**values, self.shown_in: shown + str(values[self.shown_in])}
+        if self._lines:
+            values = {**values, self._lines: asked.lines}
+        elif asked.lines != 1:
+            raise Violation("asks for several lines, and no field of game.toml has the type `answer lines`")
+        view: View = self._view(**values)
+        return view
+
+
+@contextlib.asynccontextmanager
+async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIterator["RefereeSource"]:
+    """Start a referee for the length of the block. Raise SourceFailed if it does not start."""
+    built = program.built
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            with starting_on(place.cores[:1]):
+                sandbox = await stack.enter_async_context(
+                    sandboxed(place.level, Home(Path(built.folder)), built.limits)
+                )
+            monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
+            process = _Process(built, monitored)
+            stack.push_async_callback(process.shut_down)
+            source = RefereeSource(program, process)
+            await process.start(place)
+            await source.greet()
+            yield source
+    except (HostFailure, KeeperOutOfMemory) as failed:
+        raise SourceFailed(f"its sandbox has failed: {failed}") from failed
+
+
+class RefereeSource:
+    """A source of questions: a referee process."""
+
+    def __init__(self, program: RefereeProgram, process: "_Process") -> None:
+        self._program, self._process = program, process
+        self._game = program.game
+        self._views = ViewReader(program.game.view)
+        self._talk = Conversation(program.game.grammar, self._views.fields)
+        self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
+        self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
+        self._said = b""  # the end of what the process wrote
+        self.heard: list[Message] | None = None  # all messages, if somebody wants to compare them
+
+    async def greet(self) -> None:
+        """Exchange the first lines. Raise SourceFailed if the process does not answer."""
+        self._process.patience += self._program.built.limits.startup
+        await self._exchange(self._talk.start())
+        self._process.patience = self._program.built.limits.move
+
+    async def advance(
+        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+    ) -> Mapping[int, Progress]:
+        """Return the progress of the tables that are opened or answered (see `Source`)."""
+        talk, lines = self._talk, list[bytes]()
+        for table in dropped:
+            lines.append(talk.drop(table))
+            self._asked.pop(table, None)
+            self._forget(table)
+        answered = {number: self._asked.pop(number) for number in answers}
+        lines += [talk.answer(number, given) for number, given in answers.items()]
+        lines += map(talk.open, map(self._opened, opened))
+        return self._progress(await self._exchange(b"".join(lines)), answered)
+
+    def _opened(self, table: Opened) -> OpenedTable:
+        """Return a table as the referee gets it: with its key, never with the root."""
+        rules, key = table.setup.rules, derive(table.root, table.luck_path)
+        seats = sum(map(len, self._game.sides(rules))) if self._game.sides else rules.seats
+        return OpenedTable(
+            table=table.number,
+            seats=seats,
+            bots=rules.seats,
+            rules={name: value for name, value in rules._asdict().items() if name != "seats"},
+            luck=key.hex(),
+            seed=next(words(key, "seed")) % (1 << 31),
+            words={
+                label: [f"{word:016x}" for word in islice(words(key, label), count)]
+                for label, count in self._program.words.items()
+            },
+        )
+
+    async def _exchange(self, data: bytes) -> list[Message]:
+        """Write to the process, and return its messages, as soon as every table has its question or its end."""
+        process, talk = self._process, self._talk
+        messages: list[Message] = []
+        try:
+            if process.has_output():  # it has written before it was asked
+                talk.receive(await process.read())
+            async with process.writing(data):
+                while talk.is_waiting:
+                    owed = talk.owed
+                    output = await process.read()
+                    self._said = (self._said + output)[-MAX_SAID_BYTES:]
+                    messages += talk.receive(output)
+                    if talk.owed < owed:
+                        process.restart_clock()
+        except Violation as wrong:
+            raise self._failed(str(wrong)) from None
+        except _Ended as ended:
+            raise self._failed(str(ended) + await process.verdict(ended)) from None
+        process.finish_round()
+        if self.heard is not None:
+            self.heard += messages
+        return messages
+
+    def _failed(self, reason: str) -> SourceFailed:
+        waiting, table = self._talk.waiting, self._talk.failed_at
+        if table is None and len(waiting) == 1:
+            table = waiting[0]
+        stderr = self._process.stderr.tail()
+        said = self._said + (b"\nstandard error:\n" + stderr[-MAX_SAID_BYTES:] if stderr else b"")
+        return SourceFailed(f"the referee {reason}", table, said)
+
+    def _progress(self, messages: Sequence[Message], answered: Mapping[int, tuple[int, ...]]) -> Mapping[int, Progress]:
+        """Return the progress of each table. Several lines about one table are joined."""
+        found: dict[int, Progress] = {}
+        parts: dict[int, list[Message]] = {}
+        try:
+            for message in messages:
+                if not message.ask and message.over is None:
+                    parts.setdefault(message.table, []).append(message)
+                    continue
+                earlier = parts.pop(message.table, ())
+                found[message.table] = self._joined([*earlier, message], answered.get(message.table, ()))
+        except Violation as wrong:
+            raise self._failed(str(wrong)) from None
+        return found
+
+    def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
+        last = messages[-1]
+        told = tuple(Told(event.pop("event"), event) for message in messages for event in message.tell)
+        for message in messages:
+            for seat, text in message.show:
+                self._show(last.table, seat, text)
+        illegal = tuple(answered.index(seat) for message in messages for seat in message.illegal)
+        if last.over is not None:
+            self._forget(last.table)
+            return Progress((), last.over.scores, illegal, (), told, last.over.moves)
+        self._asked[last.table] = tuple([asked.seat for asked in last.ask])
+        shown = self._shown
+        requests = tuple(
+            [
+                Request(asked.seat, self._views.read(asked, shown.pop((last.table, asked.seat), "") if shown else ""))
+                for asked in last.ask
+            ]
+        )
+        limits: tuple[float | None, ...] = ()
+        if any(asked.limit_ms is not None for asked in last.ask):
+            limits = tuple(None if asked.limit_ms is None else asked.limit_ms * SECONDS_PER_MS for asked in last.ask)
+        return Progress(requests, None, illegal, limits, told)
+
+    def _show(self, table: int, seat: int, text: str) -> None:
+        """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""
+        if not self._views.shown_in:
+            raise Violation(f"shows a text at table {table}, and no field of game.toml has the type `lines`")
+        before = self._shown.get((table, seat), "")
+        if len(before) + len(text) > MAX_SHOWN_CHARS:
+            raise Violation(
+                f"shows seat {seat} of table {table} more than {MAX_SHOWN_CHARS} characters before a question"
+            )
+        self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
+
+    def _forget(self, table: int) -> None:
+        """Forget the texts of a table that has ended: no question follows."""
+        if self._shown:
+            self._shown = {place: text for place, text in self._shown.items() if place[0] != table}
+
+
+class _Ended(Exception):
+    """Raised when a process has closed its output, was silent for too long, or exceeded a limit."""
+
+    def __init__(self, words: str, *, is_late: bool = False) -> None:
+        super().__init__(words)
+        self.is_late = is_late
+
+
+class _Process:
+    """The process of a referee: its pipes and its clock."""
+
+    def __init__(self, built: BuiltBot, monitored: MonitoredSandbox) -> None:
+        self._built, self._monitored = built, monitored
+        limits = built.limits._replace(clock="fair")
+        self._policy = DeadlinePolicy(limits, monitored.samples, charged=False)
+        self.patience = limits.move  # seconds
+        self._timer = AnswerTimer(self._policy, self.patience)
+        self._is_slow = False
+        reads, self._input = os.pipe()
+        self._output, writes = os.pipe()
+        stderr, complains = os.pipe()
+        for own in (self._input, self._output, stderr):
+            os.set_blocking(own, False)
+        for pipe in (self._input, self._output):
+            with contextlib.suppress(OSError):  # the user's pipes have all the memory that they may have
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._inherited = (reads, writes, complains)
+        self.stderr = StderrPipe(StderrLog(), stderr)
+        self._poll = select.poll()
+        self._poll.register(self._output, select.POLLIN)
+        self._asked = 0.0
+        self._started = False
+
+    async def start(self, place: SourcePlace) -> None:
+        """Start the program. Raise SourceFailed if that is not possible."""
+        self.stderr.read_with(place.monitor.stderr_reader)
+        self._monitored.new_process()
+        built, inherited = self._built, self._inherited
+        self._inherited = ()  # type: ignore[assignment]
+        try:
+            started = await self._monitored.sandbox.keeper.start(
+                [word.encode() for word in built.argv], dict(built.env), built.limits, inherited
+            )
+        finally:
+            for descriptor in inherited:
+                os.close(descriptor)
+        if started.error:
+            raise SourceFailed(f"the referee could not be started: {os.strerror(started.error)}")
+        self._started = True
+
+    @contextlib.asynccontextmanager
+    async def writing(self, data: bytes) -> AsyncIterator[None]:
+        """Write data for the length of the block: at once, or while the block reads if the pipe has no room for all."""
+        self._monitored.turn.thaw()
+        self._asked, self._is_slow = time.perf_counter(), False
+        rest = self._write(data)
+        if not rest:
+            yield
+            return
+        cause: Exception | None = None
+        async with trio.open_nursery() as helpers:
+            helpers.start_soon(self._write_on, rest)
+            try:
+                yield
+            except (_Ended, Violation) as failed:  # raised outside of the nursery, which would wrap it
+                cause = failed
+            helpers.cancel_scope.cancel()
+        if cause is not None:
+            raise cause
+
+    def _write(self, data: bytes) -> bytes:
+        """Write what the pipe takes, and return the rest. A process that has closed its input is judged by its output."""
+        try:
+            return data[os.write(self._input, data) :]
+        except BlockingIOError:
+            return data
+        except BrokenPipeError:
+            return b""
+
+    async def _write_on(self, rest: bytes) -> None:
+        while rest:
+            await trio.lowlevel.wait_writable(self._input)
+            rest = self._write(rest)
+
+    def has_output(self) -> bool:
+        """Return whether there is output to read, or its end."""
+        return bool(self._poll.poll(0))
+
+    async def read(self) -> bytes:
+        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
+        if not self._poll.poll(QUICK_REPLY_MS):
+            await self._wait()
+        output = os.read(self._output, CHUNK)
+        if not output:
+            raise _Ended("has ended")
+        return output
+
+    async def _wait(self) -> None:
+        if not self._is_slow:
+            self._is_slow = True
+            self._timer.prepare()
+            self._timer.start(self._asked, self.patience)
+            self._monitored.drag_on(self._asked)
+        while True:
+            with trio.move_on_after(self._timer.seconds_to_look()) as scope:
+                await trio.lowlevel.wait_readable(self._output)
+            if not scope.cancelled_caught:
+                return
+            try:
+                look = self._timer.look(self.has_output, self._monitored.computed)
+            except HostStall as stall:
+                raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+            if look is AnswerStatus.READ:
+                return
+            if look is AnswerStatus.LATE:
+                raise _Ended(f"was silent for {self.patience:g} s", is_late=True)
+
+    def restart_clock(self) -> None:
+        """Record that a table has its reply: the next one has the whole patience."""
+        self._asked, self._is_slow = time.perf_counter(), False
+
+    def finish_round(self) -> None:
+        """Record that the process owes nothing."""
+        self._monitored.final_check(0.0)
+        self._monitored.turn.mark_idle()
+
+    async def verdict(self, ended: _Ended) -> str:
+        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
+        limit = self._monitored.limit_exceeded
+        try:
+            how = await self._monitored.sandbox.keeper.kill_all(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
+        except KeeperOutOfMemory:
+            return ": it used more memory than its limit"
+        except KeeperDied:
+            how = LOST
+        if how.killed or limit is FaultKind.MEMORY:
+            return ": it used more memory than its limit"
+        return "" if ended.is_late else f": it {how.words}" if how is not LOST else ": its keeper has died"
+
+    async def shut_down(self) -> None:
+        """End the process, with everything that it has started."""
+        if self._input >= 0:
+            self._monitored.turn.thaw()
+            os.close(self._input)
+            self._input = -1
+            with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
+                if self._started:
+                    await self._monitored.sandbox.keeper.kill_all(ORDERLY_EXIT_S)
+                await self._monitored.sandbox.keeper.reap()
+            for descriptor in (self._output, *self._inherited):
+                os.close(descriptor)
+            self.stderr.close()

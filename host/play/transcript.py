@@ -1,0 +1,95 @@
+"""Transcripts: what tables whose rules run elsewhere have said. A record has them, so that a replay runs no foreign rules."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.base.bounded_zlib import decompress
+from host.games.engine import Request, Scores
+from host.play.sources.source import Progress, Told
+from protocols.wire import View
+
+MAX_TRANSCRIPT_BYTES = 64 << 20
+"""Most bytes of the transcript of one fixture, before it is compressed. A fixture with more is undecided."""
+
+
+MAX_STORED_TRANSCRIPT_BYTES = 2 * MAX_TRANSCRIPT_BYTES
+"""Most bytes of an unpacked transcript: with the length of each step and each table."""
+
+
+class _Step(NamedTuple):
+    """A `Progress` as it is stored: with the values of the views only."""
+
+    requests: tuple[tuple[int, Any], ...]
+    scores: Scores | None
+    illegal: tuple[int, ...]
+    limits: tuple[float | None, ...]
+    told: tuple[tuple[str, dict[str, Any]], ...]
+    moves: str | None
+
+
+_Raws = tuple[msgspec.Raw, ...]
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_decode_steps = msgspec.msgpack.Decoder(tuple[_Step, ...]).decode
+
+
+def encode_step(step: Progress) -> bytes:
+    """Return one step of a table as bytes: equal steps give equal bytes."""
+    return _encode((step.requests, step.scores, step.illegal, step.limits, step.told, step.moves))
+
+
+def seats_asked(step: bytes) -> tuple[int, ...]:
+    """Return the seats that an encoded step asks, in the order of their answers."""
+    return tuple(seat for seat, _ in msgspec.msgpack.decode(step, type=_Step).requests)
+
+
+def join_steps(steps: Iterable[bytes]) -> bytes:
+    """Return all encoded steps of a table as the transcript of the table."""
+    return _encode(list(map(msgspec.Raw, steps)))
+
+
+def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Progress, ...]:
+    """Return what a table has said, given the type of the views. Raise ValueError if the bytes are damaged."""
+    return tuple(
+        Progress(
+            requests=tuple(Request(seat, view_from(shown, view)) for seat, shown in step.requests),
+            scores=step.scores,
+            illegal=step.illegal,
+            limits=step.limits,
+            told=tuple(Told(event, facts) for event, facts in step.told),
+            moves=step.moves,
+        )
+        for step in _decode_steps(encoded)
+    )
+
+
+def plain_steps(encoded: bytes) -> list[dict[str, Any]]:
+    """Return what a table has said as JSON values. Raise ValueError if the bytes are damaged."""
+    return [step._asdict() for step in _decode_steps(encoded)]
+
+
+def view_from(values: Any, view: type[Any]) -> View:
+    """Return a view of this type from its values. Raise ValueError if they do not fit."""
+    found: View = msgspec.convert(_frozen(values), view)
+    return found
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value with tuples instead of lists."""
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def pack_transcript(tables: Sequence[bytes]) -> bytes:
+    """Return the transcript of a fixture for its record: what each table has said, in the order of the tables."""
+    return zlib.compress(_encode(list(map(msgspec.Raw, tables))), 3)
+
+
+def unpack_transcript(packed: bytes) -> list[bytes]:
+    """Return what each table of a fixture has said, encoded. Raise ValueError if the transcript is damaged."""
+    try:
+        raws = msgspec.msgpack.decode(decompress(packed, MAX_STORED_TRANSCRIPT_BYTES), type=_Raws)
+    except (zlib.error, TypeError) as broken:  # SQLite may contain text instead of bytes
+        raise ValueError(f"the transcript is damaged: {broken}") from broken
+    return [bytes(raw) for raw in raws]

@@ -1,0 +1,49 @@
+"""Bundles of tables at which a game has failed: one file each, for the authors of the game (docs/export.md)."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from host import __version__
+from host.games.luck import derive
+from host.play.custom_games import origin
+from host.play.transcript import plain_steps
+from host.results.bot_logs import file_name
+from host.results.journal import UndecidedFixture
+
+BUNDLE_SCHEMA = "croupier/undecided/1"
+
+
+def bundle_of(undecided: UndecidedFixture, root: bytes) -> dict[str, Any]:
+    """Return all that is known of the table at which a game has failed. Of the luck, it has only that of this table."""
+    why, game = undecided.why, undecided.about["game"]
+    return {
+        "schema": BUNDLE_SCHEMA,
+        "croupier": __version__,
+        "game": origin(game).said or str(game),
+        "rules": why.rules,
+        "fixture": undecided.path,
+        "table": why.table,
+        "bots": list(why.bots),
+        "luck": derive(root, why.luck).hex() if why.luck else "",
+        "shared_luck": why.luck != why.table,
+        "answers": why.answers.split(",") if why.answers else [],
+        "given_by": list(why.given_by),
+        "steps": plain_steps(why.transcript) if why.transcript else [],
+        "reason": why.reason,
+        "where": why.where,
+        "said": why.said.decode(errors="replace"),
+    }
+
+
+def write_bundle(folder: Path, undecided: UndecidedFixture, root: bytes) -> Path:
+    """Write the bundle of an undecided fixture into a folder, and return its path. It replaces an earlier one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{file_name(undecided.path)}.json.gz"
+    unfinished = path.with_suffix(".making")
+    unfinished.write_bytes(gzip.compress(msgspec.json.encode(bundle_of(undecided, root)), 6, mtime=0))
+    unfinished.chmod(0o600)  # it holds cards
+    unfinished.replace(path)
+    return path

@@ -1,0 +1,353 @@
+"""Checks a referee: plays random tables in several processes, compares every byte, and says in plain words what is wrong."""
+
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import trio
+
+from host.base.errors import Problem, UserError
+from host.base.format import counted
+from host.base.safe_text import escape_control_chars, one_line
+from host.bots.bot_spec import BuiltBot
+from host.bots.monitor import Monitor, running_monitor
+from host.games.engine import Game
+from host.games.luck import Luck
+from host.play.answer_forms import Form, random_answer
+from host.play.referee_game import RefereeGame
+from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
+from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
+from host.play.table_plans import TableSetup
+from host.sandbox.levels import Level
+from host.submissions.referees import build_referee, load_referee
+from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Move, read_text
+
+MAX_TABLES = 100
+PARALLEL = 8
+SECOND_APART_S = 1.1  # between the starts of two processes, so that a referee that reads the clock in seconds differs
+FIRST_RUN_S = 3.0  # seconds after which the first run opens no more tables; the others play the same tables
+RUN_TIMEOUT_S = 60.0
+FAULTS = (FaultKind.TIMEOUT, FaultKind.CRASH, FaultKind.UNREADABLE, FaultKind.FLOOD, FaultKind.BENCHED)
+ROOT = b"croupier check"  # of all luck of the tables of a check; known to everybody
+OTHER_NUMBERS = 1000  # added to the numbers of the tables in one of the runs
+SHOWN_BYTES = 60  # on each side of the first difference
+TABLE_NUMBER = re.compile(rb'"table"\s*:\s*[0-9]+')
+STARTS, FAILS, CHANCE, TABLES, SURVIVES = "G001", "G002", "G003", "G004", "G005"
+"""The codes of errors: a referee does not start, breaks the protocol or ends, is not deterministic, lets tables depend on
+each other, and does not survive faults."""
+
+
+class Finding(NamedTuple):
+    """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix."""
+
+    mark: str
+    words: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        return f"  {self.mark} {self.words}" + (f"\n      {self.cure}" if self.cure else "")
+
+
+class RefereeReport(NamedTuple):
+    """The findings of `check` about a referee."""
+
+    game: str
+    language: str
+    place: str
+    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...]
+    seconds: float
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the game can be played."""
+        return not self.problems
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as JSON keys."""
+        return {
+            "game": self.game,
+            "language": self.language,
+            "place": self.place,
+            "accepted": self.accepted,
+            "findings": [finding._asdict() for finding in self.findings],
+            "problems": [problem._asdict() for problem in self.problems],
+            "seconds": round(self.seconds, 3),
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the report as lines."""
+        yield f"{f'{self.game} · {self.language} · referee':<70} {escape_control_chars(self.place)}".rstrip()
+        yield from map(str, self.findings)
+        yield from map(str, self.problems)
+        notes = sum(finding.mark == "!" for finding in self.findings)
+        noted = f" · {counted(notes, 'note')}" if notes else ""
+        yield f"{'ready to play' if self.accepted else 'not accepted'}{noted} · {self.seconds:.1f} s"
+
+
+class Run(NamedTuple):
+    """How to play the tables of a check in one process."""
+
+    tables: Sequence[int]  # in the order in which they are opened, from 1
+    parallel: int = 1
+    offset: int = 0  # added to the numbers of the tables
+    faults: bool = False  # whether a third of the answers are faults, and a quarter of the tables are dropped
+
+
+class Played(NamedTuple):
+    """What a referee has said in one process."""
+
+    said: dict[int, bytes]  # by table: its lines, with another number in the place of the table's
+    answers: dict[int, str]  # by table: the answers that it was given
+    decisions: int
+    illegal: Counter[str]  # illegal moves by verb
+    moves: Counter[str]  # all moves by verb
+    longest: int  # bytes of the longest line
+    seconds: float
+    dropped: int
+    faults: int
+
+
+class Bench:
+    """Plays tables of a referee with random answers."""
+
+    def __init__(self, known: RefereeGame, built: BuiltBot, level: Level, monitor: Monitor) -> None:
+        self.game: Game = known.game
+        self.forms: Sequence[Form] = known.forms
+        self._program = RefereeProgram(built, known.game, known.file.words)
+        self._place = SourcePlace(level, (), monitor)
+        low, high = known.game.seats
+        self._rules = [
+            rules._replace(seats=seats) for seats in range(low, high + 1) for rules in known.game.presets.values()
+        ]
+
+    async def play(self, run: Run, until: float = float("inf")) -> Played:
+        """Play tables in a fresh process. Raise SourceFailed if the referee fails, or if a table does not end.
+
+        After the time `until` no table is opened any more.
+        """
+        with trio.move_on_after(RUN_TIMEOUT_S):
+            async with referee_source(self._program, self._place) as source:
+                return await _Tables(self, source, run).play(until)
+        raise SourceFailed(f"did not end its tables within {RUN_TIMEOUT_S:g} s")
+
+    def opened(self, table: int, number: int) -> Opened:
+        """Return a table of the check. Its rules and its luck follow from `table`."""
+        rules = self._rules[(table - 1) % len(self._rules)]
+        bots = tuple(f"bot {seat}" for seat in range(rules.seats))
+        return Opened(number, TableSetup(bots, rules, f"check/{table}"), ROOT)
+
+
+class _Tables:
+    """The tables of one run."""
+
+    def __init__(self, bench: Bench, source: RefereeSource, run: Run) -> None:
+        self._bench, self._source, self._run = bench, source, run
+        self._waiting = [*reversed(run.tables)]
+        self._chance: dict[int, Luck] = {}  # of the answers at each open table, by its number
+        self._answers: defaultdict[int, list[str]] = defaultdict(list)
+        self._moves, self._illegal = Counter[str](), Counter[str]()
+        self._decisions = self._dropped = self._faults = 0
+
+    async def play(self, until: float) -> Played:
+        """Play the tables."""
+        heard = self._source.heard = []
+        began = time.monotonic()
+        open_tables: dict[int, Progress] = {}
+        while True:
+            opened, answers, dropped = [], dict[int, list[Answer]](), list[int]()
+            for number, progress in open_tables.items():
+                if self._drops(number):
+                    dropped.append(number)
+                else:
+                    answers[number] = [self._answer(number, request.view) for request in progress.requests]
+            room = self._run.parallel - len(answers)
+            while self._waiting and room > 0 and time.monotonic() < until:
+                table, room = self._waiting.pop(), room - 1
+                number = table + self._run.offset
+                self._chance[number] = Luck(ROOT, f"answers/{table}")
+                opened.append(self._bench.opened(table, number))
+            if not opened and not answers:
+                break
+            progress_of = await self._source.advance(opened, answers, dropped)
+            for number, progress in progress_of.items():
+                for index in progress.illegal:
+                    move = answers[number][index]
+                    self._illegal[move.verb if isinstance(move, Move) else ""] += 1
+            open_tables = {number: progress for number, progress in progress_of.items() if progress.requests}
+        seconds = time.monotonic() - began
+        said: defaultdict[int, bytes] = defaultdict(bytes)
+        for message in heard:
+            said[message.table - self._run.offset] += TABLE_NUMBER.sub(b'"table":0', message.raw, count=1) + b"\n"
+        return Played(
+            dict(said),
+            {number - self._run.offset: ", ".join(given) for number, given in self._answers.items()},
+            self._decisions,
+            self._illegal,
+            self._moves,
+            max((len(message.raw) for message in heard), default=0),
+            seconds,
+            self._dropped,
+            self._faults,
+        )
+
+    def _drops(self, number: int) -> bool:
+        """Return whether a table is dropped now: of a run with faults every fourth, after some answers."""
+        if not self._run.faults or number % 4 or len(self._answers[number]) < number // 4 % 5:
+            return False
+        self._dropped += 1
+        return True
+
+    def _answer(self, number: int, view: Any) -> Answer:
+        bench, luck = self._bench, self._chance[number]
+        self._decisions += 1
+        if self._run.faults and not luck.below(3):
+            fault = Fault(FAULTS[luck.below(len(FAULTS))])
+            self._faults += 1
+            self._answers[number].append(f"!{fault.kind}")
+            return fault
+        text = random_answer(bench.forms, luck, view)
+        answer = read_text(bench.game.grammar, text)
+        self._answers[number].append(text)
+        if isinstance(answer, Move):
+            self._moves[answer.verb] += 1
+        return answer
+
+
+async def check_referee(folder: Path, level: Level, place: str, took: Callable[[], float]) -> RefereeReport:
+    """Check the referee in a folder. `took` returns the seconds of the check so far.
+
+    Raise UserError if its game.toml is wrong, or if it does not build.
+    """
+    known, submission = load_referee(folder)
+    built = await build_referee(folder, level)
+    findings, problems = list[Finding](), list[Problem]()
+    async with running_monitor() as monitor:
+        await _examine(Bench(known, built, level, monitor), findings, problems, known.toml.name)
+    report = RefereeReport(known.game.name, submission.spec.language, place, tuple(findings), tuple(problems), took())
+    return report
+
+
+async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem], where: str) -> None:
+    """Play the runs of a check, and add what they show."""
+
+    def failed(words: str, code: str, message: str, evidence: str, hint: str) -> None:
+        findings.append(Finding("✗", words))
+        problems.append(Problem(code, where, message, evidence, hint))
+
+    began = time.monotonic()
+    try:
+        first = await bench.play(Run(range(1, MAX_TABLES + 1)), time.monotonic() + FIRST_RUN_S)
+    except SourceFailed as failure:
+        starts = failure.table is not None
+        if starts:
+            findings.append(Finding("✓", "builds and starts"))
+        words = "tables of random answers" if starts else "builds, and does not play"
+        failed(words, FAILS if starts else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+        return
+    findings.append(Finding("✓", "builds and starts"))
+    tables = sorted(first.said)
+    await trio.sleep(max(0.0, began + SECOND_APART_S - time.monotonic()))
+    runs = (
+        (
+            Run(tables),
+            f"{counted(len(tables), 'table')} of random answers, twice, in two processes: the same bytes",
+            CHANCE,
+        ),
+        (
+            Run(tables[::-1], PARALLEL, OTHER_NUMBERS),
+            "the same with eight tables in parallel, in another order and with other numbers",
+            TABLES,
+        ),
+    )
+    for run, words, code in runs:
+        try:
+            again = await bench.play(run)
+        except SourceFailed as failure:
+            failed(words, FAILS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+            return
+        if difference := first_difference(first, again):
+            message, hint = DIFFERENCES[code]
+            failed(words, code, message, difference, hint)
+            return
+        findings.append(Finding("✓", words))
+    try:
+        hard = await bench.play(Run(tables, PARALLEL, faults=True))
+    except SourceFailed as failure:
+        failed("faults and dropped tables", SURVIVES, failure.reason, _shown(failure.said), SURVIVES_HINT)
+        return
+    illegal = first.illegal.total()
+    survived = f"{counted(hard.faults, 'fault')}, {counted(hard.dropped, 'dropped table')}"
+    findings.append(
+        Finding("✓", f"faults and illegal moves are survived ({survived}, {counted(illegal, 'illegal move')})")
+    )
+    findings += _notes(bench, first, again)
+
+
+PROTOCOL_HINT = "protocols/referee.md says what a referee may write"
+SURVIVES_HINT = (
+    "every seat may answer with a fault at any time: the rules say what it costs; a dropped table gets no reply"
+)
+DIFFERENCES = {
+    CHANCE: (
+        "is not deterministic: two processes that read the same said different things",
+        "take all randomness from `luck` or `words`, none from the clock, from addresses, or from the order of a hash table",
+    ),
+    TABLES: (
+        "lets tables depend on each other: what it says at a table depends on other tables, their order or their numbers",
+        "keep everything that changes in a value of its own for each table",
+    ),
+}
+
+
+def first_difference(first: Played, again: Played) -> str:
+    """Return where two runs differ for the first time, with both sides; "" if they are equal."""
+    for table in sorted({*first.said, *again.said}):
+        one, other = first.said.get(table, b""), again.said.get(table, b"")
+        if one == other:
+            continue
+        at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+        line = one[:at].count(b"\n") + 1
+        start = max(one.rfind(b"\n", 0, at) + 1, at - SHOWN_BYTES)
+        sides = [_shown(side[start : at + SHOWN_BYTES].split(b"\n")[0]) for side in (one, other)]
+        given = first.answers.get(table, "")
+        byte = at - one.rfind(b"\n", 0, at)
+        return "\n".join(
+            [
+                f"table {table}, its line {line} differs from byte {byte} on, after these answers: {given[-200:] or 'none'}",
+                f"first   …{sides[0]}",
+                f"second  …{sides[1]}",
+            ]
+        )
+    return ""
+
+
+def _shown(said: bytes) -> str:
+    """Return what a process wrote, for people."""
+    return one_line(said[-1000:].decode(errors="replace"))
+
+
+def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
+    """Yield what is worth knowing of a referee that plays."""
+    if first.longest <= MAX_LINE_BYTES:
+        yield Finding("✓", f"lines stay below 4 KiB (longest {first.longest} bytes)")
+    else:
+        cure = "many bots read a question into 4096 bytes: shorten the fields of view"
+        yield Finding("!", f"the longest line has {first.longest} bytes", cure)
+    alone, many = [f"{run.decisions / max(run.seconds, 1e-6):,.0f}".replace(",", " ") for run in (first, parallel)]
+    yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
+    never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
+    if never:
+        cure = "`<card from hand>` in `answer` names a field of view that lists good values"
+        yield Finding("!", f"every random {' and '.join(sorted(never))} was illegal", cure)
+    cannot = "that the rules are right, and what no random answer has reached"
+    yield Finding("·", f"not checked: {cannot}")
+
+
+def refused(error: UserError, place: str, seconds: float) -> RefereeReport:
+    """Return the report about a folder that does not load or build."""
+    findings = (Finding("✗", "builds and starts"),)
+    return RefereeReport(Path(place).name or place, "?", place, findings, tuple(error.problems), seconds)
