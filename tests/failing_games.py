@@ -129,7 +129,7 @@ ELSEWHERE = GAME._replace(
 )
 '''
 
-BOT = '''
+BOT = """
 import sys
 
 NAME = {name!r}
@@ -137,7 +137,7 @@ for line in sys.stdin:
     turn, card, heard = (line.rstrip("\\n").split(" ") + [""])[:3]
     number = {number}
     print("PLAY", number, flush=True)
-'''
+"""
 
 ORDINARY = "(int(card) * (3 + ord(NAME[0])) + 7 * int(turn)) % 70 + (40 if int(card) % 9 == 0 else 0)"
 """The number that a bot plays: one in nine is not allowed for some."""
@@ -170,7 +170,7 @@ def tournament(
     (folder / "sums.py").write_text(RULES)
     set_mode(folder, mode)
     head = f'game = "sums:{game}"\nname = "Sums"\nseed = "a seed for tests"\nbots = ["bots/*"]\n'
-    (folder / "croupier.toml").write_text(f"{head}{stages}\n[limits]\nmove = \"10 s\"\ncpu = \"10 s\"\n")
+    (folder / "croupier.toml").write_text(f'{head}{stages}\n[limits]\nmove = "10 s"\ncpu = "10 s"\n')
     return folder
 
 

@@ -2,10 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from command import answers_in, croupier, croupier_process
