@@ -133,7 +133,8 @@ class Grammar(NamedTuple):
         """Return a move as the bots of this game write it."""
         if move.verb != self.verb:
             return str(move)
-        number = str(move.n) if move.n or not move.text else ""
+        is_number = move.n or (not move.text and "n" in self.pattern.groupindex)  # else an empty text stays empty
+        number = str(move.n) if is_number else ""
         return f"{number} {move.text}".strip(" ")
 
 

@@ -30,6 +30,8 @@ def find_game(name: str) -> "Game":
     from host.play.custom_games import LIBRARIES, game_by_name, is_folder, knows_game, load_game
 
     name = OTHER_NAMES.get(name.lower(), name)
+    if not knows_game(name) and (Path(name) / "game.toml").is_file():
+        name = name.rstrip("/") + "/"
     if name.partition(":")[0] in LIBRARIES or is_folder(name):
         return load_game(name, Path.cwd())
     if not knows_game(name):

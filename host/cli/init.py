@@ -1,6 +1,7 @@
 """The command `init`: creates a starter bot."""
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,14 +35,30 @@ if TYPE_CHECKING:
     help="for example c, python or js; default: that of the file's suffix",
 )
 @click.option("--protocol", metavar="PROTOCOL", help="argv or lines; default: the usual protocol of the game")
+@click.option(
+    "--referee",
+    metavar="LANGUAGE",
+    shell_complete=completers.languages,
+    help="create a game of your own instead of a bot: its rules in c, java, javascript, lisp or python",
+)
 @click.pass_obj
-def init(context: CliContext, place: Path, game: str | None, lang: str | None, protocol: str | None) -> None:
+def init(
+    context: CliContext, place: Path, game: str | None, lang: str | None, protocol: str | None, referee: str | None
+) -> None:
     """Create a starter bot: it builds, makes legal moves, and has one function to edit.
 
     A name with the suffix of a language, such as mine.py, is a single file; any other name is a folder with a bot.toml.
+
+    With --referee, create a folder with game.toml and a program that knows the rules: a small game to edit.
     """
     from host.submissions.discovery import load_submission
     from host.submissions.languages import missing
+
+    if referee is not None:
+        if game or lang or protocol:
+            raise click.UsageError("--referee creates a game: -g, -l and --protocol are for bots")
+        print_result(context, "init", write_referee(place, referee))
+        return
 
     row = _choose_language(lang, place)
     chosen = _choose_game(context, game)
@@ -75,15 +92,62 @@ class StarterBot(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield what to do next. A game without sample bots is played against copies of the starter bot."""
+        from host.play.custom_games import origin
         from host.submissions.sample_bots import samples
 
         place = shlex.quote(str(self.place))
-        game = f" -g {shlex.quote(self.game.name)}" if self.source == self.place else ""  # a bot.toml would name it
+        named = origin(self.game.name).said or self.game.name
+        game = f" -g {shlex.quote(named)}" if self.source == self.place else ""  # a bot.toml would name it
         opponent = "sample:NAME" if samples(self.game.name) else place
         opponents = " ".join([opponent] * max(1, self.game.seats[0] - 1))
         yield f"{self.place}: plays {self.game.name} in {self.language}. Edit `decide` in {self.source}, then:"
         yield f"  croupier check {place}{game}"
         yield f"  croupier play {place} {opponents} -n 1000{game}"
+
+
+class StarterGame(NamedTuple):
+    """A game with a referee that was created."""
+
+    place: Path
+    name: str
+    language: str
+    source: Path
+
+    def json(self) -> dict[str, Any]:
+        """Return the game as JSON keys."""
+        return {"folder": str(self.place), "game": self.name, "language": self.language, "edit": str(self.source)}
+
+    def text(self) -> Iterator[str]:
+        """Yield what to do next."""
+        place = shlex.quote(str(self.place))
+        yield f"{self.place}: the game {self.name}, with its rules in {self.language}. Edit {self.source} and game.toml, then:"
+        yield f"  croupier check {place}"
+        yield f"  croupier init bots/first.py -g {place}/"
+
+
+def write_referee(place: Path, language: str) -> StarterGame:
+    """Write a game with a referee into a folder. Raise UsageError for a language without one, UserError for the folder."""
+    from host.submissions.languages import LANGUAGES, language_called
+    from host.submissions.scaffold import REFEREES, referee_files
+
+    row = language_called(language)
+    if row is None or row.name not in REFEREES:
+        raise click.UsageError(f"{unknown_name('language', language, LANGUAGES)}  (referees: {', '.join(REFEREES)})")
+    if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
+        problem = Problem("C016", str(place), "already exists, and is not empty", hint="choose another folder")
+        raise UserError([problem], 2)
+    name = re.sub("[^a-z0-9]+", "_", place.absolute().name.lower()).strip("_")
+    if not re.fullmatch("[a-z][a-z0-9_]{0,40}", name):
+        raise click.UsageError(f"a game cannot be called {place.name!r}: a name has small letters, digits and _")
+    files = referee_files(name, row.name)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            (place / file).write_text(text)
+    except OSError as error:
+        raise UserError([file_problem("created", place, error)], 2) from error
+    source = next(file for file in files if file != "game.toml")
+    return StarterGame(place, name, row.name, place / source)
 
 
 def _choose_game(context: CliContext, name: str | None) -> "Game":

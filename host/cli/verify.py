@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.base.errors import Problem, UserError
 from host.base.format import day, plural, thousands
 from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
 from host.cli.journals import journal_of
+from host.sandbox.levels import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
@@ -144,12 +146,37 @@ def promised_seed(path: Path) -> str | None:
     return promised.sha256 if promised else None
 
 
+def prepare_game(path: Path, run: "RunState", registry: "Registry") -> None:
+    """Build the referee of a run, if its game has one. If that is not possible here, the transcripts are checked only.
+
+    Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
+    """
+    import trio
+
+    from host.play.custom_games import origin
+    from host.submissions.referees import prepare_referee, referee_hash
+
+    game, played = registry.game(run.game), str(run.config.get("referee", ""))
+    if not origin(game).has_referee:
+        return
+    if played and (here := referee_hash(game)) != played:
+        message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
+        hint = "restore the folder of the game as it was"
+        raise UserError([Problem("R008", str(path), message, hint=hint)], 5)
+    try:
+        trio.run(prepare_referee, game, DEFAULT_LEVEL)
+    except UserError as refused:
+        if refused.exit_code != 6:
+            raise
+
+
 def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
     from host.inspect.verify import verify
     from host.results.journal import reading
 
     with reading(path, registry) as journal:
+        prepare_game(path, journal.state(), registry)
         run, audit = journal.state(), verify(journal, share, seal, seed)
         promised = promised_seed(path)
         if promised and promised != run.seed_sha256:

@@ -40,7 +40,7 @@ class SourceReplay(NamedTuple):
         return trio.run(self._differences, fixtures) if fixtures else []
 
     async def _differences(self, fixtures: Sequence[ForeignTables]) -> list[str]:
-        found, number, left = list[str](), 0, list(fixtures)
+        found, number, left = list[str](), 1, list(fixtures)
         async with running_monitor() as monitor:
             while left:
                 path = left[0].path

@@ -1,6 +1,7 @@
 """Generates a starter bot for a game and a language: its bot.toml and one source file."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -9,7 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from host.base.config_file import InvalidValue, to_toml
 from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.games.engine import Game
+from host.play.referee_game import GAME_FILE
 from host.submissions.languages import LANGUAGES, Language
+from host.submissions.sample_bots import folder
 from protocols.wire import spell
 
 STARTER_PROTOCOLS = ("argv", "lines")
@@ -99,6 +102,32 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
         expected=game.grammar.expected,
     )
     return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}
+
+
+REFEREES: Mapping[str, str] = {
+    "c": "goofspiel_c",
+    "java": "goofspiel_java",
+    "javascript": "goofspiel_js",
+    "lisp": "goofspiel_lisp",
+    "python": "goofspiel_python",
+}
+"""The folder of the game with a referee that `init --referee` copies, by language: Goofspiel."""
+
+
+def referee_files(name: str, language: str) -> dict[str, str]:
+    """Return the files of a game with a referee in a language, by name. The game gets the name."""
+    sample = REFEREES[language]
+    files = {
+        path.name: path.read_text() for path in sorted((folder() / "referees" / sample).iterdir()) if path.is_file()
+    }
+    files[GAME_FILE] = re.sub(
+        r"^name( *)= .*\ntitle( *)= .*$",
+        lambda match: f'name{match[1]}= "{name}"\ntitle{match[2]}= "{name.replace("_", " ").capitalize()}"',
+        files[GAME_FILE],
+        count=1,
+        flags=re.MULTILINE,
+    )
+    return files
 
 
 def manifest(name: str, game: Game, row: Language, protocol: str) -> str:

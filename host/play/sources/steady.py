@@ -177,7 +177,8 @@ class SteadySource:
         await self.close()
         self._in_a_row += 1
         again = next((place for place in places if place in self._failed), None)
-        self._failed |= {*places}
+        if len(places) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
+            self._failed |= {*places}
         table = self._tables[(again or places[0]).table]
         self.failures.append(f"{table.opened.setup.path}: the game failed: {failed.reason}")
         if again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
