@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from operator import call
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from typing import Protocol as Interface
@@ -86,13 +87,12 @@ class Range(NamedTuple):
 
 def ranges(numbers: Iterable[int]) -> tuple[Range, ...]:
     """Return numbers as the fewest ranges, in ascending order. A view lists many legal moves in this way: `0:211,214:214`."""
-    found: list[Range] = []
-    for number in sorted(set(numbers)):
-        if found and found[-1].last == number - 1:
-            found[-1] = Range(found[-1].first, number)
-        else:
-            found.append(Range(number, number))
-    return tuple(found)
+    ordered = sorted(set(numbers))
+    if not ordered or ordered[-1] - ordered[0] == len(ordered) - 1:  # one range, as in most questions
+        return (Range(ordered[0], ordered[-1]),) if ordered else ()
+    gaps = [(last, first) for last, first in pairwise(ordered) if first - last > 1]
+    firsts, lasts = [ordered[0], *[first for _, first in gaps]], [*[last for last, _ in gaps], ordered[-1]]
+    return tuple(map(Range, firsts, lasts))
 
 
 Lines = Annotated[str, "a text of several lines"]

@@ -8,9 +8,7 @@ import re
 import select
 import shlex
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
@@ -447,6 +445,9 @@ def used_folders(arguments: Sequence[str]) -> list[Path]:
 
 def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:
     """Write the traceback of a bug to a file; return the error that names it. It must not look like a bot's fault."""
+    import tempfile
+    import traceback
+
     trace = "".join(traceback.format_exception(cause))
     try:
         with tempfile.NamedTemporaryFile("w", prefix="croupier-", suffix=".txt", delete=False) as report:

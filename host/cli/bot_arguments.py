@@ -32,9 +32,11 @@ class GameAndBots(NamedTuple):
 
 def tournament_here(context: CliContext) -> "Tournament | None":
     """Load the tournament of the current folder; None if there is none. Raise UserError if its config is wrong."""
+    if not (context.folder / "croupier.toml").exists():
+        return None
     from host.config.tournament_config import load
 
-    return load(context.folder) if (context.folder / "croupier.toml").exists() else None
+    return load(context.folder)
 
 
 def find_bots(
@@ -45,7 +47,9 @@ def find_bots(
     Raise UsageError for an unknown bot, or if the game is not clear.
     """
     if game:
-        game = find_game(context.registry.game(game)).name  # the one spelling of a library's game, too
+        game = find_game(
+            game if knows_game(game) else context.registry.game(game)
+        ).name  # a library's in its one spelling
     tournament = tournament_here(context)
     submissions = _Finder(context, tournament, game, load).find_all(names)
     submissions = [each.with_keys(game=_known(context, each.spec.game)) for each in submissions]

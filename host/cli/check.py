@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
     from host.bots.bot_spec import BuiltBot, Submission
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
+    from host.results.bot_logs import TableLogs
     from host.submissions.check import Line, Report
     from host.submissions.discovery import Entry
     from host.submissions.examine import Findings
@@ -46,7 +47,6 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
     import trio
 
     from host.cli.bot_arguments import tournament_here
-    from host.config.tournament_config import load
 
     if referees := [name for name in names if (Path(name) / "game.toml").is_file()]:
         if len(referees) < len(names) or check_all:
@@ -56,7 +56,7 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
         raise click.exceptions.Exit(0 if result_of_games.accepted else 1)
     if bool(names) == check_all:
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
-    tournament = load(context.folder) if check_all else tournament_here(context)
+    tournament = _required_tournament(context) if check_all else tournament_here(context)
     candidates = _all_candidates(context, tournament) if check_all else candidates_of(context, names, game)
     result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values), trio.run)
     print_result(context, "check", result)
@@ -102,6 +102,10 @@ def check_referees(places: Sequence[str], level: Level, run: Callable[..., Any])
             reports.append(refused(error, place, took()))
         began = time.monotonic()
     return RefereeCheckResult(level, reports)
+def _required_tournament(context: CliContext) -> "Tournament":
+    from host.config.tournament_config import load
+
+    return load(context.folder)
 
 
 class CheckOptions(NamedTuple):
@@ -168,15 +172,13 @@ def check_bots(
     The seconds of a report are those since the report before; of the first, those since `began`. `run` is `trio.run`, or
     another function that runs an async function with arguments.
     """
-    from host.config.limits_option import read_limits
-    from host.results.bot_logs import TableLogs
     from host.submissions.check import Report, check_bot
     from host.submissions.check import load_line as line_under_load
     from host.submissions.conformance import under_load
 
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe)
     usual = tournament.limits if tournament else Limits()
-    logs = TableLogs(chosen.logs, partial(click.echo, err=True)) if chosen.logs else None
+    logs = _logs_in(chosen.logs) if chosen.logs else None
     reports: list[Report] = []
     accepted: list[tuple[BuiltBot, Game]] = []
 
@@ -189,7 +191,7 @@ def check_bots(
             reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game == game.name else None
-        limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
+        limits = _chosen_limits(chosen.limits, usual, game) if chosen.limits else usual
         report, found = run(check_bot, entry.submission.within(limits), game, level, limits, rules, candidate.place)
         if logs and found.answers is not None:
             logs.heard(report.bot, ((f"check/{at.table}:{at.number}", said) for at, said in found.answers.logs))
@@ -202,6 +204,18 @@ def check_bots(
     return CheckResult(level, reports, lines)
 
 
+def _logs_in(folder: Path) -> "TableLogs":
+    from host.results.bot_logs import TableLogs
+
+    return TableLogs(folder, partial(click.echo, err=True))
+
+
+def _chosen_limits(text: str, usual: Limits, game: "Game") -> Limits:
+    from host.config.limits_option import read_limits
+
+    return read_limits(text, usual, game)
+
+
 def _with_bundles(
     context: CliContext,
     problems: Sequence[Problem],
@@ -211,14 +225,14 @@ def _with_bundles(
     candidate: Candidate,
 ) -> Iterator[Problem]:
     """Write the question of each fault to a bundle; yield the problems, with the command that asks the question again."""
+    answers, bot = found.answers, found.bot
+    if bot is None or answers is None or problems != answers.problems or not answers.faults:
+        yield from problems
+        return
     from host.inspect.bundle import packed
     from host.inspect.checked import repro_of_check
     from host.results.bot_logs import file_name
 
-    answers, bot = found.answers, found.bot
-    if bot is None or answers is None or problems != answers.problems:
-        yield from problems
-        return
     folder = context.folder / ("run" if (context.folder / "croupier.toml").exists() else ".croupier")
     for problem, piece in zip(problems, answers.faults, strict=True):
         bundle = folder / "check" / f"{file_name(bot.name)}-{piece.kind}.bundle"

@@ -5,9 +5,9 @@ It runs in the parent process, not in the workers, because drawing a frame would
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.live import Live as Screen
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -17,6 +17,9 @@ from host.base.safe_text import escape_control_chars
 from host.cli.plain_view import Plain, progress_text
 from host.rating.strength import Strength
 from host.tournament.progress import Progress, Tally
+
+if TYPE_CHECKING:
+    from rich.live import Live as Screen
 
 FRAMES_PER_S = 5
 SHOWN = 40  # bots in a frame: no terminal has more lines for them
@@ -90,7 +93,7 @@ def _faults(tally: Tally, bot: str) -> Text:
 class Live(Plain):
     """Draws frames on a terminal, at most FRAMES_PER_S."""
 
-    def __init__(self, screen: Screen, stop: str, head: Callable[[Tally], Iterable[str]], tally: Tally) -> None:
+    def __init__(self, screen: "Screen", stop: str, head: Callable[[Tally], Iterable[str]], tally: Tally) -> None:
         super().__init__()
         self._screen, self._stop, self._head, self._tally = screen, stop, head, tally
 

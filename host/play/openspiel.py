@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 GAME_PREFIX = "openspiel"
 MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
 MAX_STATE = 2000  # characters of the state
+MAX_SPELLED = 3  # bytes of a character on a line: `%25`
+MAX_LEGAL = (
+    25  # bytes of a legal move on a line, besides its name: a range, and two commas; more than the rest of the line
+)
 SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
 OPENING = 4  # random moves at the start of a game without chance, where it is long enough
 POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
 NAME = r"[a-z0-9_]{1,60}(\([\w=.,+()-]{0,200}\))?"  # of a game with its parameters; without the path of a file
 UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
-ONE_WORD = str.maketrans("\n \t", "|__")
 GRAMMAR = Grammar(
     pattern=re.compile(r"(?P<verb>LOWEST|HIGHEST)|(?P<n>[0-9]{1,9})|(?P<text>[!-~]{1,200})", re.IGNORECASE),
     expected="the number or the name of a legal move, LOWEST or HIGHEST",
@@ -199,7 +202,8 @@ def _text(texts: Texts, state: "pyspiel.State", seat: int) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return text.rstrip("\n").translate(ONE_WORD).encode("ascii", "replace").decode()
+    line = text.rstrip("\n").replace("\n", "|").replace(" ", "_").replace("\t", "_")
+    return line if line.isascii() else line.encode("ascii", "replace").decode()
 
 
 def _view_of(texts: Texts, state: "pyspiel.State") -> View:
@@ -207,6 +211,8 @@ def _view_of(texts: Texts, state: "pyspiel.State") -> View:
     seat, legal = state.current_player(), state.legal_actions()
     names = tuple([_safe_name(state.action_to_string(seat, each)) for each in legal])
     view = View(seat, ranges(legal), names, _text(texts, state, seat))
+    if (len(view.state) + sum(map(len, names))) * MAX_SPELLED + (len(legal) + 1) * MAX_LEGAL <= MAX_LINE:
+        return view  # it is short enough in any spelling: spelling it takes as long as the moves of OpenSpiel
     return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
 
 
