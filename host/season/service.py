@@ -19,13 +19,11 @@ import trio
 from host.backends.backend import require_local
 from host.base.config_file import read
 from host.base.errors import Problem, UserError
-from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.entries.inbox import read_requests
 from host.entries.store import Store
 from host.entries.values import Practice, Submission
-from host.games.luck import digest_of
 from host.play.custom_games import game_by_name
 from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
@@ -233,9 +231,7 @@ class Service:
                 closes = season.closes or 0.0
                 waiting = [each for each in season.store.submissions.open() if each.at < closes]
                 if not waiting:
-                    entries = season.fix_entries()
-                    digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
-                    season.event("entries", "final", f"{counted(len(entries), 'entry')}, digest {digest}")
+                    season.fix_entries()
                     return
             await season.bell.wait(CLOSING_INTERVAL_S)
 
