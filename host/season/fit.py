@@ -37,6 +37,9 @@ FEWEST_DRAWN, MOST_DRAWN = 1.0, 100.0
 PRIOR_STEPS, PRIOR_PRECISION = 6, 0.05
 """Steps of the expectation-maximisation that finds the number, and the part of it that the last step may change."""
 
+SURE_SURPLUS = 2.0
+"""Standard deviations by which residuals exceed what is expected before pairs have strengths of their own."""
+
 DIGITS = 4
 """Of Elo points and variances: the last digits of linear algebra differ between machines, and decisions must not."""
 
@@ -174,9 +177,10 @@ def _residuals(counts: PairCounts, likely: _Likely) -> Residuals:
     expected = float(free.sum())
     variance = float((free**2 * np.maximum(2 + (1 - 6 * chance * (1 - chance)) / known, 0.1)).sum())
     scale = float((free**2 * (tables - 1) * chance * (1 - chance)).sum())
-    # An estimate that chance alone may explain counts as none: one standard deviation is subtracted.
-    surplus = max(0.0, chi2 - expected - math.sqrt(variance))
-    return Residuals(chi2, expected, math.sqrt(variance), ELO * math.sqrt(surplus / scale) if scale > 0 else 0.0)
+    deviation, surplus = math.sqrt(variance), chi2 - expected
+    # What chance may explain counts as nothing; of the rest, one standard deviation is subtracted.
+    spread = math.sqrt((surplus - deviation) / scale) if surplus > SURE_SURPLUS * deviation and scale > 0 else 0.0
+    return Residuals(chi2, expected, deviation, ELO * spread)
 
 
 def _weights(counts: PairCounts, logs: FloatArray, spread: float) -> FloatArray:

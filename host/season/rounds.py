@@ -225,11 +225,14 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return how little each version suits as an opponent of another: far, met already, or not in need of tables."""
+        """Return how little each version suits as an opponent of another: far, met already, or not in need of tables.
+
+        A version that has a meeting more than others in this round suits less than any that have met before.
+        """
         far = np.nan_to_num(np.abs(self._elo - self._elo[first])) * self._nearness
         often = 2.0 * self._pairs[first] / self.size + np.log1p(self._met[first])
         lot = _mixed(self._lots, np.full_like(self._lots, self._lots[first]))
-        found: FloatArray = far + often + lot + 0.5 * ~open_ones
+        found: FloatArray = far + often + lot + 0.5 * ~open_ones + 4.0 * self._planned / self.size
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
