@@ -15,7 +15,7 @@ then say less about two ratings than as many tables of many pairs, and count as 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -72,6 +72,7 @@ class Fit:
     """Ratings of versions above their mean, and the covariance of these ratings."""
 
     number: Mapping[str, int]  # of each version in the arrays
+    counts: PairCounts
     elo: FloatArray
     covariance: FloatArray  # in Elo²
     residuals: Residuals
@@ -99,17 +100,17 @@ class Fit:
 def fitted(orders: Mapping[TableOrder, float]) -> Fit:
     """Return the ratings of all versions of these tables. Each order has how often it has occurred."""
     number, counts = pair_counts(orders)
-    likely = _most_likely(orders)
+    likely = _most_likely(orders, _Prior())
     residuals = _residuals(counts, likely)
     if residuals.spread:
         weights = _weights(counts, likely.logs, residuals.spread / ELO)
-        likely = _most_likely(_weighted(orders, number, counts, weights))
-    logs, covariance = likely
-    centre = np.eye(len(logs)) - 1 / max(1, len(logs))
+        likely = _most_likely(_weighted(orders, number, counts, weights), likely.prior)
+    centre = np.eye(len(likely.logs)) - 1 / max(1, len(likely.logs))
     return Fit(
         number=number,
-        elo=(ELO * (centre @ logs)).round(DIGITS),
-        covariance=(ELO**2 * (centre @ covariance @ centre)).round(DIGITS),
+        counts=counts,
+        elo=(ELO * (centre @ likely.logs)).round(DIGITS),
+        covariance=(ELO**2 * (centre @ likely.covariance @ centre)).round(DIGITS),
         residuals=residuals,
     )
 
@@ -135,22 +136,30 @@ def pair_counts(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], Pai
     return number, PairCounts(pairs[:, 0], pairs[:, 1], sums[:, 0], sums[:, 1])
 
 
+class _Prior(NamedTuple):
+    """The drawn tables of each version, and strengths that may be near the most likely ones."""
+
+    drawn: float = FEWEST_DRAWN
+    strengths: Sequence[float] = ()
+
+
 class _Likely(NamedTuple):
-    """Log strengths and their covariance."""
+    """Log strengths and their covariance, and the prior with which they were found."""
 
     logs: FloatArray
     covariance: FloatArray
+    prior: _Prior
 
 
-def _most_likely(orders: Mapping[TableOrder, float]) -> _Likely:
+def _most_likely(orders: Mapping[TableOrder, float], prior: _Prior) -> _Likely:
     """Return the strengths of the versions in the order of their labels, with the prior that suits the field."""
     _, choices = choices_of(orders)
     if not choices.above:
-        return _Likely(np.zeros(0), np.zeros((0, 0)))
-    drawn = FEWEST_DRAWN
+        return _Likely(np.zeros(0), np.zeros((0, 0)), prior)
+    drawn, strengths = prior
     for _ in range(PRIOR_STEPS):
         field = choices.large_field(drawn)
-        strengths = field.most_likely() or choices.most_likely(drawn)
+        strengths = field.most_likely(strengths) or choices.most_likely(drawn)
         logs: FloatArray = np.array([*map(math.log, strengths)])
         covariance: FloatArray = np.array(np.linalg.inv(field.information(np.array(strengths))), np.float64)
         # A drawn table has the information ¼ about a strength.
@@ -158,7 +167,7 @@ def _most_likely(orders: Mapping[TableOrder, float]) -> _Likely:
         drawn = min(max(FEWEST_DRAWN, round(4 / variance, 3)), MOST_DRAWN)
         if abs(drawn - before) <= PRIOR_PRECISION * before:
             break
-    return _Likely(logs, covariance)
+    return _Likely(logs, covariance, _Prior(drawn, strengths))
 
 
 def _residuals(counts: PairCounts, likely: _Likely) -> Residuals:
@@ -168,7 +177,7 @@ def _residuals(counts: PairCounts, likely: _Likely) -> Residuals:
     """
     if not len(counts.tables):
         return Residuals(0.0, 0.0, 0.0, 0.0)
-    (logs, covariance), (one, other, tables, _) = likely, counts
+    (logs, covariance, _), (one, other, tables, _) = likely, counts
     chance = 1 / (1 + np.exp(logs[other] - logs[one]))
     known = tables * chance * (1 - chance)
     between = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
