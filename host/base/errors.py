@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LOG_PREFIX = "\nthe whole log: "
 
@@ -52,6 +52,13 @@ class Problem(NamedTuple):
         """Return the problem with another path of its log file."""
         evidence, _, _ = self.evidence.rpartition(LOG_PREFIX)
         return self._replace(evidence=f"{evidence}{LOG_PREFIX}{path}")
+
+    def json(self) -> dict[str, Any]:
+        """Return the problem as the keys of a JSON object. A place such as `croupier.toml:14` becomes file and line."""
+        path, _, line = self.where.rpartition(":")
+        location = {"file": path, "line": int(line)} if line.isdigit() else {"file": self.where or None, "line": None}
+        texts = {"code": self.code, "message": self.message, "evidence": self.evidence, "hint": self.hint}
+        return texts | location
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""

@@ -282,7 +282,7 @@ def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
 def print_problems(error: UserError, as_json: bool) -> int:
     """Print all problems of an error; return its exit code. The JSON object has the first problem's keys at its top."""
     if as_json:
-        problems = [_problem_json(problem) for problem in error.problems]
+        problems = [problem.json() for problem in error.problems]
         try:
             click.echo(json.dumps(schema_of("error") | problems[0] | {"exit": error.exit_code, "problems": problems}))
             return error.exit_code
@@ -305,13 +305,6 @@ def _wrapped(line: str) -> list[str]:
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(line, MAX_COLUMNS, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
-
-
-def _problem_json(problem: Problem) -> dict[str, Any]:
-    path, _, line = problem.where.rpartition(":")
-    location = {"file": path, "line": int(line)} if line.isdigit() else {"file": problem.where or None, "line": None}
-    texts = {"code": problem.code, "message": problem.message, "evidence": problem.evidence, "hint": problem.hint}
-    return texts | location
 
 
 def usage_error(error: click.ClickException) -> UserError:

@@ -14,6 +14,10 @@ SUBCOMMANDS: Mapping[str, str] = {
     "status": "say how the season stands",
     "pause": "pause the season at once",
     "resume": "let a paused season go on",
+    "final": "close entry and make the folder of the final",
+    "verify": "compute every round's list and every score again",
+    "backup": "copy the season into a file while it runs",
+    "site": "serve the pages and the HTTP API of a season alone",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""
 

@@ -161,9 +161,13 @@ def scale(rows: Sequence[Row]) -> Scale:
         for each in (row.first.low, row.first.figure, row.first.high)
         if each is not None and row.tables
     ]
+    return axis_of(values, rates=any(row.ranking.percent for row in rows))
+
+
+def axis_of(values: Sequence[float], *, rates: bool = False) -> Scale:
+    """Return an axis that shows all these values, with round ticks. `rates` are shown in percent."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
-    rates = any(row.ranking.percent for row in rows)
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
     high = min(high, 1.0) if rates else high  # a rate is at most 1
     step = 10 ** math.floor(math.log10(high - low))

@@ -94,7 +94,8 @@ def environment() -> Environment:
 @cache
 def asset(file: str) -> str:
     """Return one of croupier's own files: style.css, pages.js, or casino.js with the scripts of all games."""
-    files = [PAGES / file, *(sorted((PAGES / "casino").glob("*.js")) if file == "casino.js" else [])]
+    before = [PAGES / "shared.js"] if file == "pages.js" else []
+    files = [*before, PAGES / file, *(sorted((PAGES / "casino").glob("*.js")) if file == "casino.js" else [])]
     return "".join(path.read_text() for path in files)
 
 

@@ -26,6 +26,7 @@ from host.season.publish import (
     publish_tokens,
     published_ladder,
 )
+from host.season.retention import remove_answers, too_old
 from host.season.round_files import write_round_files
 from host.season.round_loop import RoundPlayer
 from host.season.season import ORGANISER, Season
@@ -146,3 +147,8 @@ class Publishing:
         work = partial(write_round_files, season.folder, which.number, season.tournament, authors)
         report = await trio.to_thread.run_sync(work)
         publish_round(self._publisher, which, report)
+        for old in too_old(self._player.rounds, season.terms.keep):
+            note = await trio.to_thread.run_sync(remove_answers, season.folder, old, season.tournament)
+            self._player.replace(season.book.note(old, note))
+            publish_round(self._publisher, old._replace(entry=old.entry._replace(note=note)))
+            season.event("kept", f"round {old.number}", note)

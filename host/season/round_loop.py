@@ -82,6 +82,11 @@ class RoundPlayer:
         """All rounds in their order."""
         return self._rounds
 
+    def replace(self, which: Round) -> None:
+        """Replace what is known of a round that is over."""
+        at = next(nth for nth, each in enumerate(self._rounds) if each.number == which.number)
+        self._rounds[at] = which
+
     async def run(self, over: Callable[[Round], None]) -> None:
         """Play rounds until it is cancelled. `over` is called after each of them."""
         season = self._season

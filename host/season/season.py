@@ -14,6 +14,7 @@ from host.config.season_config import SeasonTable
 from host.config.tournament_config import Tournament
 from host.entries.store import Store
 from host.entries.values import Version
+from host.games.luck import digest_of
 from host.season.book import Book, Tally
 from host.season.documents import State
 from host.season.folder import SeasonFolder
@@ -139,7 +140,9 @@ class Season:
     def fix_entries(self) -> Sequence[Entry]:
         """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
         entries = [Entry(version.label, version.author, version.sha256) for version in self.entered()]
+        digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
         self.store.set_setting(ENTRIES, json.dumps(entries))
+        self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
         return entries
 
     # Changes of the terms.

@@ -19,13 +19,11 @@ import trio
 from host.backends.backend import require_local
 from host.base.config_file import read
 from host.base.errors import Problem, UserError
-from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.entries.inbox import read_requests
 from host.entries.store import Store
 from host.entries.values import Practice, Submission
-from host.games.luck import digest_of
 from host.play.custom_games import game_by_name
 from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
@@ -141,20 +139,20 @@ class Service:
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
         season, terms = self._season, self._terms
-        intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
-        await intake.prepare_references()
-        player = RoundPlayer(season, self._backends.rounds, terms.workers)
-        publishing = Publishing(season, player, intake)
-        publishing.publish_all()
         async with trio.open_nursery() as nursery:
+            if terms.bind:  # it takes a moment to start, and has what was published before
+                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+            await intake.prepare_references()
+            player = RoundPlayer(season, self._backends.rounds, terms.workers)
+            publishing = Publishing(season, player, intake)
+            publishing.publish_all()
             nursery.start_soon(self._answer_inbox, intake, publishing)
             for _ in range(EXAMINERS):
                 nursery.start_soon(self._examine, intake)
             nursery.start_soon(self._close_entry)
             nursery.start_soon(self._follow_config, intake)
             nursery.start_soon(publishing.run)
-            if terms.bind:
-                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
             nursery.start_soon(player.run, publishing.round_over)
 
     async def _intake_terms(self) -> IntakeTerms:
@@ -233,9 +231,7 @@ class Service:
                 closes = season.closes or 0.0
                 waiting = [each for each in season.store.submissions.open() if each.at < closes]
                 if not waiting:
-                    entries = season.fix_entries()
-                    digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
-                    season.event("entries", "final", f"{counted(len(entries), 'entry')}, digest {digest}")
+                    season.fix_entries()
                     return
             await season.bell.wait(CLOSING_INTERVAL_S)
 

@@ -134,18 +134,20 @@ def application(publisher: LivePublisher, local: bool) -> Starlette:
 
 
 class SecurityHeaders:
-    """Middleware that adds SECURITY_HEADERS to every response."""
+    """Middleware that adds SECURITY_HEADERS to every response, except those that the response has already."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, policy: str = LIVE_POLICY) -> None:
         self.app = app
+        self._headers = SECURITY_HEADERS | {"content-security-policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                added = [(key.encode(), value.encode()) for key, value in SECURITY_HEADERS.items()]
-                message["headers"] = [*message.get("headers", []), *added]
+                known = {key for key, _ in message.get("headers", [])}
+                added = [(key.encode(), value.encode()) for key, value in self._headers.items()]
+                message["headers"] = [*message.get("headers", []), *(each for each in added if each[0] not in known)]
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
