@@ -310,7 +310,10 @@ def test_markdown_of_the_api_is_read_as_well() -> None:
     assert found.content == b'import sys\n\nprint("END")\n'
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b'{"items": 3}', b"<html>"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[1]", b'{"items": [{"answer_id": 1, "x": ' + b"[" * 100_000, b"\xff", b'{"items": 3}', b"<html>"],
+)
 def test_a_file_without_answers_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "answers.json"
     file.write_bytes(content)

@@ -90,7 +90,7 @@ def answers_in(path: Path) -> list[StackAnswer]:
         raise UserError([Problem("E016", str(path), "is larger than 256 MiB", hint=FROM_API)], 2)
     try:
         pages = _pages(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as wrong:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
         message = f"has no answers of the Stack Exchange API: {one_line(str(wrong))[:200]}"
         raise UserError([Problem("E016", str(path), message, hint=FROM_API)], 2) from wrong
     newest: dict[int, StackAnswer] = {}
@@ -102,7 +102,9 @@ def answers_in(path: Path) -> list[StackAnswer]:
 
 
 def _pages(content: bytes) -> list[StackAnswer]:
-    text = content.lstrip()
+    text = content.strip()
+    if not text:
+        raise msgspec.ValidationError("it is empty")
     if text.startswith(b"["):
         return msgspec.json.decode(text, type=list[StackAnswer])
     try:
