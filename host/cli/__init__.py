@@ -42,6 +42,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "add": "add a submission to the tournament: copy, build and start it",
         "remove": "remove a bot that has not played yet",
         "check": "check that a bot builds, starts and answers correctly",
+        "submit": "hand in a bot to a season, and print its verdict",
     },
     "Results": {
         "standings": "print the standings with error bars",
@@ -59,6 +60,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "redo": "let a fixture be played again, with the same cards",
         "withdraw": "withdraw a bot: its tables no longer count",
         "seed": "commit to the seed before the tournament, reveal it afterwards",
+        "packet": "write what the author of a bot may see into a file",
         "export": "export results or tables as csv, jsonl or play.log",
         "config": "print, validate or describe croupier.toml",
         "watch": "follow a run from another terminal",
