@@ -59,7 +59,11 @@ class Site:
             named = {key.replace("_", "-"): value for key, value in headers.items()}
             line.request(method, path, body or None, {"connection": "close"} | named)
             answer = line.getresponse()
-            return Reply(answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read())
+            received = {key.lower(): value for key, value in answer.getheaders()}
+            cookies = answer.headers.get_all("set-cookie")
+            return Reply(
+                answer.status, received | ({"set-cookie": "\n".join(cookies)} if cookies else {}), answer.read()
+            )
 
     def get(self, path: str, **headers: str) -> Reply:
         """Get an address as a program does."""
@@ -92,8 +96,8 @@ class Browser:
         if self.cookies:
             headers["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         reply = self.site.send(method, path, body, **({"accept": "text/html"} | headers))
-        for name, value in re.findall(r"(season_\w+)=([^;,]*)", reply.headers.get("set-cookie", "")):
-            self.cookies[name] = value
+        for name, value, rest in re.findall(r"(season_\w+)=([^;\n]*)(.*)", reply.headers.get("set-cookie", "")):
+            self.cookies[name] = "" if "Max-Age=0" in rest else value
         return reply
 
     def get(self, path: str, **headers: str) -> Reply:
