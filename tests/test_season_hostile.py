@@ -74,7 +74,7 @@ def zip_bomb(luck: Random, author: str) -> Attack:
 def half_a_request(luck: Random, author: str) -> Attack:
     """The connection ends in the middle."""
     whole = request("PUT", "/api/bots/half", luck.randbytes(50_000), author)
-    return Attack(whole[: luck.randrange(1, len(whole) - 1)], True, may(CLOSED, (400, "W006")))
+    return Attack(whole[: luck.randrange(1, len(whole) - 1)], True, may(CLOSED, (400, "W006"), (400, "none")))
 
 
 def longer_than_it_says(luck: Random, author: str) -> Attack:
@@ -172,9 +172,7 @@ def broken_form(luck: Random, author: str) -> Attack:
 
 def nonsense(luck: Random, author: str) -> Attack:
     """Bytes that are no request, or a head without an end."""
-    sent = luck.choice(
-        [luck.randbytes(400), b"GET / HTTP/9.9\r\n\r\n", b"PUT /api/bots/x HTTP/1.1\r\n" + b"a: b\r\n" * 9000]
-    )
+    sent = luck.choice([luck.randbytes(400), b"GET /\r\n\r\n", b"PUT /api/bots/x HTTP/1.1\r\n" + b"a: b\r\n" * 9000])
     return Attack(sent, True, may(CLOSED, (400, "none"), (431, "none"), (505, "none")))
 
 
@@ -268,7 +266,7 @@ def test_a_thousand_hostile_uploads_leave_nothing_and_stop_nobody(besieged: Site
     finally:
         stop.set()
         season.join()
-    assert [result for result in results if not result[2]] == []
+    assert Counter(result[:2] for result in results if not result[2]) == {}
     bombs = sum(result == ("zip_bomb", (202, ""), True) for result in results)
     assert taken["bomb"] == bombs > 80 and taken["honest"] == UPLOADS // 100 + 1
     until = time.monotonic() + 30
