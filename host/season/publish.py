@@ -383,7 +383,7 @@ def own_files(folder: SeasonFolder, author: str) -> tuple[str, ...]:
 # What the organiser and the site may see.
 
 
-def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
+def publish_admin(season: Season, publisher: Publisher, now: Now, disk_bytes: int) -> None:
     """Publish what the organiser may see."""
     store = season.store
     log = [f"{day(each.at)} {each.kind}: {each.subject} {each.text}" for each in store.events.last(SHOWN_EVENTS)]
@@ -393,7 +393,7 @@ def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
             queue=tuple(submission_row(each, now.places) for each in store.submissions.open()),
             authors=tuple(author.name for author in store.authors.all()),
             log=tuple(map(one_line, log)),
-            disk_bytes=bytes_on_disk(season.folder.path),
+            disk_bytes=disk_bytes,
         ),
     )
 

@@ -12,9 +12,11 @@ from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
 from host.season.intake import SeasonIntake
 from host.season.ladder import Before, LastRound, ladder
+from host.season.metrics import write_metrics
 from host.season.publish import (
     Now,
     Publisher,
+    bytes_on_disk,
     listed,
     own_faults,
     publish_admin,
@@ -34,6 +36,8 @@ from host.season.season import ORGANISER, Season
 SHOWN_HISTORY = 200
 """Rounds after which the ladder shows the rating of a version, the newest last."""
 
+MEASURE_INTERVAL_S = 60.0
+
 FASTEST_S, SLOWEST_S = 0.3, 5.0
 """Seconds between two looks for something to publish."""
 
@@ -46,7 +50,7 @@ class Publishing:
         self._publisher = Publisher(season.folder)
         self._ladder: LadderDocument | None = None
         self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
-        self._reports = dict[int, str]()
+        self._disk_bytes, self._measure_at = 0, 0.0
         self._due = list[Round]()  # rounds whose files have not been written yet
 
     def now(self) -> Now:
@@ -104,7 +108,11 @@ class Publishing:
         publish_rounds(self._publisher, now.rounds)
         if (current := self._player.current) and current.entry.state in ("waiting", "running"):
             publish_round(self._publisher, current)
-        publish_admin(self._season, self._publisher, now)
+        if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while
+            self._disk_bytes = bytes_on_disk(self._season.folder.path)
+            self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
+        publish_admin(self._season, self._publisher, now, self._disk_bytes)
+        write_metrics(self._season, now.rounds, self._disk_bytes)
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         self._publish_authors({author.name for author in self._season.store.authors.all()})
 
