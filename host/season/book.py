@@ -1,7 +1,7 @@
 """Keeps the rounds of a season in its store: what the scheduler was given, and what each round has brought."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -163,6 +163,7 @@ class Tally:
     def __init__(self) -> None:
         self._orders, self._tables, self._faults = Counter[TableOrder](), Counter[str](), Counter[str]()
         self._crashes = dict[str, int]()
+        self._met = defaultdict[str, dict[str, tuple[int, float]]](dict)  # tables and wins against each other version
         self.fallen: tuple[str, ...] = ()
         """The versions that the last round has taken off the ladder."""
         self.since = dict[str, int]()
@@ -181,6 +182,13 @@ class Tally:
             self._orders[order] += times  # type: ignore[assignment]  # a Counter adds fractions, too
         self._tables.update(sums.tables)
         self._faults.update(sums.faults)
+        for meeting in sums.meetings:
+            for label, wins in zip(meeting.labels, meeting.won, strict=True):
+                own = self._met[label]
+                for other in meeting.labels:
+                    if other != label:
+                        tables, won = own.get(other, (0, 0.0))
+                        own[other] = tables + meeting.tables, won + wins
         for label, ends in sums.crashed.items():
             for crashed in ends:
                 self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
@@ -197,3 +205,10 @@ class Tally:
     def faults(self) -> Mapping[str, int]:
         """The faults of each version over all rounds."""
         return self._faults
+
+    def opponents(self) -> dict[str, list[tuple[str, int, float]]]:
+        """Return for each version its opponents over all rounds, with tables and wins against each, most tables first."""
+        return {
+            label: sorted(((other, *counts) for other, counts in own.items()), key=lambda each: (-each[1], each[0]))
+            for label, own in self._met.items()
+        }

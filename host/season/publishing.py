@@ -7,7 +7,7 @@ from functools import partial
 import trio
 
 from host.base.errors import UserError
-from host.entries.inbox import StoredRequest
+from host.entries.inbox import Manage, StoredRequest
 from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
 from host.season.intake import SeasonIntake
@@ -78,7 +78,11 @@ class Publishing:
         """Publish the answers to requests, before these are removed from the inbox."""
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         names = {getattr(each.request, "author", "") or getattr(each.request, "name", "") for each in requests}
-        self._publish_authors(names)
+        everybody = any(isinstance(each.request, Manage) for each in requests)
+        self._publish_authors(self._everybody() if everybody else names)
+
+    def _everybody(self) -> set[str]:
+        return {author.name for author in self._season.store.authors.all()}
 
     def round_over(self, which: Round) -> None:
         """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
@@ -114,10 +118,12 @@ class Publishing:
         publish_admin(self._season, self._publisher, now, self._disk_bytes)
         write_metrics(self._season, now.rounds, self._disk_bytes)
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
-        self._publish_authors({author.name for author in self._season.store.authors.all()})
+        waiting = {each.author for each in self._season.store.submissions.open()}
+        touched, self._season.touched = self._season.touched, set()
+        self._publish_authors(waiting | touched)
 
     def _publish_authors(self, names: set[str]) -> None:
-        now, known = self.now(), {author.name for author in self._season.store.authors.all()}
+        now, known = self.now(), self._everybody()
         for name in sorted(names & known):
             if name not in self._faults:
                 labels = [version.label for version in self._season.store.versions.of_author(name)]
@@ -126,6 +132,7 @@ class Publishing:
 
     def _after_round(self) -> None:
         self._faults.clear()
+        self._season.touched |= self._everybody()
         publish_bots(self._season, self._publisher, self.now())
 
     def _update_ladder(self) -> None:

@@ -63,6 +63,8 @@ class Season:
         self.seed = folder.seed()
         self.book, self.tally, self.bell = Book(store), Tally(), Bell()
         self._log = log
+        self.touched = set[str]()
+        """The authors for whom something has changed since their documents were published."""
         self.now = ""
         """What is being done, in a line."""
 

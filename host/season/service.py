@@ -215,7 +215,9 @@ class Service:
                 continue
             if done is None:
                 await season.bell.wait(1.0)
-            elif isinstance(done, Submission):
+                continue
+            season.touched.add(done.author)
+            if isinstance(done, Submission):
                 season.logged(str(done.state), f"{done.author}/{done.label or done.bot}", done.reason)
             elif isinstance(done, Practice):
                 season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
