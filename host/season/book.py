@@ -15,7 +15,7 @@ from host.season.rounds import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 TableOrder = tuple[tuple[str, ...], ...]
 
 CRASH_SERIES = RESTS_AFTER
-"""Fixtures in a row that ended with a version benched, after which it is taken off the ladder until its author acts."""
+"""Fixtures in a row in which a version crashed, after which it is taken off the ladder until its author acts."""
 
 
 class RoundPlan(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class RoundSums(msgspec.Struct, frozen=True):
     orders: tuple[tuple[TableOrder, float], ...]
     tables: dict[str, int]  # by label
     faults: dict[str, int]
-    crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it ended benched
+    crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it crashed
     meetings: tuple[PairCount, ...]
     speed: float  # tables in a second, as measured; 0: it was not
     bytes: int = 0  # of the journal
@@ -182,8 +182,8 @@ class Tally:
         self._tables.update(sums.tables)
         self._faults.update(sums.faults)
         for label, ends in sums.crashed.items():
-            for benched in ends:
-                self._crashes[label] = self._crashes.get(label, 0) + 1 if benched else 0
+            for crashed in ends:
+                self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
         self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
         self._crashes |= dict.fromkeys(self.fallen, 0)
         self.speed = sums.speed or self.speed

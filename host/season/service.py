@@ -44,6 +44,10 @@ EXAMINERS = 2
 SECRET_BYTES = 32
 
 
+Signature = tuple[int, int, int]
+"""What identifies the content of a file: inode, time of change and size."""
+
+
 class ServiceTerms(NamedTuple):
     """How a season is opened: the address of its site, and which machines play."""
 
@@ -73,7 +77,9 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
 
     Raise UserError for any problem that prevents it.
     """
-    tournament, folder = loaded_season(place), SeasonFolder(place)
+    folder = SeasonFolder(place)
+    signature = signature_of(folder.config)  # before it is read: a later change is seen
+    tournament = loaded_season(place)
     assert tournament.season is not None  # `loaded_season` has checked it
     if problems := late_freeze(read(tournament.path), tournament.season, time.time(), folder.store.exists()):
         raise UserError(problems, 3)
@@ -85,12 +91,12 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         if secret := organiser_secret(store, terms.new_link):
             link(secret)
         log("open", tournament.name, f"seed sha256 {promised.sha256}")
-        reason = await _until_stopped(season, terms)
+        reason = await _until_stopped(season, terms, signature)
         log("stopped", tournament.name, f"{reason}; the same command goes on")
         return reason
 
 
-async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
+async def _until_stopped(season: Season, terms: ServiceTerms, signature: Signature | None) -> str:
     """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
     refused: UserError | None = None
     reason = [""]
@@ -99,7 +105,7 @@ async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
             async with trio.open_nursery() as nursery:
                 await nursery.start(_stop_at_signal, scope, reason)
                 async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
-                    await Service(season, terms, backends).run()
+                    await Service(season, terms, backends, signature).run()
     except* UserError as wrapped:
         refused = next(leaves(wrapped))
     if refused is not None:
@@ -132,9 +138,8 @@ def organiser_secret(store: Store, again: bool) -> str:
 class Service:
     """The tasks of a season process."""
 
-    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends) -> None:
-        self._season, self._terms, self._backends = season, terms, backends
-        self._signature = signature_of(season.tournament.path)
+    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends, signature: Signature | None) -> None:
+        self._season, self._terms, self._backends, self._signature = season, terms, backends, signature
 
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
@@ -258,7 +263,7 @@ class Service:
                 )
 
 
-def signature_of(path: Path) -> tuple[int, int, int] | None:
+def signature_of(path: Path) -> Signature | None:
     """Return what identifies the content of a file; None if there is none."""
     try:
         status = path.stat()
