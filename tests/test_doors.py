@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import shlex
+import socket
 import subprocess
 import threading
 import time
@@ -51,14 +52,17 @@ def until(ready: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Path]:
-    """Run a season process for the length of the block."""
+def opened(folder: Path, *options: str, config: str = CONFIG) -> Iterator[Path]:
+    """Run a season process for the length of the block; without a site, unless the options say where it listens."""
     folder.mkdir(exist_ok=True)
-    (folder / "croupier.toml").write_text(CONFIG)
+    (folder / "croupier.toml").write_text(config)
     log = folder.with_name("season.log")
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*CROUPIER, "-C", folder, "season", "open", "--no-site"], env=environment(), stdout=output, stderr=output
+            [*CROUPIER, "-C", folder, "season", "open", *(options or ["--no-site"])],
+            env=environment(),
+            stdout=output,
+            stderr=output,
         )
         try:
             until(lambda: process.poll() is not None or (folder / "published/private/tokens.json").exists())
@@ -330,6 +334,38 @@ def test_an_answer_cannot_name_a_file_elsewhere() -> None:
 
 
 # croupier submit.
+
+
+def test_submit_reaches_a_real_season_and_shows_its_verdict(tmp_path: Path, mine: Path) -> None:
+    folder, port = tmp_path / "cup", free_port()
+    address = f"http://127.0.0.1:{port}"
+    with opened(folder, "--bind", f"127.0.0.1:{port}", config=CONFIG.replace("http://cup.example", address)):
+        link = croupier("-C", folder, "season", "invite", "ada").out.split()[1]
+        until(lambda: "ada" in tokens(folder))
+        done = until_answered("submit", mine, "--to", link)
+        assert done.code == 0, done.err
+        assert "✓ practice        against nestor" in done.out
+        assert "accepted: mine-1 plays from the next round on" in done.out
+        again = croupier("submit", mine, "--to", link, "--json")
+        assert (again.code, again.json["label"]) == (0, "mine-1")
+        mine.write_text("import sys\nfor line in sys.stdin:\n    print('banana', flush=True)\n")
+        refused = croupier("submit", mine, "--to", link)
+        assert refused.code == 1
+        assert "banana" in refused.out
+        croupier("-C", folder, "season", "invite", "--again", "ada")
+        until(lambda: croupier("submit", mine, "--to", link).err.startswith("error[W002]"))
+
+
+def free_port() -> int:
+    """Return a port on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def until_answered(*words: object) -> Done:
+    """Run a command as soon as the site answers."""
+    return until(lambda: None if (done := croupier(*words)).err.startswith("error[E013]") else done)  # type: ignore[no-any-return]
 
 
 class Site(http.server.BaseHTTPRequestHandler):
