@@ -159,9 +159,9 @@ def test_a_report_without_names_has_none_in_its_list(played: Path) -> None:
     assert "stands1" not in out.read_text()
 
 
-def test_the_dry_run_counts_the_list(played: Path) -> None:
-    done = croupier("run", "-C", played, "--dry-run")
-    assert "451 tables" in done.out and "3 listed meetings of 4 bots" in done.out
+def test_the_dry_run_counts_the_list(tmp_path: Path) -> None:
+    done = croupier("run", "-C", cup_in(tmp_path / "cup"), "--dry-run")
+    assert "451 tables" in done.out and "3 listed meetings of 4 bots" in done.out, done.out
 
 
 def test_mirrored_meetings_share_deals(tmp_path: Path) -> None:
