@@ -82,7 +82,7 @@ class SeasonClient:
         content = answer.read(MAX_ANSWER_BYTES + 1)
         try:
             found = json.loads(content) if len(content) <= MAX_ANSWER_BYTES else None
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise self._failed("does not answer as the site of a season", LINK_HINT)

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,12 +52,21 @@ class Publisher:
     def write(self, name: str, document: msgspec.Struct) -> None:
         """Write a document. Only this process and the site, which runs as the same user or group, read private ones."""
         content = msgspec.json.encode(document)
+        path = self._folder.published / name
+        if name not in self._written and _content(path) == content:  # it was published before a restart
+            self._written[name] = content
         if self._written.get(name) == content:
             return
-        path = self._folder.published / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, 0o640 if name.startswith("private/") else 0o644)
         self._written[name] = content
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 class Figures(NamedTuple):
@@ -254,7 +263,7 @@ def note_of(season: Season, version: Version) -> str:
 
 def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:
     """Publish every bot with its versions, and the opponents of the version that plays."""
-    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), opponents(now.rounds)
+    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), season.tally.opponents()
     for version in season.store.versions.all():
         own[version.bot].append(version)
     for bot, versions in own.items():
@@ -266,26 +275,10 @@ def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:
                 bot=bot,
                 author=newest[0].author,
                 versions=tuple(version_row(season, each, figures(each.label)) for each in newest),
-                opponents=met.get(playing.label, ()),
+                opponents=tuple(Opponent(*each) for each in met.get(playing.label, ())),
                 replays=replays_of(now.rounds, playing.label, season.folder),
             ),
         )
-
-
-def opponents(rounds: Iterable[Round]) -> dict[str, tuple[Opponent, ...]]:
-    """Return the tables of each version against each other one over all rounds."""
-    tables, won = defaultdict[tuple[str, str], int](int), defaultdict[tuple[str, str], float](float)
-    for which in rounds:
-        for meeting in which.counted.meetings if which.counted else ():
-            for label, wins in zip(meeting.labels, meeting.won, strict=True):
-                for other in meeting.labels:
-                    if other != label:
-                        tables[label, other] += meeting.tables
-                        won[label, other] += wins
-    found = defaultdict[str, list[Opponent]](list)
-    for (label, other), number in tables.items():
-        found[label].append(Opponent(other, number, won[label, other]))
-    return {label: tuple(sorted(some, key=lambda each: (-each.tables, each.label))) for label, some in found.items()}
 
 
 def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[str, ...]:
@@ -383,7 +376,7 @@ def own_files(folder: SeasonFolder, author: str) -> tuple[str, ...]:
 # What the organiser and the site may see.
 
 
-def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
+def publish_admin(season: Season, publisher: Publisher, now: Now, disk_bytes: int) -> None:
     """Publish what the organiser may see."""
     store = season.store
     log = [f"{day(each.at)} {each.kind}: {each.subject} {each.text}" for each in store.events.last(SHOWN_EVENTS)]
@@ -393,7 +386,7 @@ def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
             queue=tuple(submission_row(each, now.places) for each in store.submissions.open()),
             authors=tuple(author.name for author in store.authors.all()),
             log=tuple(map(one_line, log)),
-            disk_bytes=bytes_on_disk(season.folder.path),
+            disk_bytes=disk_bytes,
         ),
     )
 

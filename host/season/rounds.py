@@ -168,6 +168,7 @@ class _Plan:
         self._fit = fitted(sums.orders)
         self._row = np.array([self._fit.number.get(each.label, -1) for each in self._players])
         self._elo = np.append(self._fit.elo, np.nan)[self._row]  # nan: not rated yet
+        self._nearness = 0.0  # what an Elo point of distance costs
         self._planned = np.zeros(len(players), np.int64)
         self._pairs = np.zeros((len(players), len(players)), np.int64)  # tables that two share in this round
         self._found: dict[tuple[int, ...], int] = {}
@@ -200,7 +201,9 @@ class _Plan:
         """Give part of the round to the versions that have played least."""
         young = self._life < LIFE_TABLES
         wanted = np.where(young, np.minimum(FIRST_TABLES, LIFE_TABLES - self._life), self.size)
+        self._nearness = 1 / DISTANCE_ELO
         self._serve(np.maximum(wanted, 0), int(self._left * FLOOR_SHARE))
+        self._nearness = 0.0
 
     def spread(self) -> None:
         """Spread what is left evenly over all versions."""
@@ -222,11 +225,14 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return how little each version suits as an opponent of another: far, met already, or not in need of tables."""
-        far = np.nan_to_num(np.abs(self._elo - self._elo[first])) / DISTANCE_ELO
+        """Return how little each version suits as an opponent of another: far, met already, or not in need of tables.
+
+        A version that has a meeting more than others in this round suits less than any that have met before.
+        """
+        far = np.nan_to_num(np.abs(self._elo - self._elo[first])) * self._nearness
         often = 2.0 * self._pairs[first] / self.size + np.log1p(self._met[first])
         lot = _mixed(self._lots, np.full_like(self._lots, self._lots[first]))
-        found: FloatArray = far + often + lot + 0.5 * ~open_ones
+        found: FloatArray = far + often + lot + 0.5 * ~open_ones + 4.0 * self._planned / self.size
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
@@ -252,7 +258,9 @@ class _Plan:
         able = [nth for nth in able if self._life[nth] >= min(FIRST_TABLES, self.size)]
         if len(able) < 2:
             return
+        met = self._met[np.ix_(able, able)] + self._pairs[np.ix_(able, able)]
         field = _ContestField(self._fit, self._row[able], self._authors[able], self._terms.places)
+        field.repeat(met, self.size)
         contest = _Contest(field, self._lots[able], self.size, self._left // self.size)
         while self._left >= self.size and (pair := contest.next()) is not None:
             group = self._with_others(able, pair, contest)
@@ -294,7 +302,13 @@ class _ContestField:
         self.ahead = np.abs(elo[:, None] - elo[None, :])
         even = 1 / (1 + np.exp(-self.ahead / ELO))
         self.known = even * (1 - even) / ELO**2  # information of a table, in 1 / Elo²
+        self.spread = fit.residuals.spread
         self.weight = self._weights(elo, errors, authors, places)
+
+    def repeat(self, met: FloatArray, tables: int) -> None:
+        """Let pairs that have met often say less, if pairs have strengths of their own (host/season/fit.py)."""
+        own = self.known * self.spread**2
+        self.known = self.known / ((1 + met * own) * (1 + (met + tables) * own))
 
     def _weights(self, elo: FloatArray, errors: FloatArray, authors: IntArray, places: int) -> FloatArray:
         may = candidates(elo, errors, authors.tolist(), places)

@@ -19,7 +19,7 @@ STATES = frozenset({*SubmissionState, "received", "running", "finished", "damage
 MARKS = {"✓": "passed", "!": "noted", "✗": "failed"}
 MAX_DRAWN_ELO = 100_000.0  # a rating beyond is drawn at this value
 CERTAIN = 0.975  # as croupier's other pages require of an order
-SENTENCES = 12  # pairs of neighbours, from the top, whose order is put into words
+SENTENCES = 8  # pairs of neighbours, from the top, whose order is put into words
 
 
 def text(untrusted: str) -> str:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from host import __version__
-from host.base.format import clock, thousands
+from host.base.format import day, thousands
 from host.report.page import PAGES, asset, name
 from host.report.terminal import known_duration
 from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, RoundsDocument, SiteDocument
@@ -61,7 +61,7 @@ def environment() -> Environment:
     """Return the template environment. It escapes every value."""
     loader = FileSystemLoader([TEMPLATES, PAGES])
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= FILTERS | {"num": thousands, "dur": known_duration, "name": name, "clock": clock}
+    made.filters |= FILTERS | {"num": thousands, "dur": known_duration, "name": name, "day": day}
     return made
 
 
@@ -351,7 +351,7 @@ class SeasonPages:
             "menu": menu,
             "here": view.here,
             "live": self._season.news.edition(watched_by(view.viewer)) if view.live else "",
-            "version": __version__,
+            "croupier": __version__,
             "reload": False,
         }
         return environment().get_template(template).render(common | values)

@@ -1,0 +1,735 @@
+"""The site of a season: who sees what, what it takes in, what it refuses, and that it needs no script and no secret."""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+pytest.importorskip("hypercorn")
+pytest.importorskip("multipart")
+pytest.importorskip("prometheus_client")
+
+from helpers import offenders
+from season_client import Browser, Site, links, multipart, serving_season
+from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, season_in, site
+
+from host.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
+from host.entries.values import Answer, submission_id
+from host.season.documents import AuthorDocument, TokensDocument
+
+AUTHORS = ("ada", "grace", EVE)
+PUBLIC = ("/", "/rounds", "/rounds/2", "/bots/mine", "/rules", "/submit")
+API = ("/api/season", "/api/ladder", "/api/ladder.csv", "/api/rounds", "/api/rounds/2", "/api/bots/mine")
+SOURCE = b"print('a bot')\n" * 40
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a season in which every text of a stranger is hostile. Tests only read from it."""
+    with serving_season(season_in(tmp_path_factory.mktemp("hostile"), hostile)) as running:
+        yield running
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Site]:
+    """Serve a season that a test may change."""
+    with serving_season(season_in(tmp_path)) as made:
+        yield made
+
+
+# Reading.
+
+
+@pytest.mark.parametrize("path", [*PUBLIC, *API, "/assets/season.js", "/assets/season.css", "/assets/style.css"])
+def test_everybody_can_read_what_is_public(hostile_site: Site, path: str) -> None:
+    assert hostile_site.get(path).status == 200
+
+
+def test_the_site_needs_nothing_but_what_is_published(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    for secret in ("seed", "season.sqlite", "rounds", "store"):
+        os.mkfifo(folder / secret)  # whoever opens it waits for ever
+    with serving_season(folder) as running:
+        browser = Browser(running, "ada")
+        assert {path: browser.get(path).status for path in (*PUBLIC, *API, "/mine")} == dict.fromkeys(
+            (*PUBLIC, *API, "/mine"), 200
+        )
+        assert browser.submit("mine.py", SOURCE).status == 303
+
+
+DOCUMENTS = (
+    "site.json", "ladder.json", "rounds.json", "rounds/2.json", "bots/mine.json", "private/tokens.json",
+    "private/authors/ada.json", "private/admin.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "of another kind", "a folder"])
+def test_a_document_that_cannot_be_read_is_a_message_and_never_a_failure(running: Site, how: str) -> None:
+    ada, organiser = Browser(running, "ada"), Browser(running, "")
+    for name in DOCUMENTS:
+        path = running.folder / "published" / name
+        content = path.read_bytes()
+        path.unlink()
+        if how == "a folder":
+            path.mkdir()
+        elif how != "missing":
+            path.write_bytes(content[:-5] if how == "cut" else b'{"name": [1, 2]}')
+        for page in (*PUBLIC, "/mine", "/admin"):
+            reply = (organiser if page == "/admin" else ada).get(page)
+            assert reply.status in (200, 401, 404, 503), (name, page)
+            assert reply.status == 200 or 'role="alert"' in reply.text
+        assert {running.get(each).status for each in API} <= {200, 404, 503}
+        path.rmdir() if how == "a folder" else path.unlink(missing_ok=True)
+        path.write_bytes(content)
+    assert ada.get("/mine").status == 200
+
+
+def test_a_page_shows_at_once_what_is_published_anew(running: Site) -> None:
+    publish(running.folder, "site.json", site(plain, 8, title="Another game"))
+    assert "Another game" in running.get("/").text
+
+
+@pytest.mark.parametrize("path", ["/", "/rounds", "/api/ladder", "/assets/season.js"])
+def test_what_has_not_changed_is_not_sent_again_and_all_is_compressed(hostile_site: Site, path: str) -> None:
+    whole = hostile_site.get(path)
+    assert hostile_site.get(path, if_none_match=whole.headers["etag"]).status == 304
+    packed = hostile_site.get(path, accept_encoding="gzip")
+    assert gzip.decompress(packed.body) == whole.body and len(packed.body) < len(whole.body)
+
+
+def test_private_pages_are_neither_stored_nor_compressed(hostile_site: Site) -> None:
+    reply = Browser(hostile_site, "ada").get("/mine", accept_encoding="gzip")
+    assert "no-store" in reply.headers["cache-control"] and "content-encoding" not in reply.headers
+
+
+@pytest.mark.parametrize("path", [*PUBLIC, "/mine", "/nothing", "/api/nothing", "/a/wrong", "/rounds/1/report"])
+def test_no_answer_allows_a_script_that_is_not_ours(hostile_site: Site, path: str) -> None:
+    reply = hostile_site.get(path)
+    policy = reply.headers["content-security-policy"]
+    assert "unsafe" not in policy and ("script-src 'self'" in policy or policy.startswith("sandbox"))
+    assert reply.headers["referrer-policy"] == "no-referrer" and reply.headers["x-frame-options"] == "DENY"
+
+
+def test_a_report_runs_as_another_site(hostile_site: Site) -> None:
+    policy = hostile_site.get("/rounds/1/report").headers["content-security-policy"]
+    assert "sandbox" in policy and "allow-same-origin" not in policy
+
+
+# Every text of a stranger is escaped.
+
+
+UNPRINTABLE = re.compile(r"[^\x20-\x7e\n\u00a0-\uffff]|[\u202a-\u202e\u2066-\u2069]")
+
+
+class Markup(HTMLParser):
+    """Collects what acts in a page: scripts, and attributes that a browser would run or load."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.acts = list[str]()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take a tag."""
+        given = dict(attrs)
+        if tag in ("script", "link", "img", "iframe", "object", "base"):
+            self.acts.append(f"{tag} {given.get('src') or str(given.get('href'))[:20]}")
+        self.acts += [f"{tag} {name}" for name in given if name.startswith("on") or name == "style"]
+        self.acts += [value for value in given.values() if value and value.strip().lower().startswith("javascript")]
+
+
+OURS = {
+    "script /assets/season.js",
+    "link /assets/style.css",
+    "link /assets/season.css",
+    "link data:image/svg+xml,%",
+}
+
+
+def check_page(page: str) -> None:
+    """Check that a page contains no markup, no script and no control character of a stranger."""
+    assert set(Markup(page).acts) <= OURS
+    assert not UNPRINTABLE.search(page), UNPRINTABLE.findall(page)[:3]
+
+
+def crawled(browser: Browser, *more: str) -> dict[str, str]:
+    """Follow all links from the pages that a visitor knows; return the pages."""
+    found: dict[str, str] = {}
+    open_links = {"/", "/rules", "/submit", "/mine", "/admin", *more}
+    while open_links:
+        path = open_links.pop()
+        reply = browser.get(path)
+        assert reply.status in (200, 303, 401, 403, 404, 405), path
+        found[path] = reply.body.decode(errors="replace")
+        if (
+            reply.headers.get("content-type", "").startswith("text/html")
+            and "report" not in path
+            and "replays" not in path
+        ):
+            open_links |= {link for link in links(found[path]) if not link.startswith("/events")} - found.keys()
+    return found
+
+
+@pytest.mark.parametrize("author", [None, *AUTHORS, ""], ids=["nobody", "ada", "grace", "eve", "organiser"])
+def test_on_no_page_does_a_text_of_a_stranger_act(hostile_site: Site, author: str | None) -> None:
+    pages = crawled(Browser(hostile_site, author))
+    html = {
+        path: page
+        for path, page in pages.items()
+        if page.startswith("<!doctype") and "report" not in path and "replays" not in path
+    }
+    assert len(html) > 10 and any("window.evil" in page for page in html.values())
+    assert not offenders(check_page, [(page,) for page in html.values()])
+
+
+def test_no_cell_of_the_table_is_a_formula(hostile_site: Site) -> None:
+    rows = list(csv.reader(io.StringIO(hostile_site.get("/api/ladder.csv").text)))
+    assert len(rows) == 9 and all(len(row) == len(rows[0]) for row in rows)
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert not [cell for row in rows for cell in row if not cell.isprintable()]
+
+
+@pytest.mark.parametrize("path", ["/mine", "/api/mine"])
+def test_own_tables_are_stored_and_never_shown(hostile_site: Site, path: str) -> None:
+    reply = (
+        Browser(hostile_site, EVE).get("/mine/tables/1")
+        if path == "/mine"
+        else hostile_site.api("GET", "/api/mine/tables/1", EVE)
+    )
+    assert reply.json == {"own": marker(EVE)}
+    assert reply.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in reply.headers["content-security-policy"]
+    assert reply.headers["content-type"].startswith("application/x-ndjson")
+
+
+# A crawler sees nothing of another author.
+
+
+@pytest.mark.parametrize("author", [None, *AUTHORS], ids=["nobody", "ada", "grace", "eve"])
+def test_a_crawler_finds_nothing_of_another_author(hostile_site: Site, author: str | None) -> None:
+    others = [each for each in AUTHORS if each != author]
+    named = ("ada", "grace", quote(EVE, safe=""))
+    guesses = [
+        f"/{where}/{name}{end}"
+        for where in ("mine", "api/mine", "published/private/authors", "private/authors")
+        for name in named
+        for end in ("", ".json", "-3.ndjson")
+    ]
+    guesses += [
+        f"{top}/submissions/{row.id}{end}"
+        for other in others
+        for row in own_rows(hostile_site.folder, other)
+        for top in ("/mine", "/api")
+        for end in ("", "/file", "/cancel")
+    ]
+    guesses += [f"/uploads/{row.sha256}" for other in others for row in own_rows(hostile_site.folder, other)]
+    guesses += [
+        "/inbox",
+        "/seed",
+        "/season.sqlite",
+        "/mine/tables/2",
+        "/mine/versions/davey-2",
+        "/mine/versions/mine-2",
+        "/mine/versions/evil-2",
+    ]
+    browser = Browser(hostile_site, author)
+    pages = crawled(browser, *guesses)
+    if author is not None:
+        for path in (*guesses, "/api/mine", "/api/admin", "/api/requests/1"):
+            pages[f"{path} by API"] = hostile_site.api("GET", path, author).body.decode(errors="replace")
+    leaked = {path for path, page in pages.items() for other in others if marker(other) in page}
+    secrets = {path for path, page in pages.items() if any(secret in page for secret in SECRETS.values())}
+    assert (leaked, secrets) == (set(), set())
+    assert author is None or any(marker(author) in page for page in pages.values())
+
+
+def own_rows(folder: Path, author: str) -> Any:
+    """Return the submissions of an author."""
+    return msgspec.json.decode(
+        (folder / f"published/private/authors/{author}.json").read_bytes(), type=AuthorDocument
+    ).submissions
+
+
+def test_what_an_author_reads_is_not_cached_for_the_next_reader(hostile_site: Site) -> None:
+    Browser(hostile_site, "ada").get("/mine")
+    assert marker("ada") not in Browser(hostile_site).get("/mine").text
+    assert marker("ada") not in Browser(hostile_site, "grace").get("/mine").text
+
+
+def test_only_the_organiser_sees_the_organisers_page(hostile_site: Site) -> None:
+    seen = {author: Browser(hostile_site, author).get("/admin").status for author in (None, "ada", "")}
+    assert seen == {None: 401, "ada": 401, "": 200}
+    assert hostile_site.api("GET", "/api/admin", "ada").problem == (403, "W003")
+    assert hostile_site.api("GET", "/api/mine", "").problem == (403, "W003")
+
+
+# Links and cookies.
+
+
+def test_a_link_becomes_a_cookie_and_leads_to_an_address_without_the_secret(running: Site) -> None:
+    reply = running.get(f"/a/{SECRETS['ada']}")
+    cookie = reply.headers["set-cookie"].lower()
+    assert (reply.status, reply.headers["location"], reply.body) == (303, "/mine", b"")
+    assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/")) and "secure" not in cookie
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_secure(running: Site) -> None:
+    headers = {"x_forwarded_proto": "https", "x_forwarded_for": "203.0.113.7"}
+    assert "secure" in running.get(f"/a/{SECRETS['ada']}", **headers).headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    "secret", ["wrong", "", "x" * 5000, "%00", "..%2f..", hashlib.sha256(SECRETS["ada"].encode()).hexdigest()]
+)
+def test_a_wrong_link_opens_nothing(running: Site, secret: str) -> None:
+    reply = running.get(f"/a/{secret}")
+    assert reply.status in (401, 404) and "set-cookie" not in reply.headers
+    assert running.get("/mine", cookie=f"season_author={secret[:100]}").status == 401
+
+
+def test_a_link_that_was_replaced_is_refused_at_once(running: Site) -> None:
+    ada = Browser(running, "ada")
+    hashes = {name: hashlib.sha256(f"new {secret}".encode()).hexdigest() for name, secret in SECRETS.items()}
+    publish(running.folder, "private/tokens.json", TokensDocument(hashes))
+    assert ada.get("/mine").status == 401
+    assert running.api("GET", "/api/mine", "ada").problem == (401, "W002")
+    assert running.get(f"/a/{SECRETS['ada']}").status == 401
+
+
+def test_a_browser_can_forget_a_link(running: Site) -> None:
+    ada = Browser(running, "ada")
+    assert ada.post("/leave", "/mine").status == 303
+    assert ada.get("/mine").status == 401
+
+
+def test_an_author_and_the_organiser_can_be_one_person(running: Site) -> None:
+    both = Browser(running, "ada")
+    both.get(f"/o/{SECRETS['']}")
+    assert both.get("/mine").status == both.get("/admin").status == 200
+
+
+# Forged forms.
+
+
+def test_a_forged_form_changes_nothing(running: Site) -> None:
+    ada, grace = Browser(running, "ada"), Browser(running, "grace")
+    foreign = grace.token("/mine")
+    for path in (
+        "/mine/versions/mine-2/activate",
+        f"/mine/submissions/{own_rows(running.folder, 'ada')[0].id}/cancel",
+        "/leave",
+    ):
+        for body in (b"", f"token={foreign}".encode(), b"token=%00", b"token=" + b"0" * 64):
+            reply = ada.send("POST", path, body, content_type="application/x-www-form-urlencoded")
+            assert reply.status == 403 and "W004" in reply.text
+    own_token = ada.token("/mine")
+    body = f"token={own_token}".encode()
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    assert ada.send("POST", "/mine/versions/mine-2/activate", body, sec_fetch_site="cross-site", **form).status == 403
+    kind, upload = multipart({"token": foreign}, "mine.py", SOURCE)
+    assert ada.send("POST", "/submit", upload, content_type=kind).status == 403
+    assert running.inbox() == [] and running.left_behind() == []
+
+
+def test_a_cookie_does_not_open_the_api(running: Site) -> None:
+    ada = Browser(running, "ada")
+    for method, path in (("GET", "/api/mine"), ("PUT", "/api/bots/mine"), ("POST", "/api/versions/mine-2/activate")):
+        assert ada.send(method, path, b"x" if method != "GET" else b"").problem == (401, "W002")
+    assert running.inbox() == []
+
+
+# Handing in.
+
+
+def test_a_form_hands_in_a_bot_without_script(running: Site) -> None:
+    ada = Browser(running, "ada")
+    reply = ada.submit("my bot.tar.gz", SOURCE, bot="climber")
+    page = ada.get(reply.headers["location"])
+    assert reply.status == 303 and page.status == 200 and "received" in page.text and "not read it yet" in page.text
+    (request,) = running.inbox()
+    assert request == Submit("ada", "my bot.tar.gz", "web", "climber", "")
+    (folder,) = (running.folder / "inbox").iterdir()
+    assert (folder / UPLOAD_FILE).read_bytes() == SOURCE
+    assert ada.get(f"{reply.headers['location']}/file").body == SOURCE
+    assert 'http-equiv="refresh"' in page.text
+
+
+def test_a_form_without_a_file_says_what_is_missing(running: Site) -> None:
+    ada = Browser(running, "ada")
+    reply = ada.submit("", b"")
+    assert reply.status == 400 and "there is no file in the form" in reply.text and 'type="file"' in reply.text
+    assert running.inbox() == []
+
+
+def test_the_same_bytes_are_the_same_submission(running: Site) -> None:
+    first = running.api("PUT", "/api/bots/mine?file=a.py", "ada", SOURCE)
+    again = running.api("PUT", "/api/bots/mine?file=b.py", "ada", SOURCE)
+    by_form = Browser(running, "ada").submit("mine.py", SOURCE)
+    assert (first.status, again.status) == (202, 200) and first.json == again.json
+    assert by_form.headers["location"].endswith(first.json["id"]) and len(running.inbox()) == 1
+    assert first.json["id"] == submission_id("ada", "mine", hashlib.sha256(SOURCE).hexdigest())
+    assert running.api("PUT", "/api/bots/other", "ada", SOURCE).json["id"] != first.json["id"]
+
+
+def test_what_the_season_has_already_is_not_handed_in_again(running: Site) -> None:
+    for row in own_rows(running.folder, "ada"):
+        content = (running.folder / "uploads" / row.sha256).read_bytes()
+        reply = running.api("PUT", f"/api/bots/mine?file={row.file_name}", "ada", content)
+        assert (reply.status, reply.json["id"], reply.json["state"]) == (200, row.id, row.state)
+    assert running.inbox() == []
+
+
+def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:
+    made = own(running.folder, plain, "ada")
+    cancelled = msgspec.structs.replace(made.submissions[0], state="cancelled", place=0)
+    publish(running.folder, "private/authors/ada.json", msgspec.structs.replace(made, submissions=(cancelled,)))
+    content = (running.folder / "uploads" / cancelled.sha256).read_bytes()
+    reply = running.api("PUT", "/api/bots/mine", "ada", content)
+    assert (reply.status, reply.json["state"], reply.json["id"]) == (202, "received", cancelled.id)
+    assert running.api("GET", f"/api/submissions/{cancelled.id}", "ada").json["state"] == "received"
+
+
+def test_a_request_that_the_season_refuses_says_why(running: Site) -> None:
+    handed_in = running.api("PUT", "/api/bots/mine", "ada", SOURCE).json
+    (folder,) = (running.folder / "inbox").iterdir()
+    answer = Answer(folder.name, 1.0, "5 submissions wait already", code="E005", cure="wait for a verdict")
+    made = msgspec.structs.replace(own(running.folder, plain, "ada"), answers={folder.name: answer})
+    publish(running.folder, "private/authors/ada.json", made)
+    shutil.rmtree(folder)
+    found = running.api("GET", handed_in["url"], "ada").json
+    assert (found["state"], found["why"]) == ("refused", "5 submissions wait already; wait for a verdict")
+    told = running.api("GET", f"/api/requests/{folder.name}", "ada").json
+    assert (told["state"], told["answer"], told["code"]) == ("done", answer.text, "E005")
+    assert running.api("GET", f"/api/requests/{folder.name}", "grace").problem == (404, "W001")
+
+
+def test_a_program_waits_for_a_verdict(running: Site) -> None:
+    (waiting, *_) = own_rows(running.folder, "ada")
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(running.api, "GET", f"/api/submissions/{waiting.id}?wait=50&since=waiting", "ada")
+        made = own(running.folder, plain, "ada")
+        done = msgspec.structs.replace(made.submissions[2], id=waiting.id)
+        publish(running.folder, "private/authors/ada.json", msgspec.structs.replace(made, submissions=(done,)))
+        found = answer.result(60).json
+    assert (found["state"], found["accepted"], found["label"]) == ("accepted", True, "mine-2")
+    assert [line["mark"] for line in found["checks"]] == ["✓", "✓", "!"] and found["practice"][0]["tables"] == 1000
+
+
+def test_a_submission_is_found_by_the_hash_of_its_file(running: Site) -> None:
+    (row, *_) = own_rows(running.folder, "ada")
+    assert running.api("GET", f"/api/submissions/{row.sha256}", "ada").json["id"] == row.id
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_real_curl_hands_in_by_link_and_by_token(running: Site, tmp_path: Path) -> None:
+    file = tmp_path / "mine.tar.gz"
+    file.write_bytes(os.urandom(3 << 20))
+    curl = ["curl", "-sS", "--max-time", "60"]
+    by_form = subprocess.run(
+        [*curl, "-F", f"file=@{file}", f"{running.url}/a/{SECRETS['ada']}"], capture_output=True, check=True
+    )
+    bearer = ["-H", f"Authorization: Bearer {SECRETS['ada']}"]
+    by_put = subprocess.run(
+        [*curl, "-T", str(file), *bearer, f"{running.url}/api/bots/mine"], capture_output=True, check=True
+    )
+    one, two = json.loads(by_form.stdout), json.loads(by_put.stdout)
+    assert (
+        one["id"] == two["id"]
+        and one["bot"] == "mine"
+        and one["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    )
+    wrong = subprocess.run([*curl, "-F", f"file=@{file}", f"{running.url}/a/wrong"], capture_output=True, check=True)
+    assert json.loads(wrong.stdout)["code"] == "W002" and len(running.inbox()) == 1
+
+
+# What authors and the organiser do.
+
+
+def test_an_author_lets_a_version_play_rest_and_practise(running: Site) -> None:
+    ada = Browser(running, "ada")
+    for action, fields in (
+        ("activate", {}),
+        ("deactivate", {}),
+        ("practice", {"tables": "100", "opponent": "davey-3"}),
+    ):
+        assert ada.post(f"/mine/versions/mine-2/{action}", "/mine/versions/mine-2", **fields).status == 303
+    assert ada.post("/mine/versions/davey-2/activate", "/mine").status == 404
+    wish = json.dumps({"opponents": ["nestor"], "tables": 50}).encode()
+    reply = running.api("POST", "/api/versions/mine-1/practice", "ada", wish)
+    assert reply.status == 202 and running.api("GET", reply.json["url"], "ada").json["state"] == "received"
+    assert running.api("POST", "/api/versions/mine-1/activate", "ada").status == 202
+    assert running.inbox() == [
+        Activate("ada", "mine", 2, True),
+        Activate("ada", "mine", 2, False),
+        Practise("ada", "mine", 2, ("davey-3",), 100),
+        Practise("ada", "mine", 1, ("nestor",), 50),
+        Activate("ada", "mine", 1, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'{"tables": 0}',
+        b'{"tables": 99999}',
+        b'{"opponents": "x"}',
+        b"\xff",
+        b'{"opponents": ["\\u0000"]}',
+        b"[" * 9000,
+    ],
+)
+def test_practice_that_is_not_possible_is_refused(running: Site, body: bytes) -> None:
+    assert running.api("POST", "/api/versions/mine-1/practice", "ada", body).problem == (400, "W008")
+
+
+def test_a_submission_is_cancelled_from_page_and_program(running: Site) -> None:
+    (row, *_) = own_rows(running.folder, "ada")
+    assert Browser(running, "ada").post(f"/mine/submissions/{row.id}/cancel", "/mine").status == 303
+    assert running.api("POST", f"/api/submissions/{row.id}/cancel", "ada").status == 202
+    assert running.inbox() == [Cancel("ada", row.id)] * 2
+    assert running.api("POST", f"/api/submissions/{row.id}/cancel", "grace").problem == (404, "W001")
+
+
+def test_the_organiser_pauses_and_withdraws(running: Site) -> None:
+    organiser = Browser(running, "")
+    assert organiser.post("/admin/pause", "/admin").status == 303
+    assert organiser.post("/admin/withdraw", "/admin", subject="davey", reason="copied").status == 303
+    assert organiser.post("/admin/withdraw", "/admin").status == 400
+    assert organiser.post("/admin/destroy", "/admin").status == 404
+    reply = running.api("POST", "/api/admin/resume", "", b"")
+    assert reply.status == 202 and running.api("GET", reply.json["url"], "").json["state"] == "received"
+    assert running.api("POST", "/api/admin/pause", "ada").problem == (403, "W003")
+    assert running.inbox() == [Manage("pause"), Manage("withdraw", "davey", "copied"), Manage("resume")]
+
+
+# A season that is open to anybody.
+
+
+def test_anybody_takes_a_name_and_gets_a_link_once(tmp_path: Path) -> None:
+    with serving_season(season_in(tmp_path, submissions="anybody")) as running:
+        visitor = Browser(running)
+        assert "Take a name" in visitor.get("/submit").text
+        page = visitor.post("/join", "/submit", name="zed")
+        (link,) = re.findall(r"http://127\.0\.0\.1:\d+/a/([\w-]+)", page.text)
+        (request,) = running.inbox()
+        assert request == Join("zed", hashlib.sha256(link.encode()).hexdigest())
+        assert visitor.get("/mine").status == 503  # the season has not read the name yet
+        hashes = {
+            name: hashlib.sha256(secret.encode()).hexdigest() for name, secret in (SECRETS | {"zed": link}).items()
+        }
+        publish(running.folder, "private/tokens.json", TokensDocument(hashes))
+        assert visitor.get("/mine").status == 200 and "zed" in visitor.get("/mine").text
+        told = running.send("POST", "/api/join", b'{"name": "yan"}')
+        assert told.status == 202 and told.json["link"].endswith(told.json["secret"])
+
+
+@pytest.mark.parametrize(
+    "name", ["ada", "ADA", "zed", "", "a/b", "../x", "<b>", "\u202eada", "x" * 60, "organiser", "-x", "."]
+)
+def test_a_name_that_is_taken_or_odd_is_refused(tmp_path: Path, name: str) -> None:
+    with serving_season(season_in(tmp_path, submissions="anybody")) as running:
+        assert running.send("POST", "/api/join", b'{"name": "zed"}').status == 202
+        refused = running.send("POST", "/api/join", json.dumps({"name": name}).encode())
+        assert refused.problem in ((409, "W009"), (400, "E002")) and len(running.inbox()) == 1
+
+
+def test_nobody_takes_a_name_in_a_season_of_invited_authors(running: Site) -> None:
+    assert running.send("POST", "/api/join", b'{"name": "zed"}').problem == (409, "W011")
+    assert 'action="/join"' not in running.get("/submit").text and running.inbox() == []
+
+
+# Behind a proxy.
+
+
+def test_a_proxys_header_is_believed_from_this_machine_only_if_it_was_named(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    with serving_season(folder) as running:
+        assert running.get("/mine", x_user="ada").status == 401
+    with serving_season(folder, "--proxy-header", "X-User") as running:
+        assert running.get("/mine", x_user="ada").status == 200
+        assert running.get("/mine", x_user="mallory").problem == (403, "W003")
+        assert running.get("/mine").status == 401
+
+
+def test_a_site_on_this_machine_answers_to_its_own_names_only(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    with serving_season(folder) as running:
+        assert running.get("/", host="cup.example").problem == (400, "W003")
+        assert running.get("/", host="localhost:80").status == 200
+    with serving_season(folder, "--url", "https://cup.example") as running:
+        assert (
+            running.get("/", host="cup.example").status == 200 and running.get("/", host="evil.example").status == 400
+        )
+        assert "https://cup.example/a/SECRET" in running.get("/rules").text
+
+
+# Limits.
+
+
+def test_a_file_above_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    with serving_season(season_in(tmp_path, upload_bytes=100_000)) as running:
+        large = b"x" * 3_000_000
+        assert running.api("PUT", "/api/bots/mine", "ada", large).problem == (413, "W005")
+        ada = Browser(running, "ada")
+        page = ada.submit("large.py", large)
+        assert page.status == 413 and "W005" in page.text and 'type="file"' in page.text
+        kind, body = multipart({"token": ada.token("/submit")}, "large.py", b"x" * 100_001)
+        assert running.api("POST", "/api/bots", "ada", body, content_type=kind).problem == (413, "W005")
+        assert running.inbox() == [] and running.left_behind() == []
+
+
+def test_an_author_who_asks_too_much_waits_and_others_do_not(running: Site) -> None:
+    answers = [running.api("POST", "/api/versions/mine-1/activate", "ada") for _ in range(25)]
+    assert {reply.status for reply in answers[:20]} == {202} and answers[-1].problem == (429, "W007")
+    assert int(answers[-1].headers["retry-after"]) > 0
+    assert running.api("POST", "/api/versions/davey-1/activate", "grace").status == 202
+
+
+def test_an_address_that_asks_too_much_waits_and_others_do_not(running: Site) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: running.get("/api/rounds", x_forwarded_for="203.0.113.9").status, range(400)))
+    assert set(answers) == {200, 429}
+    assert running.get("/api/rounds", x_forwarded_for="203.0.113.10").status == 200
+    assert running.get("/api/rounds").status == 200
+
+
+def test_two_uploads_of_an_author_run_at_the_same_time_and_no_third(running: Site) -> None:
+    head = f"PUT /api/bots/mine HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {SECRETS['ada']}\r\n"
+    head += "content-length: 50000\r\n\r\n"
+    with (
+        socket.create_connection(("127.0.0.1", running.port)) as one,
+        socket.create_connection(("127.0.0.1", running.port)) as two,
+    ):
+        for line in (one, two):
+            line.sendall(head.encode() + b"x")
+        until = time.monotonic() + 20
+        while len(running.left_behind()) < 2 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert running.api("PUT", "/api/bots/mine", "ada", SOURCE).problem == (429, "W007")
+        assert running.api("PUT", "/api/bots/davey", "grace", SOURCE).status == 202
+    while running.left_behind() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert running.left_behind() == []
+
+
+def test_what_a_killed_site_was_receiving_is_removed_by_the_next(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    (folder / "inbox" / ".upload-0123").write_bytes(b"half")
+    with serving_season(folder) as running:
+        assert running.left_behind() == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "a\\b", ".bashrc", "-rf", "x" * 200, "\u202etxt.exe", "a\x00b", " ", "=cmd()\t"]
+)
+def test_a_file_with_an_odd_name_is_refused_by_name(running: Site, name: str) -> None:
+    reply = running.api("PUT", f"/api/bots/mine?file={quote(name)}", "ada", SOURCE)
+    assert reply.problem == (400, "E002") and running.inbox() == [] and running.left_behind() == []
+
+
+# Streams of events.
+
+
+def events(running: Site, path: str, **headers: str) -> Iterator[dict[str, Any]]:
+    """Yield the events of a stream."""
+    lines = "".join(f"{key}: {value}\r\n" for key, value in headers.items())
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{lines}\r\n".encode())
+        file = line.makefile("rb")
+        for each in file:
+            if each.startswith(b"data: "):
+                yield json.loads(each[6:])
+            elif each.startswith(b"retry"):
+                yield {}
+
+
+def test_listeners_hear_what_has_changed_and_only_their_own(running: Site) -> None:
+    ada = events(running, "/api/events", authorization=f"Bearer {SECRETS['ada']}")
+    nobody = events(running, "/events")
+    assert next(ada) == next(nobody) == {}
+    publish(running.folder, "private/authors/grace.json", own(running.folder, plain, "grace"))
+    publish(running.folder, "private/authors/ada.json", own(running.folder, plain, "ada"))
+    assert next(ada) == {"changed": ["mine"]}
+    publish(running.folder, "site.json", site(plain, 8, waiting=3))
+    assert next(ada) == next(nobody) == {"changed": ["site"]}
+
+
+def test_a_listener_that_comes_back_hears_what_it_has_missed(running: Site) -> None:
+    (edition,) = re.findall(r'data-live="(\w+)"', running.get("/").text)
+    publish(running.folder, "site.json", site(plain, 8, waiting=4))
+    stream = events(running, f"/events?since={edition}")
+    assert next(stream) == {} and "site" in next(stream)["changed"]
+
+
+def test_fifty_listeners_and_one_that_stops_reading_do_not_delay_the_end(tmp_path: Path) -> None:
+    folder = season_in(tmp_path, rows=400)
+    with serving_season(folder) as running:
+        streams = [events(running, "/events") for _ in range(50)]
+        assert [next(each) for each in streams] == [{}] * 50
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        deaf.connect(("127.0.0.1", running.port))
+        deaf.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 200)
+        publish(folder, "site.json", site(plain, 8, waiting=5))
+        assert [next(each) for each in streams] == [{"changed": ["site"]}] * 50
+        assert running.get("/").status == 200
+        began = time.monotonic()
+        running.process.terminate()
+        assert running.process.wait(20) == 0 and time.monotonic() - began < 10
+        deaf.close()
+
+
+def test_the_counters_are_for_this_machine_only(running: Site) -> None:
+    running.get("/rounds")
+    running.get("/nothing")
+    text = running.get("/metrics").text
+    assert 'croupier_site_requests_total{handler="rounds",method="GET",status="200"} 1.0' in text
+    assert 'croupier_site_refusals_total{code="W001"} 1.0' in text
+    assert running.get("/metrics", x_forwarded_for="203.0.113.9").status == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/rounds/99",
+        "/bots/none",
+        "/bots/..%2fsite",
+        "/bots/.%2e",
+        "/rounds/x",
+        "/assets/../x",
+        "/mine/../admin/x",
+        "/%00",
+        "/bots/%ff",
+        "/api/bots/" + "x" * 3000,
+    ],
+)
+def test_what_does_not_exist_is_said_to_programs_and_to_people(hostile_site: Site, path: str) -> None:
+    reply = hostile_site.get(path)
+    assert reply.problem == (404, "W001") and reply.json["schema"] == "croupier/error/1" and reply.json["exit"] == 2
+    if not path.startswith("/api/"):
+        page = hostile_site.get(path, accept="text/html")
+        assert page.status == 404 and 'role="alert"' in page.text and "W001" in page.text
+
+
+def test_only_what_an_address_takes_is_possible(hostile_site: Site) -> None:
+    for method, path in (("POST", "/"), ("DELETE", "/api/ladder"), ("PUT", "/mine"), ("TRACE", "/")):
+        assert hostile_site.send(method, path, b"x").problem == (405, "W001")
