@@ -28,9 +28,10 @@ from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
+from protocols.botzone import is_json
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
-from protocols.wire import Answer, AnswerLines, FaultKind, Lines, Once, View
+from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it is killed
 QUICK_REPLY_MS = 1  # milliseconds to wait for a reply before other tasks run; to wake a task costs 60 µs
@@ -55,7 +56,8 @@ class ViewReader:
         hints = view.__annotations__
         self._view: type[Any] = view
         self._lines = next((name for name, hint in hints.items() if hint is AnswerLines), "")
-        self._texts = tuple(name for name, hint in hints.items() if hint is Lines or hint is Once)
+        self._texts = tuple(name for name, hint in hints.items() if hint in (Lines, Once, Json))
+        self._json = tuple(name for name, hint in hints.items() if hint is Json)
         self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
         """The field before whose text a seat gets the texts that it was shown since its last question."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
@@ -69,6 +71,9 @@ class ViewReader:
         for name in self._texts:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
+        for name in self._json:
+            if not is_json(str(values[name])):
+                raise Violation(f"has a view whose {name!r} is a text that is not JSON")
         if shown:
             values = {**values, self.shown_in: shown + str(values[self.shown_in])}
         if self._lines:
