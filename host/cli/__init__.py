@@ -348,7 +348,8 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run the command line with these words, or with those of the process, and exit.
 
     Exit codes: 0 success, 1 negative result, 2 wrong usage, 3 error in a config, 4 a bot does not build or start,
-    5 interrupted, 6 the machine lacks something, 70 internal error, 130 ^C.
+    5 interrupted, 6 the machine lacks something, 7 a game has left fixtures without a result, 8 `compare` is undecided,
+    70 internal error, 130 ^C.
     """
     arguments = global_options_first(sys.argv[1:] if words is None else words)
     as_json = "--json" in arguments and sys.stdout is not None

@@ -43,8 +43,9 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         if version and version > entered:
             raise click.UsageError(f"{bot} has no version {version}: it has {counted(entered, 'version')}")
         groups = fault_groups(book, bot or "", version or 0)
+        undecided = book.undecided()
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
-    report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose)
+    report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose, undecided=undecided)
     print_result(context, "faults", report)
 
 

@@ -12,7 +12,8 @@ from host.inspect.evidence import time_breakdown, times_json
 from host.inspect.visibility import table_of
 from host.play.fixture_id import FixtureId
 from host.play.records import after_faults, causes_of_benching, count_faults, joined_to_causes
-from host.results.journal import Journal
+from host.results.journal import Journal, UndecidedFixture
+from host.results.standings import missing_sentence
 from host.submissions.diagnosis import cause_of_time_out
 from host.submissions.headline import Output
 from protocols.wire import FaultKind
@@ -107,13 +108,17 @@ class FaultReport(NamedTuple):
     groups: Sequence[FaultGroup]
     option: str  # makes another command read this journal too; "" if it does so without one
     verbose: bool
+    undecided: Sequence[UndecidedFixture] = ()  # fixtures that are missing, because the game has failed
 
     def json(self) -> dict[str, Any]:
         """Return the groups as JSON keys."""
-        return {"journal": str(self.journal), "rows": [group.json() for group in self.groups]}
+        undecided = [each.json() for each in self.undecided]
+        return {"journal": str(self.journal), "rows": [group.json() for group in self.groups], "undecided": undecided}
 
     def text(self) -> Iterator[str]:
         """Yield the groups as lines."""
+        if self.undecided:
+            yield missing_sentence([each.why for each in self.undecided])
         if not self.groups:
             yield "no faults"
         for group in self.groups:

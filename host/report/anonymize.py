@@ -10,7 +10,7 @@ from typing import Any
 from host.bots.values import Evidence
 from host.inspect.table_replays import ReplayedTable, retitled
 from host.play.fixture_id import FixtureId, contestants, contestants_in
-from host.play.records import Record
+from host.play.records import Record, Undecided
 from host.results.changes import Change
 from host.results.journal import Journal, Packed
 from host.results.seat_effects import Effects
@@ -96,6 +96,16 @@ class Anonymizer:
             usage={self.bot(bot): usage for bot, usage in record.usage.items()},
             benched=tuple(self.all_of(record.benched)),
             evidence=tuple(map(self.evidence, record.evidence)),
+            undecided=record.undecided and self._undecided(record.undecided),
+        )
+
+    def _undecided(self, why: Undecided) -> Undecided:
+        """Return why a fixture is undecided, as far as pages show it, with the names of the report."""
+        return Undecided(
+            self._cleared(why.reason),
+            table=self.path(why.table),
+            bots=tuple(self.all_of(why.bots)),
+            given_by=tuple(self.all_of(why.given_by)),
         )
 
     def change(self, change: Change) -> Change:

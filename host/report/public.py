@@ -49,7 +49,7 @@ def public_lines(journal: Journal, *, spoilers: bool = False) -> PublicLines:
         if not entry.sound:
             message = f"is damaged: {entry.name} was changed after it was sealed"
             raise UserError([Problem("R005", str(journal.path), message, hint="croupier verify")], 3)
-        stage = FixtureId.parse(entry.name).stage if entry.kind == "fixture" else ""
+        stage = FixtureId.parse(entry.name).stage if entry.kind in ("fixture", "undecided") else ""
         if stage and stage not in shown:
             hidden.add(stage)
         if not hidden:

@@ -267,7 +267,8 @@ def summarize(
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
     stages = []
-    for stage in _stages(state, read, bots):
+    undecided = {name: [names.record(each.record) for each in journal.undecided(name)] for name in read}
+    for stage in _stages(state, read, undecided, bots):
         known, config = _finished(before, state, stage), configs[stage.name]
         records = [record for _, record in read[stage.name]]
         stages.append(
@@ -317,10 +318,17 @@ def _last_result(journal: Path) -> float | None:
 
 
 def _stages(
-    run: RunState, read: Mapping[str, Sequence[tuple[int, Record]]], bots: Mapping[str, RecordedBot]
+    run: RunState,
+    read: Mapping[str, Sequence[tuple[int, Record]]],
+    undecided: Mapping[str, Sequence[Record]],
+    bots: Mapping[str, RecordedBot],
 ) -> Iterator[Stage]:
     """Yield each stage; the bots are in the order in which the stage before has ranked them."""
-    played = NOTHING._replace(records=lambda name: {record.path: record for _, record in read[name]})
+
+    def records(name: str) -> dict[str, Record]:
+        return {record.path: record for record in [*(each for _, each in read[name]), *undecided[name]]}
+
+    played = NOTHING._replace(records=records)
     positions = course(run, bots, None, played)
     for number, position in enumerate(positions):
         later = {bot for after in positions[number + 1 :] for record in after.counted for bot in record.results}

@@ -257,12 +257,10 @@ def _content(line: str, kind: str) -> Mapping[str, Any]:
 def _name(kind: str, content: Mapping[str, Any]) -> str:
     """Return what to call an entry."""
     match kind:
-        case "fixture":
+        case "fixture" | "undecided":
             return str(content["path"])
         case "change":
             return f"change {content['number']}"
-        case "undecided":
-            return f"undecided {content['path']}"
         case "version":
             return f"version {content['number']} of {content['name']}"
         case "stage":

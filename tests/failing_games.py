@@ -1,0 +1,188 @@
+"""Writes tournaments of games that fail: one whose rules run in this process, and one whose rules run in a source."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+RULES = '''
+import re
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from host.games.engine import Game, Opening, Request, Table, best_unless_equal
+from host.play.sources.source import Progress, SourceFailed, Told
+from protocols.wire import Grammar, Move
+
+HERE = Path(__file__).parent
+MODE = (HERE / "mode").read_text().split()  # when it fails: never, once or always; and how
+
+
+class Rules(NamedTuple):
+    seats: int = 2
+    chips: int = 10
+
+
+class View(NamedTuple):
+    turn: int
+    card: int
+    heard: tuple[int, ...]
+
+
+def fails(key):
+    """Return whether the game fails at this answer: always, or only the first time."""
+    if MODE[0] != "once":
+        return MODE[0] == "always"
+    mark = HERE / "marks" / key
+    mark.parent.mkdir(exist_ok=True)
+    try:
+        mark.open("x").close()
+    except FileExistsError:
+        return False
+    return True
+
+
+def play(rules, luck, tell=None):
+    """Two turns of one seat after the other, then one of all together. The sums of the numbers are the scores."""
+    card = luck.below(1000)
+    totals, heard = [0] * rules.seats, []
+    for turn in (0, 1, 2):
+        if tell:
+            tell("round", turn=turn, card=card)
+        seats = range(rules.seats)
+        asked = [Request(seat, View(turn, card, tuple(heard))) for seat in seats]
+        if turn == 2:
+            answers = yield asked
+        else:
+            answers = []
+            for request in asked:
+                answers.append((yield request))
+        numbers = [answer.n if isinstance(answer, Move) and answer.n < 100 else 0 for answer in answers]
+        if 77 in numbers and fails(f"{card}-{turn}"):
+            raise LookupError("77 is too much")
+        heard += numbers
+        totals = [total + number for total, number in zip(totals, numbers)]
+    return tuple(totals)
+
+
+def allows(rules, view, move):
+    return move.n < 100
+
+
+GAME = Game(
+    name="sums", title="Sums", seats=(2, 5), protocol="lines", presets={"sums": Rules()}, chips="table",
+    grammar=Grammar(re.compile("(?P<verb>PLAY) (?P<n>[0-9]{1,4})"), "PLAY <number>"), play=play, allows=allows,
+    winners=best_unless_equal, view=View, edges={"first": View(0, 5, ())}, decisions=6,
+    opening=Opening("turn", 1, "PLAY 1", "PLAY 2"), card="Answer PLAY and a number.",
+)
+
+
+class Held:
+    """The same rules, as a source holds them."""
+
+    def __init__(self):
+        self.tables = {}
+
+    async def advance(self, opened, answers, dropped):
+        said = {}
+        for table in dropped:
+            del self.tables[table]
+        for number, setup, root in opened:
+            self.told = []
+            tell = lambda event, told=self.told, **facts: told.append(Told(event, facts))
+            self.tables[number] = self.made(setup, root, tell, number), self.told
+            said[number] = self.progress(number, ())
+        for number, given in answers.items():
+            table, told = self.tables[number]
+            before = len(table.answers)
+            for answer in given:
+                try:
+                    table.answer(answer)
+                except Exception as failed:
+                    raise SourceFailed(str(failed.__cause__), number if "known" in MODE else None, b"it said no") from None
+            illegal = tuple(place - before for place in table.illegal if place >= before)
+            said[number] = self.progress(number, illegal)
+        return said
+
+    def made(self, setup, root, tell, number):
+        return Table(GAME, setup.rules, setup.shuffler(root), tell=tell, name=setup.path)
+
+    def progress(self, number, illegal):
+        table, told = self.tables[number]
+        said, requests = tuple(told), table.open
+        told.clear()
+        if not requests:
+            del self.tables[number]
+        limits = (0.4,) * len(requests) if "limits" in MODE else ()
+        return Progress(requests, None if requests else tuple(table.scores), illegal, limits, said)
+
+
+@asynccontextmanager
+async def opened(place):
+    """Open a source. It fails when it starts if the mode says so."""
+    if "start" in MODE and fails("start"):
+        raise SourceFailed("it does not start")
+    yield Held()
+
+
+ELSEWHERE = GAME._replace(
+    name="held_sums", play=None, source=None if "absent" in MODE else opened
+)
+'''
+
+BOT = """
+import sys
+
+NAME = {name!r}
+for line in sys.stdin:
+    turn, card, heard = (line.rstrip("\\n").split(" ") + [""])[:3]
+    number = {number}
+    print("PLAY", number, flush=True)
+"""
+
+ORDINARY = "(int(card) * (3 + ord(NAME[0])) + 7 * int(turn)) % 70 + (40 if int(card) % 9 == 0 else 0)"
+"""The number that a bot plays: one in nine is not allowed for some."""
+
+FAILS = f"77 if int(card) % {{often}} == 0 and turn == '1' else {ORDINARY}"
+
+
+def bot(folder: Path, name: str, number: str = ORDINARY, parallel: int = 8) -> None:
+    """Write a bot that plays several tables at once."""
+    place = folder / "bots" / name
+    place.mkdir(parents=True)
+    (place / "bot.py").write_text(BOT.format(name=name, number=number))
+    (place / "bot.toml").write_text(f"parallel_tables = {parallel}\n")
+
+
+def tournament(
+    folder: Path,
+    game: str,
+    stages: str,
+    *,
+    mode: str = "never",
+    bots: Sequence[str] = ("ada", "bob", "cyd", "dan"),
+    crashing: str = "cyd",
+    often: int = 17,
+) -> Path:
+    """Write a tournament. The game fails at some answers of one bot, as the mode says."""
+    folder.mkdir(parents=True)
+    for name in bots:
+        bot(folder, name, FAILS.format(often=often) if name == crashing else ORDINARY)
+    (folder / "sums.py").write_text(RULES)
+    set_mode(folder, mode)
+    head = f'game = "sums:{game}"\nname = "Sums"\nseed = "a seed for tests"\nbots = ["bots/*"]\n'
+    (folder / "croupier.toml").write_text(f'{head}{stages}\n[limits]\nmove = "10 s"\ncpu = "10 s"\n')
+    return folder
+
+
+def set_mode(folder: Path, mode: str) -> None:
+    """Say when the game fails from now on."""
+    (folder / "mode").write_text(mode)
+
+
+LEAGUE = """
+[[stage]]
+name = "league"
+kind = "round-robin"
+tables_per_pair = 12
+practice = true
+"""

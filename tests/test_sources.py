@@ -1,0 +1,230 @@
+"""A game that fails costs no bot anything and stops no tournament: in this process, and in a source of questions."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import answers_in, croupier, croupier_process
+from failing_games import LEAGUE, set_mode, tournament
+
+GAMES = pytest.mark.parametrize("game", ["GAME", "ELSEWHERE"])
+
+
+def run(folder: Path, *words: object, code: int = 0) -> str:
+    """Run a tournament. Return what it printed to standard error."""
+    done = croupier_process("-C", folder, "run", "--progress", "none", *words)
+    assert done.code == code, (done.code, done.out, done.err)
+    return done.err
+
+
+def standings(folder: Path, *words: object) -> Any:
+    """Return the standings as JSON."""
+    return croupier_process("-C", folder, "standings", "--json", *words).json
+
+
+def verified(folder: Path, code: int = 0) -> str:
+    """Verify a tournament, and return what was printed."""
+    done = croupier_process("-C", folder, "verify")
+    assert done.code == code, (done.out, done.err)
+    return done.out
+
+
+@pytest.fixture(scope="module")
+def unfailing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tournament whose game does not fail, after it was played."""
+    folder = tournament(tmp_path_factory.mktemp("unfailing") / "cup", "GAME", LEAGUE)
+    run(folder, "--workers", 1)
+    return folder
+
+
+# A failure is survived.
+
+
+@GAMES
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_a_game_that_fails_once_gets_the_answers_again_and_no_bot_is_asked_again(
+    game: str, parallel: int, unfailing: Path, tmp_path: Path
+) -> None:
+    more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
+    folder = tournament(tmp_path / "cup", game, more, mode="once")
+    run(folder, "--workers", 2)
+    marks = len([*(folder / "marks").iterdir()])
+    assert marks > 2
+    assert answers_in(folder / "run" / "run.sqlite") == answers_in(unfailing / "run" / "run.sqlite")
+    told = standings(folder)
+    assert told["replayed"] == marks and len(told["failures"]) == marks and not told["undecided"]
+    assert "the game failed: LookupError" in told["failures"][0] or "the game failed: 77" in told["failures"][0]
+    assert "every recorded answer gives the recorded score" in verified(folder)  # also: as many questions as answers
+
+
+# A second failure at the same answer.
+
+
+def decided(folder: Path) -> Mapping[str, Any]:
+    """Return what was recorded of the fixtures with a result."""
+    return answers_in(folder / "run" / "run.sqlite")
+
+
+@GAMES
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_rest_is_played(
+    game: str, parallel: int, unfailing: Path, tmp_path: Path
+) -> None:
+    more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
+    folder = tournament(tmp_path / "cup", game, more, mode="always")
+    warned = run(folder, code=7)
+    whole, found = decided(unfailing), decided(folder)
+    undecided = standings(folder)["undecided"]
+    missing = {each["fixture"] for each in undecided}
+    assert len(missing) == 2 and missing | found.keys() == whole.keys() and not missing & found.keys()
+    assert all(found[path] == whole[path] for path in found)  # no other fixture is touched
+    assert all(each["bots"] == ["cyd"] and each["table"].startswith(each["fixture"][:-1]) for each in undecided)
+    assert all(each["answer"] in (3, 4) and "77 is too much" in each["reason"] for each in undecided)
+    assert warned.count("WARNING  ") == len(missing) and "no bot is charged" in warned
+    for each in undecided:
+        assert f"{each['fixture']} is undecided" in warned
+    assert f"{len(missing)} fixture" in warned and "Try again:  croupier -C" in warned
+    rows = standings(folder)["rows"]
+    assert all(row["faults"] == 0 for row in rows) and sum(row["tables"] for row in rows) == 24 * len(found)
+    for command in ("standings", "status"):
+        assert "undecided: the game failed" in croupier("-C", folder, command).out
+    assert f"{len(missing)} fixture" in verified(folder)
+
+
+def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "ELSEWHERE", LEAGUE, mode="always")
+    run(folder, "--workers", 1, code=7)
+    undecided = standings(folder)["undecided"]
+    bundles = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted((folder / "run/undecided").iterdir())]
+    assert [bundle["table"] for bundle in bundles] == sorted(each["table"] for each in undecided)
+    for bundle in bundles:
+        assert bundle["schema"] == "croupier/undecided/1" and bundle["game"] == "sums:ELSEWHERE"
+        assert bundle["said"] == "it said no" and bundle["reason"].endswith("77 is too much")
+        assert bundle["answers"][-1] == "PLAY 77" or bundle["answers"][-2] == "PLAY 77"
+        asked = [seat for step in bundle["steps"] for seat, _ in step["requests"]]
+        assert len(asked) == len(bundle["answers"]) and len(bundle["luck"]) == 64 and not bundle["shared_luck"]
+        assert bundle["rules"] == {"seats": 2, "chips": 10} and bundle["given_by"] == ["cyd"]
+
+
+@GAMES
+def test_running_again_tries_undecided_fixtures_again(game: str, unfailing: Path, tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", game, LEAGUE, mode="always")
+    run(folder, code=7)
+    before = standings(folder)["undecided"]
+    done = croupier_process("-C", folder, "run", "--workers", 1)  # the game still fails
+    assert done.code == 7 and "trying 2 undecided fixtures again" in done.out
+    again = standings(folder)["undecided"]
+    assert sorted(each["fixture"] for each in again) == sorted(each["fixture"] for each in before)
+    assert all(one["at"] > other["at"] for one, other in zip(again, before, strict=True))
+    set_mode(folder, "never")
+    run(folder)
+    assert decided(folder) == decided(unfailing) and not standings(folder)["undecided"]
+    assert "undecided" not in verified(folder)
+
+
+def test_the_undecided_fixtures_depend_neither_on_workers_nor_on_interruptions(tmp_path: Path) -> None:
+    found = []
+    for name, workers, parallel in (("one", 1, 1), ("two", 2, 8), ("cut", 2, 0)):
+        more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
+        folder = tournament(tmp_path / name, "GAME", more, mode="always")
+        if name == "cut":
+            run(folder, "--workers", workers, "--stop-after", "1 ms", code=5)
+        run(folder, "--workers", workers, code=7)
+        undecided = sorted(standings(folder)["undecided"], key=lambda each: str(each["fixture"]))
+        found.append((decided(folder), [(each["fixture"], each["bots"], each["reason"]) for each in undecided]))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("command", ["play ada cyd -n 12", "compare ada cyd -n 12", "run --dry-run"])
+def test_outside_a_run_a_failing_game_is_an_error(command: str, tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always", often=1)
+    done = croupier_process("-C", folder, *command.split())
+    assert done.code == 3 and f"error[C020] {folder}/sums.py:" in done.err, done.err
+    assert "the game sums:GAME failed at table" in done.err and "no bot is charged" in done.err
+
+
+# Brackets go on.
+
+CUP = """
+[[stage]]
+name = "cup"
+kind = "knockout"
+set = 4
+first_to = 1
+min_bots = 4
+practice = true
+elimination = "{elimination}"
+seeds = {seeds}
+"""
+SEEDS = '["dan", "cyd", "bob", "ada"]'
+
+
+@pytest.mark.parametrize("elimination", ["single", "double"])
+def test_an_undecided_tie_goes_to_the_better_seed(elimination: str, tmp_path: Path) -> None:
+    stages = CUP.format(elimination=elimination, seeds=SEEDS)
+    folder = tournament(tmp_path / "cup", "GAME", stages, mode="always", often=1)
+    run(folder, code=7)
+    told = standings(folder)
+    assert len(told["undecided"]) >= 3 and all("cyd" in each["fixture"] for each in told["undecided"])
+    ties = [tie for each in told["bracket"] for tie in each["ties"] if "cyd" in tie["bots"] and None not in tie["bots"]]
+    assert ties and all(tie["winner"] == ("dan" if "dan" in tie["bots"] else "cyd") for tie in ties)
+    printed = croupier("-C", folder, "standings").out
+    assert "cyd goes on as the better seed" in " ".join(printed.split())
+    assert "every recorded answer" in verified(folder)
+    run(folder, code=7)  # what was played since depends on them: nothing is tried again
+    assert standings(folder)["undecided"] == told["undecided"]
+
+
+SWISS = """
+[[stage]]
+name = "swiss"
+kind = "swiss"
+rounds = 3
+tables_per_pairing = 4
+rank_by = ["sets", "buchholz"]
+practice = true
+"""
+
+
+def test_an_undecided_set_of_a_swiss_stage_is_a_point_for_the_better_seed(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", SWISS, mode="always", often=1)
+    run(folder, code=7)
+    told = standings(folder)
+    assert len(told["undecided"]) == 3
+    sets = {tuple(each["bots"]): each["points"] for number in told["rounds"] for each in number["sets"]}
+    assert len(sets) == 6 and all(sorted(points) in ([0, 1], [0.5, 0.5]) for points in sets.values())
+    assert "gets the point as the better seed" in " ".join(croupier("-C", folder, "standings").out.split())
+    verified(folder)
+
+
+GROUPS = """
+[[stage]]
+name = "groups"
+kind = "groups"
+advance = 2
+until = 3
+practice = true
+[[stage]]
+name = "final"
+kind = "groups"
+advance = 1
+practice = true
+"""
+
+
+def test_a_group_without_any_result_is_ranked_by_seed_and_its_final_is_played(tmp_path: Path) -> None:
+    bots = ("ada", "bob", "cyd", "dan", "eve", "fay")
+    folder = tournament(tmp_path / "cup", "GAME", GROUPS, mode="always", often=1, bots=bots)
+    run(folder, code=7)
+    told = standings(folder, "groups")
+    assert len(told["undecided"]) == 1
+    group = next(each for each in told["groups"] if "cyd" in [seat["bot"] for seat in each["seats"]])
+    assert [seat["bot"] for seat in group["seats"]] == sorted(seat["bot"] for seat in group["seats"])
+    assert "undecided, because the game failed; the better seeds go on" in " ".join(
+        croupier("-C", folder, "standings", "groups").out.split()
+    )
+    assert len(standings(folder, "final")["rows"]) == 6
+    verified(folder)
