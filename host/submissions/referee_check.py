@@ -119,6 +119,7 @@ class Bench:
         self.forms: Sequence[Form] = known.forms
         self._program = RefereeProgram(built, known.game, known.file.words)
         self._place = SourcePlace(level, (), monitor)
+        self.has_started = False  # whether a process has answered the first line
         low, high = known.game.seats
         self._rules = [
             rules._replace(seats=seats) for seats in range(low, high + 1) for rules in known.game.presets.values()
@@ -131,6 +132,7 @@ class Bench:
         """
         with trio.move_on_after(RUN_TIMEOUT_S):
             async with referee_source(self._program, self._place) as source:
+                self.has_started = True
                 return await _Tables(self, source, run).play(until)
         raise SourceFailed(f"did not end its tables within {RUN_TIMEOUT_S:g} s")
 
@@ -242,11 +244,10 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
     try:
         first = await bench.play(Run(range(1, MAX_TABLES + 1)), time.monotonic() + FIRST_RUN_S)
     except SourceFailed as failure:
-        starts = failure.table is not None
-        if starts:
+        if bench.has_started:
             findings.append(Finding("✓", "builds and starts"))
-        words = "tables of random answers" if starts else "builds, and does not play"
-        failed(words, FAILS if starts else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+        words = "tables of random answers" if bench.has_started else "builds, and does not start"
+        failed(words, FAILS if bench.has_started else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
         return
     findings.append(Finding("✓", "builds and starts"))
     tables = sorted(first.said)
@@ -317,7 +318,7 @@ def first_difference(first: Played, again: Played) -> str:
         byte = at - one.rfind(b"\n", 0, at)
         return "\n".join(
             [
-                f"table {table}, its line {line} differs from byte {byte} on, after these answers: {given[-200:] or 'none'}",
+                f"table {table}, its line {line} differs from byte {byte} on; its answers: {given[:200] or 'none'}",
                 f"first   …{sides[0]}",
                 f"second  …{sides[1]}",
             ]

@@ -26,7 +26,7 @@ from host.games.luck import derive, words
 from host.play.placement import starting_on
 from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
+from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
 from protocols.botzone import is_json
 from protocols.referee import Ask, Conversation, Message, Violation
@@ -39,6 +39,8 @@ PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
 MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
 MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
 SECONDS_PER_MS = 0.001
+BROKEN = "has broken the protocol"
+TOO_MUCH_MEMORY = "used more memory than its limit"
 
 
 class RefereeProgram(NamedTuple):
@@ -171,9 +173,9 @@ class RefereeSource:
                     if talk.owed < owed:
                         process.restart_clock()
         except Violation as wrong:
-            raise self._failed(str(wrong)) from None
+            raise self._failed(f"{BROKEN}: {wrong}") from None
         except _Ended as ended:
-            raise self._failed(str(ended) + await process.verdict(ended)) from None
+            raise self._failed(await process.verdict(ended)) from None
         process.finish_round()
         if self.heard is not None:
             self.heard += messages
@@ -199,7 +201,7 @@ class RefereeSource:
                 earlier = parts.pop(message.table, ())
                 found[message.table] = self._joined([*earlier, message], answered.get(message.table, ()))
         except Violation as wrong:
-            raise self._failed(str(wrong)) from None
+            raise self._failed(f"{BROKEN}: {wrong}") from None
         return found
 
     def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
@@ -336,7 +338,7 @@ class _Process:
             await self._wait()
         output = os.read(self._output, CHUNK)
         if not output:
-            raise _Ended("has ended")
+            raise _Ended("has closed its output")
         return output
 
     async def _wait(self) -> None:
@@ -374,12 +376,14 @@ class _Process:
         try:
             how = await self._monitored.sandbox.keeper.kill_all(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
         except KeeperOutOfMemory:
-            return ": it used more memory than its limit"
+            return TOO_MUCH_MEMORY
         except KeeperDied:
-            how = LOST
+            return f"{ended}: its keeper has died"
         if how.killed or limit is FaultKind.MEMORY:
-            return ": it used more memory than its limit"
-        return "" if ended.is_late else f": it {how.words}" if how is not LOST else ": its keeper has died"
+            return TOO_MUCH_MEMORY
+        if ended.is_late:
+            return str(ended)
+        return "has closed its output" if how.stopped else f"has ended: it {how.words}"
 
     async def shut_down(self) -> None:
         """End the process, with everything that it has started."""
