@@ -67,6 +67,9 @@ def has_referee(said: str) -> bool:
     return is_folder(said) or is_foreign(said)
 
 
+FIRST_QUESTION = "the first question of a table"
+
+
 class GameOrigin(NamedTuple):
     """Where a game that is not croupier's own comes from; empty for croupier's own games."""
 
@@ -74,6 +77,7 @@ class GameOrigin(NamedTuple):
     folder: str = ""  # the folder in which it is searched
     packed: bool = False  # whether the folder is the hash of files that are sent to another machine
     referee: BuiltBot | None = None  # the program that knows the rules, once it is built on this machine
+    question: tuple[Any, ...] = ()  # the first one of a table, by its fields, for a game.toml without edge cases
 
     @property
     def has_referee(self) -> bool:
@@ -159,6 +163,8 @@ def _referee_game(known: GameOrigin, named: CustomName) -> Game:
         hint = f"a folder with a {GAME_FILE}; croupier init --referee LANGUAGE {known.said}  makes one"
         raise named.refused(f"is not a folder with a {GAME_FILE}", hint)
     game = load_referee_game(folder).game
+    if known.question:
+        game = game._replace(edges={FIRST_QUESTION: game.view(*known.question)})
     return own_game(_with_source(game, known.referee) if known.referee else game, known)
 
 
@@ -171,12 +177,16 @@ def _with_source(game: Game, built: BuiltBot) -> Game:
     return game._replace(source=partial(referee_source, RefereeProgram(built, game, words)))
 
 
-def attach_referee(game: str, built: BuiltBot, edges: Mapping[str, View]) -> None:
-    """Let every holder of a game's name play it with a referee that has been built, and with these edge cases, if any."""
+def attach_referee(game: str, built: BuiltBot, question: View) -> None:
+    """Let every holder of a game's name play it with a referee that has been built.
+
+    The question is the only edge case of a game that has none of its own; () for one that has.
+    """
     own = _own(game)
     if isinstance(game, OwnName) and own is not None:
-        playable = _with_source(own.game._replace(edges=edges or own.game.edges), built)
-        game.value = OwnGame(playable, own.origin._replace(referee=built))
+        edges = {FIRST_QUESTION: question} if question else own.game.edges
+        known = own.origin._replace(referee=built, question=tuple(question))
+        game.value = OwnGame(_with_source(own.game._replace(edges=edges), built), known)
 
 
 def own_game(game: Game, origin: GameOrigin) -> Game:

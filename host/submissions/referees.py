@@ -1,6 +1,5 @@
 """Finds and builds the program of a referee: the folder with its game.toml, and what its keys say of the program."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
@@ -106,12 +105,12 @@ async def prepare_referee(game: str, level: Level) -> None:
         folder = Path(known.folder)
         built = await build_referee(folder, level)
         loaded = load_referee_game(folder)
-        edges = {} if has_edges(loaded.toml) else await first_question(loaded, built, level)
-        attach_referee(game, built, edges)
+        question = () if has_edges(loaded.toml) else await first_question(loaded, built, level)
+        attach_referee(game, built, question)
 
 
-async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> Mapping[str, View]:
-    """Return the first question of a table as an edge case, from a referee whose game.toml has none; {} if it fails."""
+async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> View:
+    """Return the first question of a table, from a referee whose game.toml has no edge cases; () if it fails."""
     rules = next(iter(known.game.presets.values()))
     setup = TableSetup(tuple(f"bot {number}" for number in range(rules.seats)), rules, "check/1")
     async with running_monitor() as monitor:
@@ -120,6 +119,6 @@ async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> M
             async with referee_source(program, place) as source:
                 progress = await source.advance([Opened(1, setup, bytes(16))], {}, ())
         except SourceFailed:
-            return {}  # its tables say why
+            return ()  # its tables say why
     requests = progress[1].requests
-    return {"the first question of a table": requests[0].view} if requests else {}
+    return requests[0].view if requests else ()
