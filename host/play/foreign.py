@@ -138,7 +138,7 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
     name, _, program = said.partition(":")
     host, program = HOSTS[name], program.strip()
     named = folder / program
-    if named.is_dir():
+    if program and named.is_dir():
         files, words = _files(named, deep=True), ""
     elif named.is_file():
         files = {path.name: _file(path) for path in (named, folder / "game.toml") if path.is_file()}

@@ -473,8 +473,8 @@ def _opening(
         fixed = literal or ("0" if file.protocol != "block" else "WAIT")
         return Opening(view._fields[0], 0, fixed, fixed)
     counted = [name for name in view._fields if all(_is_countable(getattr(edge, name)) for edge in edges.values())]
-    if literal and counted:
-        return Opening(counted[0], 0, literal, literal)
+    if literal:
+        return Opening((counted or view._fields)[0], 0, literal, literal)
     hint = '[opening] field = "points", limit = 4, below = "LOW", otherwise = "HIGH"'
     message = "has no [opening], and no answer that is always the same"
     problems.append(Problem("C007", toml.where("opening"), message, hint=hint))
