@@ -84,22 +84,22 @@ class ViewReader:
 @contextlib.asynccontextmanager
 async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIterator["RefereeSource"]:
     """Start a referee for the length of the block. Raise SourceFailed if it does not start."""
-    built = program.built
+    built, stack = program.built, contextlib.AsyncExitStack()
     try:
-        async with contextlib.AsyncExitStack() as stack:
-            with starting_on(place.cores[:1]):
-                sandbox = await stack.enter_async_context(
-                    sandboxed(place.level, Home(Path(built.folder)), built.limits)
-                )
-            monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-            process = _Process(built, monitored)
-            stack.push_async_callback(process.shut_down)
-            source = RefereeSource(program, process)
-            await process.start(place)
-            await source.greet()
-            yield source
+        with starting_on(place.cores[:1]):
+            sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
+        monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
+        process = _Process(built, monitored)
+        stack.push_async_callback(process.shut_down)
+        source = RefereeSource(program, process)
+        await process.start(place)
+        await source.greet()
+        yield source
     except (HostFailure, KeeperOutOfMemory) as failed:
         raise SourceFailed(f"its sandbox has failed: {failed}") from failed
+    finally:
+        with trio.CancelScope(shield=True):  # also a check that takes too long waits until the process is gone
+            await stack.aclose()
 
 
 class RefereeSource:
