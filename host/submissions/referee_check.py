@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from host.base.errors import Problem, UserError
-from host.base.format import counted
+from host.base.format import counted, thousands
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
@@ -344,7 +344,7 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
     else:
         cure = "many bots read a question into 4096 bytes: shorten the fields of view"
         yield Finding("!", f"the longest line has {first.longest} bytes", cure)
-    alone, many = [f"{run.decisions / max(run.seconds, 1e-6):,.0f}".replace(",", " ") for run in (first, parallel)]
+    alone, many = [thousands(round(run.decisions / max(run.seconds, 1e-6))) for run in (first, parallel)]
     yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
     never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
     if never:
