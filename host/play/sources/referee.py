@@ -89,22 +89,22 @@ class ViewReader:
 @contextlib.asynccontextmanager
 async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIterator["RefereeSource"]:
     """Start a referee for the length of the block. Raise SourceFailed if it does not start."""
-    built = program.built
+    built, stack = program.built, contextlib.AsyncExitStack()
     try:
-        async with contextlib.AsyncExitStack() as stack:
-            with starting_on(place.cores[:1]):
-                sandbox = await stack.enter_async_context(
-                    sandboxed(place.level, Home(Path(built.folder)), built.limits)
-                )
-            monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-            process = _Process(built, monitored)
-            stack.push_async_callback(process.shut_down)
-            source = RefereeSource(program, process)
-            await process.start(place)
-            await source.greet()
-            yield source
+        with starting_on(place.cores[:1]):
+            sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
+        monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
+        process = _Process(built, monitored)
+        stack.push_async_callback(process.shut_down)
+        source = RefereeSource(program, process)
+        await process.start(place)
+        await source.greet()
+        yield source
     except (HostFailure, KeeperOutOfMemory) as failed:
         raise SourceFailed(f"its sandbox has failed: {failed}") from failed
+    finally:
+        with trio.CancelScope(shield=True):  # also a check that takes too long waits until the process is gone
+            await stack.aclose()
 
 
 class RefereeSource:
@@ -118,7 +118,11 @@ class RefereeSource:
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
-        self.heard: list[Message] | None = None  # all messages, if somebody wants to compare them
+        # All that was written, and all messages that were read, if somebody wants to see them.
+        self.written: list[bytes] = []
+        self.heard: list[Message] = []
+        self.watched = False
+        self.key: bytes | None = None  # of every table, instead of the one that follows from its root
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
@@ -142,7 +146,7 @@ class RefereeSource:
 
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
-        rules, key = table.setup.rules, derive(table.root, table.luck_path)
+        rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
         seats = sum(map(len, self._game.sides(rules))) if self._game.sides else rules.seats
         return OpenedTable(
             table=table.number,
@@ -161,6 +165,8 @@ class RefereeSource:
         """Write to the process, and return its messages, as soon as every table has its question or its end."""
         process, talk = self._process, self._talk
         messages: list[Message] = []
+        if self.watched:
+            self.written.append(data)
         try:
             if process.has_output():  # it has written before it was asked
                 talk.receive(await process.read())
@@ -177,7 +183,7 @@ class RefereeSource:
         except _Ended as ended:
             raise self._failed(await process.verdict(ended)) from None
         process.finish_round()
-        if self.heard is not None:
+        if self.watched:
             self.heard += messages
         return messages
 

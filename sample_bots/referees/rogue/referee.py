@@ -1,5 +1,6 @@
 """A referee of a small game that misbehaves in the way that its argument names."""
 
+import contextlib
 import json
 import os
 import random
@@ -157,8 +158,8 @@ def misbehave():
                 break
     if MODE == "kills_everybody":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.kill(-1, signal.SIGTERM)
-        os.kill(-1, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):  # there is nobody else
+            os.kill(-1, signal.SIGTERM)
     if MODE == "reads_files":
         for place in ("/etc/shadow", "/root", "/home", "/proc/1/environ", "/var/log"):
             try:
