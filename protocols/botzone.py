@@ -50,6 +50,16 @@ def json_of(view: View) -> str | None:
     return str(view[0]) if len(view) == 1 and [*hints.values()] == [Json] else None
 
 
+def is_json(text: str) -> bool:
+    """Return whether a text is a JSON value that can be sent."""
+    try:
+        json.loads(text, parse_constant=no_constant)
+        text.encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def no_constant(name: str) -> Any:
     """Raise ValueError: NaN and Infinity are not JSON."""
     raise ValueError(f"{name} is not JSON")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -35,8 +35,22 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
 @options.LIMITS
 @options.LOGS
 @options.UNSAFE
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="give a referee the answers at which it failed: a file of run/undecided",
+)
 @click.pass_obj
-def check(context: CliContext, /, names: tuple[str, ...], game: str | None, check_all: bool, **values: Any) -> None:
+def check(
+    context: CliContext,
+    /,
+    names: tuple[str, ...],
+    game: str | None,
+    check_all: bool,
+    bundle: Path | None,
+    **values: Any,
+) -> None:
     """Check that each bot builds, starts, and answers forty questions in time, readably and the same way twice.
 
     Illegal moves are reported as notes, not as errors: the rules define their penalty. A bot fails the check if it does
@@ -51,9 +65,14 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
     if referees := [name for name in names if (Path(name) / "game.toml").is_file()]:
         if len(referees) < len(names) or check_all:
             raise click.UsageError("check the folder of a game alone, and its bots with -g FOLDER")
-        result_of_games = check_referees(referees, level_in_force(DEFAULT_LEVEL, bool(values["unsafe"])), trio.run)
+        level = level_in_force(DEFAULT_LEVEL, bool(values["unsafe"]))
+        if bundle is not None:
+            replay_failed(context, referees, bundle, level)
+        result_of_games = check_referees(referees, level, trio.run)
         print_result(context, "check", result_of_games)
         raise click.exceptions.Exit(0 if result_of_games.accepted else 1)
+    if bundle is not None:
+        raise click.UsageError("--bundle is for the folder of a game with a game.toml")
     if bool(names) == check_all:
         raise click.UsageError("--all checks all bots: do not name any" if names else "name a bot, or use --all")
     tournament = _required_tournament(context) if check_all else tournament_here(context)
@@ -61,6 +80,19 @@ def check(context: CliContext, /, names: tuple[str, ...], game: str | None, chec
     result = check_bots(context, candidates, tournament, CheckOptions(loaded=check_all, **values), trio.run)
     print_result(context, "check", result)
     raise click.exceptions.Exit(0 if result.accepted else 1)
+
+
+def replay_failed(context: CliContext, referees: Sequence[str], bundle: Path, level: Level) -> NoReturn:
+    """Play the table of a bundle again, print what was said, and exit: with 1 if the referee fails again."""
+    import trio
+
+    from host.submissions.referee_check import read_failed_table, replay_bundle
+
+    if len(referees) > 1:
+        raise click.UsageError("--bundle is for one folder")
+    report = trio.run(replay_bundle, Path(referees[0]), level, read_failed_table(bundle))
+    print_result(context, "check", report)
+    raise click.exceptions.Exit(0 if report.accepted else 1)
 
 
 class RefereeCheckResult(NamedTuple):

@@ -27,12 +27,12 @@ def find_game(name: str) -> "Game":
     A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
     from host.games import GAMES, OTHER_NAMES
-    from host.play.custom_games import LIBRARIES, game_by_name, is_folder, knows_game, load_game
+    from host.play.custom_games import LIBRARIES, game_by_name, has_referee, knows_game, load_game
 
     name = OTHER_NAMES.get(name.lower(), name)
     if not knows_game(name) and (Path(name) / "game.toml").is_file():
         name = name.rstrip("/") + "/"
-    if name.partition(":")[0] in LIBRARIES or is_folder(name):
+    if name.partition(":")[0] in LIBRARIES or has_referee(name):
         return load_game(name, Path.cwd())
     if not knows_game(name):
         raise click.UsageError(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")

@@ -376,7 +376,9 @@ def _rules_alone(toml: Toml) -> list[Problem]:
 
 def rule_type(game: Game, rules: Any, key: str) -> ValueType:
     """Return the type of one rule; it depends on its value in the preset."""
-    usual, kind = getattr(rules, key), get_type_hints(type(rules))[key]
+    usual, kind = getattr(rules, key), get_type_hints(type(rules), include_extras=True)[key]
+    if get_origin(kind) is Annotated and isinstance(bounds := get_args(kind)[1], ValueType):  # as a game.toml has them
+        return bounds
     if key == "seats":
         return integer(*game.seats)
     if isinstance(usual, bool):

@@ -59,8 +59,10 @@ class Opening(NamedTuple):
 
     def answer_to(self, view: View) -> str:
         """Return the answer to a question."""
-        value = getattr(view, self.field)
-        said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else self.otherwise
+        said = self.otherwise
+        if self.below != said:
+            value = getattr(view, self.field)
+            said = self.below if (sum(value) if isinstance(value, tuple) else value) < self.limit else said
         if said not in view._fields:  # type: ignore[attr-defined]
             return said
         named = getattr(view, said)

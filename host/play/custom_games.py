@@ -19,7 +19,9 @@ from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
 from host.play import openspiel
+from host.play.foreign import game_folder, is_foreign
 from host.play.own_modules import files_of, import_from, line_of
+from protocols.wire import View
 
 LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.GAME_PREFIX: openspiel.game_named}
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
@@ -60,6 +62,14 @@ def is_folder(said: str) -> bool:
     return "/" in said and ":" not in said
 
 
+def has_referee(said: str) -> bool:
+    """Return whether a game is called as a program that knows the rules: a folder, or a referee for another host."""
+    return is_folder(said) or is_foreign(said)
+
+
+FIRST_QUESTION = "the first question of a table"
+
+
 class GameOrigin(NamedTuple):
     """Where a game that is not croupier's own comes from; empty for croupier's own games."""
 
@@ -67,11 +77,12 @@ class GameOrigin(NamedTuple):
     folder: str = ""  # the folder in which it is searched
     packed: bool = False  # whether the folder is the hash of files that are sent to another machine
     referee: BuiltBot | None = None  # the program that knows the rules, once it is built on this machine
+    question: tuple[Any, ...] = ()  # the first one of a table, by its fields, for a game.toml without edge cases
 
     @property
     def has_referee(self) -> bool:
         """Whether the rules are in a program: the folder has a game.toml."""
-        return is_folder(self.said)
+        return has_referee(self.said)
 
 
 class OwnGame(NamedTuple):
@@ -110,12 +121,15 @@ def sources(game: str) -> list[Path]:
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Load the game that `package.module:GAME`, `openspiel:GAME` or `folder/` names. Raise UserError if there is none.
+    """Load the game that `package.module:GAME`, `openspiel:GAME`, `folder/` or `botzone:judge/` names.
 
+    Raise UserError if there is none.
     Its name carries it, so that everything that has the name finds the game: see `game_by_name`.
     """
     if is_folder(said):
         return reload_game(GameOrigin(said, str(absolute(folder / said))), where)
+    if is_foreign(said):
+        return reload_game(GameOrigin(said, str(game_folder(said, folder, where))), where)
     return reload_game(GameOrigin(said, str(folder.absolute())), where)
 
 
@@ -149,6 +163,8 @@ def _referee_game(known: GameOrigin, named: CustomName) -> Game:
         hint = f"a folder with a {GAME_FILE}; croupier init --referee LANGUAGE {known.said}  makes one"
         raise named.refused(f"is not a folder with a {GAME_FILE}", hint)
     game = load_referee_game(folder).game
+    if known.question:
+        game = game._replace(edges={FIRST_QUESTION: game.view(*known.question)})
     return own_game(_with_source(game, known.referee) if known.referee else game, known)
 
 
@@ -161,11 +177,16 @@ def _with_source(game: Game, built: BuiltBot) -> Game:
     return game._replace(source=partial(referee_source, RefereeProgram(built, game, words)))
 
 
-def attach_referee(game: str, built: BuiltBot) -> None:
-    """Let every holder of a game's name play it with a referee that has been built."""
+def attach_referee(game: str, built: BuiltBot, question: View) -> None:
+    """Let every holder of a game's name play it with a referee that has been built.
+
+    The question is the only edge case of a game that has none of its own; () for one that has.
+    """
     own = _own(game)
     if isinstance(game, OwnName) and own is not None:
-        game.value = OwnGame(_with_source(own.game, built), own.origin._replace(referee=built))
+        edges = {FIRST_QUESTION: question} if question else own.game.edges
+        known = own.origin._replace(referee=built, question=tuple(question))
+        game.value = OwnGame(_with_source(own.game._replace(edges=edges), built), known)
 
 
 def own_game(game: Game, origin: GameOrigin) -> Game:

@@ -29,9 +29,10 @@ from host.games import GAMES
 from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal
 from host.games.luck import Shuffler
 from host.play.answer_forms import MAX_FORMS, Form, grammar_of, read_form
+from host.play.foreign import completed, read_adapter
 from host.sandbox.limits import GIB, MIB
 from protocols import PROTOCOLS
-from protocols.wire import AnswerLines, Lines, Move, Once, View, read_text
+from protocols.wire import AnswerLines, Json, Lines, Move, Once, View, read_text
 
 GAME_FILE = "game.toml"
 MAX_SEATS = 64
@@ -41,7 +42,13 @@ MAX_EDGES = 100
 RESERVED = frozenset({"table", "bank"})
 """Names that no field of a question can have: over `json`, a question has them for itself."""
 
-FIELD_TYPES: Mapping[str, Any] = {"": Any, "lines": Lines, "once": Once, "answer lines": AnswerLines}
+FIELD_TYPES: Mapping[str, Any] = {
+    "": Any,
+    "lines": Lines,
+    "once": Once,
+    "answer lines": AnswerLines,
+    "json": Json,
+}
 """The types of the fields of a question, as game.toml names them after a colon."""
 
 RULE_TYPES = ("integer", "boolean", "word")
@@ -190,6 +197,8 @@ class GameFile:
     """The name of the game for people. Default: its name. Example: `title = "Scopa"`"""
     sides: Annotated[Any, ValueType(_sides, {"type": "array"})] = ()
     """Who plays together: the seats of each bot, where a table has as many bots as sides. Example: `sides = [[0, 2], [1, 3]]`"""
+    adapter: Annotated[Any, ValueType(read_adapter, {"type": ["string", "object"]})] = None
+    """The host for which the referee was written, with options. Example: `adapter = { host = "codingame", seed = false }`"""
     protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = "lines"
     """How bots are asked that do not set a protocol."""
     card: Annotated[str, ValueType(lambda value: _paragraph(value), {"type": "string"})] = ""
@@ -244,7 +253,7 @@ class RefereeGame(NamedTuple):
 
 def load_referee_game(folder: Path) -> RefereeGame:
     """Return the game of a folder. Raise UserError (exit code 3) with all problems of its game.toml."""
-    toml = read_untrusted(folder / GAME_FILE)
+    toml = completed(read_untrusted(folder / GAME_FILE))
     file = load_model(toml, GameFile)
     problems: list[Problem] = []
     if file.name in GAMES:
@@ -460,9 +469,12 @@ def _opening(
         )
         return None
     literal = next((form.text for form in forms if all(isinstance(part, str) for part in form.parts)), None)
+    if file.adapter:
+        fixed = literal or ("0" if file.protocol != "block" else "WAIT")
+        return Opening(view._fields[0], 0, fixed, fixed)
     counted = [name for name in view._fields if all(_is_countable(getattr(edge, name)) for edge in edges.values())]
-    if literal and counted:
-        return Opening(counted[0], 0, literal, literal)
+    if literal:
+        return Opening((counted or view._fields)[0], 0, literal, literal)
     hint = '[opening] field = "points", limit = 4, below = "LOW", otherwise = "HIGH"'
     message = "has no [opening], and no answer that is always the same"
     problems.append(Problem("C007", toml.where("opening"), message, hint=hint))

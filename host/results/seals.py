@@ -10,6 +10,7 @@ from host.results.chain import (
     SALT_BYTES,
     ChainEntryKind,
     StoredFixture,
+    StoredUndecided,
     canonical,
     content_of,
     differing,
@@ -169,8 +170,8 @@ class Seals:
             case "fixture":
                 return fixture_content(self._fixture(ref), salt)
             case "undecided":
-                row = self._row("SELECT about, at, why FROM undecided WHERE id = ?", ref)
-                return undecided_content(ref, parsed(row[0]), *row[1:])
+                row = self._row("SELECT path, stage, at, about, why FROM undecided WHERE id = ?", ref)
+                return undecided_content(StoredUndecided(ref, *row[:3], parsed(row[3]), row[4]))
             case "version":
                 return self._version(ref)
             case "change":

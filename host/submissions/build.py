@@ -202,17 +202,17 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
-def program_hash(submission: Submission) -> str:
-    """Return the sha256 that the bot of a submission has, without building it. It must not require packages."""
+def program_hash(submission: Submission, beside: Sequence[File] = ()) -> str:
+    """Return the sha256 that `build` gives a submission, without building it. It must not require packages."""
     submission = adapted(submission)
     what = hashlib.sha256(hashed_spec(submission).encode())
-    for part in fingerprint_of_files(_all_files(submission)):
+    for part in fingerprint_of_files([*_all_files(submission), *beside]):
         what.update(part)
     return what.hexdigest()
 
 
-async def build(submission: Submission, level: Level, *, force: bool = False) -> BuiltBot:
-    """Build the bot in a sandbox of this level, or return it from the cache.
+async def build(submission: Submission, level: Level, *, force: bool = False, beside: Sequence[File] = ()) -> BuiltBot:
+    """Build the bot in a sandbox of this level, or return it from the cache. Files `beside` are added to its own.
 
     Raise UserError: exit code 6 if a program is not installed, 4 if the bot does not build (with the compiler's output),
     3 if its bot.toml contradicts its adapter.
@@ -234,13 +234,14 @@ async def build(submission: Submission, level: Level, *, force: bool = False) ->
 
     if not force and not submission.spec.requires:  # without a copy of the files, which takes a third of a start
         await trio.lowlevel.checkpoint()
-        sha256, built = identify(fingerprint_of_files(_all_files(submission)))
+        sha256, built = identify(fingerprint_of_files([*_all_files(submission), *beside]))
         if built.exists():
             return _built_bot(submission, built, sha256)
     async with _build_folder(store) as workshop:
         staged = workshop / "staged"
         staged.mkdir()
         copy_files(read_files(submission.folder, submission.files, most), staged)
+        copy_files(beside, staged)
         if submission.spec.adapter:
             add_kit(submission, staged)
         if submission.spec.requires:

@@ -107,7 +107,9 @@ async def prepare_bots(
     practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
     """
     require_clock(granted.clock, level)
-    await prepare_referee(game.name, level)
+    if origin(game.name).has_referee:
+        await prepare_referee(game.name, level)
+        game = game_by_name(game.name)
     findings: dict[int, Findings] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 

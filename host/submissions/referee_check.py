@@ -1,22 +1,26 @@
 """Checks a referee: plays random tables in several processes, compares every byte, and says in plain words what is wrong."""
 
+import gzip
 import re
 import time
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import trio
 
 from host.base.errors import Problem, UserError
-from host.base.format import counted
+from host.base.format import counted, thousands
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.answer_forms import Form, random_answer
+from host.play.records import read_answer
 from host.play.referee_game import RefereeGame
 from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
 from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
@@ -32,7 +36,9 @@ FIRST_RUN_S = 3.0  # seconds after which the first run opens no more tables; the
 RUN_TIMEOUT_S = 60.0
 FAULTS = (FaultKind.TIMEOUT, FaultKind.CRASH, FaultKind.UNREADABLE, FaultKind.FLOOD, FaultKind.BENCHED)
 ROOT = b"croupier check"  # of all luck of the tables of a check; known to everybody
+FAILED_SCHEMA, MAX_BUNDLE_BYTES = "croupier/undecided/1", 64 << 20
 OTHER_NUMBERS = 1000  # added to the numbers of the tables in one of the runs
+MAX_SHOWN_LINE = 4000  # bytes of a line of a bundle
 SHOWN_BYTES = 60  # on each side of the first difference
 TABLE_NUMBER = re.compile(rb'"table"\s*:\s*[0-9]+')
 STARTS, FAILS, CHANCE, TABLES, SURVIVES = "G001", "G002", "G003", "G004", "G005"
@@ -119,6 +125,7 @@ class Bench:
         self.forms: Sequence[Form] = known.forms
         self._program = RefereeProgram(built, known.game, known.file.words)
         self._place = SourcePlace(level, (), monitor)
+        self.has_started = False  # whether a process has answered the first line
         low, high = known.game.seats
         self._rules = [
             rules._replace(seats=seats) for seats in range(low, high + 1) for rules in known.game.presets.values()
@@ -131,6 +138,7 @@ class Bench:
         """
         with trio.move_on_after(RUN_TIMEOUT_S):
             async with referee_source(self._program, self._place) as source:
+                self.has_started = True
                 return await _Tables(self, source, run).play(until)
         raise SourceFailed(f"did not end its tables within {RUN_TIMEOUT_S:g} s")
 
@@ -154,7 +162,7 @@ class _Tables:
 
     async def play(self, until: float) -> Played:
         """Play the tables."""
-        heard = self._source.heard = []
+        self._source.watched, heard = True, self._source.heard
         began = time.monotonic()
         open_tables: dict[int, Progress] = {}
         while True:
@@ -242,11 +250,10 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
     try:
         first = await bench.play(Run(range(1, MAX_TABLES + 1)), time.monotonic() + FIRST_RUN_S)
     except SourceFailed as failure:
-        starts = failure.table is not None
-        if starts:
+        if bench.has_started:
             findings.append(Finding("✓", "builds and starts"))
-        words = "tables of random answers" if starts else "builds, and does not play"
-        failed(words, FAILS if starts else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+        words = "tables of random answers" if bench.has_started else "builds, and does not start"
+        failed(words, FAILS if bench.has_started else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
         return
     findings.append(Finding("✓", "builds and starts"))
     tables = sorted(first.said)
@@ -317,7 +324,7 @@ def first_difference(first: Played, again: Played) -> str:
         byte = at - one.rfind(b"\n", 0, at)
         return "\n".join(
             [
-                f"table {table}, its line {line} differs from byte {byte} on, after these answers: {given[-200:] or 'none'}",
+                f"table {table}, its line {line} differs from byte {byte} on; its answers: {given[:200] or 'none'}",
                 f"first   …{sides[0]}",
                 f"second  …{sides[1]}",
             ]
@@ -337,7 +344,7 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
     else:
         cure = "many bots read a question into 4096 bytes: shorten the fields of view"
         yield Finding("!", f"the longest line has {first.longest} bytes", cure)
-    alone, many = [f"{run.decisions / max(run.seconds, 1e-6):,.0f}".replace(",", " ") for run in (first, parallel)]
+    alone, many = [thousands(round(run.decisions / max(run.seconds, 1e-6))) for run in (first, parallel)]
     yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
     never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
     if never:
@@ -345,6 +352,119 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
         yield Finding("!", f"every random {' and '.join(sorted(never))} was illegal", cure)
     cannot = "that the rules are right, and what no random answer has reached"
     yield Finding("·", f"not checked: {cannot}")
+
+
+class FailedTable(msgspec.Struct):
+    """What a bundle of an undecided fixture has (docs/export.md), as far as it is needed to play its table again."""
+
+    schema: str
+    rules: dict[str, Any]
+    table: str
+    bots: list[str]
+    luck: str
+    answers: list[str]
+    reason: str = ""
+
+
+class ReplayReport(NamedTuple):
+    """What a referee and the host have said to each other at the table of a bundle, and how it ended."""
+
+    game: str
+    table: str
+    lines: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the referee does not fail."""
+        return not self.problems
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as JSON keys."""
+        problems = [problem._asdict() for problem in self.problems]
+        return {
+            "game": self.game,
+            "table": self.table,
+            "accepted": self.accepted,
+            "lines": self.lines,
+            "problems": problems,
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the report as lines."""
+        yield f"{self.game} · table {escape_control_chars(self.table)}"
+        yield from self.lines
+        yield from map(str, self.problems)
+        yield "it fails again" if self.problems else "it does not fail with these answers any more"
+
+
+def read_failed_table(path: Path) -> FailedTable:
+    """Return the table of a bundle. Raise UserError (exit code 3) if the file is not one."""
+    try:
+        with gzip.open(path) as file:
+            content = file.read(MAX_BUNDLE_BYTES)
+        table = msgspec.json.decode(content, type=FailedTable)
+        if table.schema != FAILED_SCHEMA or not re.fullmatch("[0-9a-f]{64}", table.luck):
+            raise ValueError(f"schema {one_line(table.schema)[:40]}")
+    except (OSError, EOFError, zlib.error, ValueError) as wrong:
+        message = f"is not the bundle of an undecided fixture: {one_line(str(wrong))[:200]}"
+        raise UserError([Problem("R014", str(path), message, hint="run/undecided/FIXTURE.json.gz")], 3) from None
+    return table
+
+
+async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> ReplayReport:
+    """Give a referee the answers of a table at which it has failed, and return what was said.
+
+    Raise UserError if the referee does not load or build, or if the bundle is of another game.
+    """
+    known, _ = load_referee(folder)
+    built = await build_referee(folder, level)
+    try:
+        kind = type(next(iter(known.game.presets.values())))
+        rules = msgspec.convert([failed.rules[name] for name in kind._fields], kind)
+        answers = [read_answer(each) for each in failed.answers]
+    except (ValueError, KeyError) as wrong:
+        message = f"has the rules or answers of another game than {known.game.name}: {one_line(str(wrong))[:200]}"
+        raise UserError([Problem("R014", failed.table, message)], 3) from None
+    lines, problems = list[str](), list[Problem]()
+    program = RefereeProgram(built, known.game, known.file.words)
+    async with running_monitor() as monitor:
+        source: RefereeSource | None = None
+        try:
+            async with referee_source(program, SourcePlace(level, (), monitor)) as source:
+                source.watched, source.key = True, bytes.fromhex(failed.luck)
+                await _replay(
+                    source, Opened(1, TableSetup(tuple(failed.bots), rules, failed.table), ROOT), answers, lines
+                )
+        except SourceFailed as failure:
+            if source is not None:
+                _add_lines(source, lines)
+            problems.append(Problem(FAILS, known.toml.name, failure.reason, _shown(failure.said), PROTOCOL_HINT))
+    return ReplayReport(known.game.name, failed.table, tuple(lines), tuple(problems))
+
+
+async def _replay(source: RefereeSource, opened: Opened, answers: Sequence[Answer], lines: list[str]) -> None:
+    """Open a table, and give it the answers as it asks for them. Add what was said to the lines."""
+    said, given = (await source.advance([opened], {}, ()))[opened.number], 0
+    _add_lines(source, lines)
+    while said.requests and given + len(said.requests) <= len(answers):
+        some = answers[given : given + len(said.requests)]
+        given += len(some)
+        said = (await source.advance([], {opened.number: some}, ()))[opened.number]
+        _add_lines(source, lines)
+
+
+def _add_lines(source: RefereeSource, lines: list[str]) -> None:
+    """Add what was written and read since the last call to the lines."""
+    lines += [f"> {_first(line)}" for data in source.written for line in data.splitlines()]
+    lines += [f"< {_first(message.raw)}" for message in source.heard]
+    source.written.clear()
+    source.heard.clear()
+
+
+def _first(line: bytes) -> str:
+    """Return the beginning of a line, for people."""
+    return one_line(line[:MAX_SHOWN_LINE].decode(errors="replace"))
 
 
 def refused(error: UserError, place: str, seconds: float) -> RefereeReport:

@@ -4,15 +4,24 @@ from pathlib import Path
 
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
+from host.bots.monitor import running_monitor
 from host.play.custom_games import attach_referee, origin
+from host.play.foreign import ForeignAdapter, has_edges
 from host.play.referee_game import GAME_FILE, PROGRAM_KEYS, GameFile, RefereeGame, load_referee_game
+from host.play.sources.referee import RefereeProgram, referee_source
+from host.play.sources.source import Opened, SourceFailed, SourcePlace
+from host.play.table_plans import TableSetup
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
+from host.submissions import sample_bots
 from host.submissions.build import build, program_hash
 from host.submissions.discovery import described
-from host.submissions.file_tree import FileTree, submitted
+from host.submissions.file_tree import File, FileTree, submitted
+from host.submissions.languages import PYTHON, environment, need
+from protocols.wire import View
 
 PROTOCOL = "lines"  # like a bot over lines, a referee is one process that lives for a fixture
+ADAPTER_FOLDER = "croupier_referee"  # in the folder of a program with an adapter
 TOURNAMENT_FILE = "croupier.toml"
 
 
@@ -46,6 +55,9 @@ def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
             ],
             3,
         )
+    if known.file.adapter and any(name.startswith(f"{ADAPTER_FOLDER}/") for name in contents.modes):
+        message = f"has a folder {ADAPTER_FOLDER}, which the adapter supplies"
+        raise UserError([Problem("B019", contents.where(""), message, hint="remove it, or rename it")], 4)
     spec = BotSpec(name=known.file.name, protocol=PROTOCOL, **{key: getattr(known.file, key) for key in PROGRAM_KEYS})
     toml = known.toml._replace(data={key: value for key, value in known.toml.data.items() if key in PROGRAM_KEYS})
     try:
@@ -63,17 +75,50 @@ def referee_hash(game: str) -> str:
         return ""
     if known.referee is not None:
         return known.referee.sha256
-    return program_hash(load_referee(Path(known.folder))[1])
+    loaded, submission = load_referee(Path(known.folder))
+    return program_hash(submission, adapter_files(loaded.file))
 
 
 async def build_referee(folder: Path, level: Level, *, force: bool = False) -> BuiltBot:
     """Build the referee in a folder, or return it from the cache. Raise UserError as `build` does."""
     known, submission = load_referee(folder)
-    return (await build(submission, level, force=force))._replace(limits=referee_limits(known.file))
+    built = await build(submission, level, force=force, beside=adapter_files(known.file))
+    built = built._replace(limits=referee_limits(known.file))
+    adapter: ForeignAdapter | None = known.file.adapter
+    if adapter is None:
+        return built
+    argv = (need(PYTHON.programs[0]), ADAPTER_FOLDER, *adapter.words, "--", *built.argv)
+    return built._replace(argv=argv, env=tuple((environment(argv) | dict(built.env)).items()))
+
+
+def adapter_files(file: GameFile) -> list[File]:
+    """Return the files of the adapter that a game.toml names, as they lie beside the files of the program."""
+    kit = sample_bots.folder() / "adapters" / "referee"
+    names = sorted(kit.glob("*.py")) if file.adapter else []
+    return [File(f"{ADAPTER_FOLDER}/{path.name}", executable=False, content=path.read_bytes()) for path in names]
 
 
 async def prepare_referee(game: str, level: Level) -> None:
     """Build the referee of a game, if it has one, and let every holder of the game's name play with it."""
     known = origin(game)
     if known.has_referee:
-        attach_referee(game, await build_referee(Path(known.folder), level))
+        folder = Path(known.folder)
+        built = await build_referee(folder, level)
+        loaded = load_referee_game(folder)
+        question = () if has_edges(loaded.toml) else await first_question(loaded, built, level)
+        attach_referee(game, built, question)
+
+
+async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> View:
+    """Return the first question of a table, from a referee whose game.toml has no edge cases; () if it fails."""
+    rules = next(iter(known.game.presets.values()))
+    setup = TableSetup(tuple(f"bot {number}" for number in range(rules.seats)), rules, "check/1")
+    async with running_monitor() as monitor:
+        try:
+            program, place = RefereeProgram(built, known.game, known.file.words), SourcePlace(level, (), monitor)
+            async with referee_source(program, place) as source:
+                progress = await source.advance([Opened(1, setup, bytes(16))], {}, ())
+        except SourceFailed:
+            return ()  # its tables say why
+    requests = progress[1].requests
+    return requests[0].view if requests else ()

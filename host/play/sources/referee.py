@@ -26,11 +26,12 @@ from host.games.luck import derive, words
 from host.play.placement import starting_on
 from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
+from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
+from protocols.botzone import is_json
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
-from protocols.wire import Answer, AnswerLines, FaultKind, Lines, Once, View
+from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it is killed
 QUICK_REPLY_MS = 1  # milliseconds to wait for a reply before other tasks run; to wake a task costs 60 µs
@@ -38,6 +39,8 @@ PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
 MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
 MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
 SECONDS_PER_MS = 0.001
+BROKEN = "has broken the protocol"
+TOO_MUCH_MEMORY = "used more memory than its limit"
 
 
 class RefereeProgram(NamedTuple):
@@ -55,7 +58,8 @@ class ViewReader:
         hints = view.__annotations__
         self._view: type[Any] = view
         self._lines = next((name for name, hint in hints.items() if hint is AnswerLines), "")
-        self._texts = tuple(name for name, hint in hints.items() if hint is Lines or hint is Once)
+        self._texts = tuple(name for name, hint in hints.items() if hint in (Lines, Once, Json))
+        self._json = tuple(name for name, hint in hints.items() if hint is Json)
         self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
         """The field before whose text a seat gets the texts that it was shown since its last question."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
@@ -69,6 +73,9 @@ class ViewReader:
         for name in self._texts:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
+        for name in self._json:
+            if not is_json(str(values[name])):
+                raise Violation(f"has a view whose {name!r} is a text that is not JSON")
         if shown:
             values = {**values, self.shown_in: shown + str(values[self.shown_in])}
         if self._lines:
@@ -82,22 +89,22 @@ class ViewReader:
 @contextlib.asynccontextmanager
 async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIterator["RefereeSource"]:
     """Start a referee for the length of the block. Raise SourceFailed if it does not start."""
-    built = program.built
+    built, stack = program.built, contextlib.AsyncExitStack()
     try:
-        async with contextlib.AsyncExitStack() as stack:
-            with starting_on(place.cores[:1]):
-                sandbox = await stack.enter_async_context(
-                    sandboxed(place.level, Home(Path(built.folder)), built.limits)
-                )
-            monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-            process = _Process(built, monitored)
-            stack.push_async_callback(process.shut_down)
-            source = RefereeSource(program, process)
-            await process.start(place)
-            await source.greet()
-            yield source
+        with starting_on(place.cores[:1]):
+            sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
+        monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
+        process = _Process(built, monitored)
+        stack.push_async_callback(process.shut_down)
+        source = RefereeSource(program, process)
+        await process.start(place)
+        await source.greet()
+        yield source
     except (HostFailure, KeeperOutOfMemory) as failed:
         raise SourceFailed(f"its sandbox has failed: {failed}") from failed
+    finally:
+        with trio.CancelScope(shield=True):  # also a check that takes too long waits until the process is gone
+            await stack.aclose()
 
 
 class RefereeSource:
@@ -111,7 +118,11 @@ class RefereeSource:
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
-        self.heard: list[Message] | None = None  # all messages, if somebody wants to compare them
+        # All that was written, and all messages that were read, if somebody wants to see them.
+        self.written: list[bytes] = []
+        self.heard: list[Message] = []
+        self.watched = False
+        self.key: bytes | None = None  # of every table, instead of the one that follows from its root
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
@@ -135,7 +146,7 @@ class RefereeSource:
 
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
-        rules, key = table.setup.rules, derive(table.root, table.luck_path)
+        rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
         seats = sum(map(len, self._game.sides(rules))) if self._game.sides else rules.seats
         return OpenedTable(
             table=table.number,
@@ -154,6 +165,8 @@ class RefereeSource:
         """Write to the process, and return its messages, as soon as every table has its question or its end."""
         process, talk = self._process, self._talk
         messages: list[Message] = []
+        if self.watched:
+            self.written.append(data)
         try:
             if process.has_output():  # it has written before it was asked
                 talk.receive(await process.read())
@@ -166,11 +179,11 @@ class RefereeSource:
                     if talk.owed < owed:
                         process.restart_clock()
         except Violation as wrong:
-            raise self._failed(str(wrong)) from None
+            raise self._failed(f"{BROKEN}: {wrong}") from None
         except _Ended as ended:
-            raise self._failed(str(ended) + await process.verdict(ended)) from None
+            raise self._failed(await process.verdict(ended)) from None
         process.finish_round()
-        if self.heard is not None:
+        if self.watched:
             self.heard += messages
         return messages
 
@@ -194,7 +207,7 @@ class RefereeSource:
                 earlier = parts.pop(message.table, ())
                 found[message.table] = self._joined([*earlier, message], answered.get(message.table, ()))
         except Violation as wrong:
-            raise self._failed(str(wrong)) from None
+            raise self._failed(f"{BROKEN}: {wrong}") from None
         return found
 
     def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
@@ -331,7 +344,7 @@ class _Process:
             await self._wait()
         output = os.read(self._output, CHUNK)
         if not output:
-            raise _Ended("has ended")
+            raise _Ended("has closed its output")
         return output
 
     async def _wait(self) -> None:
@@ -369,12 +382,14 @@ class _Process:
         try:
             how = await self._monitored.sandbox.keeper.kill_all(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
         except KeeperOutOfMemory:
-            return ": it used more memory than its limit"
+            return TOO_MUCH_MEMORY
         except KeeperDied:
-            how = LOST
+            return f"{ended}: its keeper has died"
         if how.killed or limit is FaultKind.MEMORY:
-            return ": it used more memory than its limit"
-        return "" if ended.is_late else f": it {how.words}" if how is not LOST else ": its keeper has died"
+            return TOO_MUCH_MEMORY
+        if ended.is_late:
+            return str(ended)
+        return "has closed its output" if how.stopped else f"has ended: it {how.words}"
 
     async def shut_down(self) -> None:
         """End the process, with everything that it has started."""

@@ -136,8 +136,8 @@ class SteadySource:
                 for number in due:
                     self._add(self._tables[number], said[number])
         except SourceFailed as failed:
-            table = due if failed.table is None else [failed.table]
-            await self._note(failed, [_Place(number, len(self._tables[number].given)) for number in table])
+            tables = [] if self._source is None else due if failed.table is None else [failed.table]
+            await self._note(failed, [_Place(number, len(self._tables[number].given)) for number in tables])
         while self._source is None:
             await self._begin_again()
         self._in_a_row = 0
@@ -155,12 +155,12 @@ class SteadySource:
 
     async def _begin_again(self) -> None:
         """Give a fresh source all tables one after the other, so that it is known at which of them it fails."""
-        place = _Place(next(iter(self._tables)), 0)
+        places = list[_Place]()  # where it fails; none if it does not start
         try:
             source = await self._block.enter_async_context(self._open_source(self._place))
             for table in self._tables.values():
                 for step in range(len(table.given) + 1):
-                    place = _Place(table.number, step)
+                    places = [_Place(table.number, step)]
                     opened = () if step else (table.opened,)
                     given = {table.number: table.given[step - 1]} if step else {}
                     said = (await source.advance(opened, given, ()))[table.number]
@@ -170,16 +170,20 @@ class SteadySource:
                         raise SourceFailed("given the same answers, it said something else than before", table.number)
             self._source = source
         except SourceFailed as failed:
-            await self._note(failed, [place])
+            await self._note(failed, places)
 
     async def _note(self, failed: SourceFailed, places: Sequence[_Place]) -> None:
-        """Close a source that has failed at one of these places. Raise FixtureUndecided if that was once too often."""
+        """Close a source that has failed at one of these places, or when it started if there are none.
+
+        Raise FixtureUndecided if that was once too often.
+        """
         await self.close()
         self._in_a_row += 1
         again = next((place for place in places if place in self._failed), None)
         if len(places) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
             self._failed |= {*places}
-        table = self._tables[(again or places[0]).table]
+        place = again or next(iter(places), _Place(next(iter(self._tables)), 0))
+        table = self._tables[place.table]
         self.failures.append(f"{table.opened.setup.path}: the game failed: {failed.reason}")
         if again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
-            raise FixtureUndecided(table.undecided((again or places[0]).step, failed.reason, failed.said)) from failed
+            raise FixtureUndecided(table.undecided(place.step, failed.reason, failed.said)) from failed

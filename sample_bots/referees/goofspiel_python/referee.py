@@ -45,8 +45,8 @@ class Table:
             bids.append(hand[-1] if verb == "HIGH" else hand[0])
         tell = [{"event": "play", "seat": seat, "cards": [card]} for seat, card in enumerate(bids)]
         tell.append({"event": "discard", "cards": bids})
-        for hand, card in zip(self.hands, bids):
-            hand.remove(card)
+        # New lists: those before are still in replies that have not been written.
+        self.hands = [[each for each in hand if each != card] for hand, card in zip(self.hands, bids)]
         prize = self.prizes.pop(0)
         if bids[0] != bids[1]:
             taker = 0 if bids[0] > bids[1] else 1

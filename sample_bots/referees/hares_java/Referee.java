@@ -40,6 +40,7 @@ public class Referee {
         }
         say("INFOS", List.of());
         say("SUMMARY", summary == null ? List.of() : List.of(summary));
+        summary = null;
         say("NEXT_PLAYER_INPUT", text);
         say("NEXT_PLAYER_INFO", List.of("" + player, "" + lines, frame <= count ? "1000" : "50"));
         frame++;

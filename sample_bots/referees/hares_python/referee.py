@@ -28,7 +28,7 @@ frame, summary = 0, ""
 
 def execute(player: int, lines: int, text: list[str]) -> list[str] | None:
     """Ask a player; return its lines, or None after its time is over."""
-    global frame
+    global frame, summary
     assert hear()[0] == "GET_GAME_INFO"
     print("debug " * 200, file=sys.stderr, flush=True)  # CodinGame's engine logs at length
     say("VIEW", f"KEY_FRAME {frame}", '{"positions":' + str(positions) + "}")
@@ -36,6 +36,7 @@ def execute(player: int, lines: int, text: list[str]) -> list[str] | None:
         say("MONITORING")
     say("INFOS")
     say("SUMMARY", *filter(None, [summary]))
+    summary = ""
     say("NEXT_PLAYER_INPUT", *text)
     say("NEXT_PLAYER_INFO", player, lines, 1000 if frame <= count else 50)
     frame += 1

@@ -1,0 +1,208 @@
+"""Referees that were written for another host: `adapter = "brutaltester"` in game.toml, or `game = "brutaltester:…"`.
+
+Such a referee is a program like any other. croupier starts an adapter in the same sandbox, which speaks referee/1 and drives
+the referee's processes (sample_bots/adapters/referee). This module says what a game.toml need not say because of it.
+"""
+
+import hashlib
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base import paths
+from host.base.config_file import InvalidValue, Toml, closest_match, to_toml, whole_toml
+from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
+
+OPTIONS: Mapping[str, type] = {"seed": bool, "reuse": bool, "fault": str, "keep_running": bool, "scale": int}
+"""The options of an adapter, as a table in game.toml has them."""
+
+MAX_SCALE = 10**9
+MAX_FAULT_CHARS = 200
+MAX_FILES = 1000  # beside croupier.toml that are the program of `game = "brutaltester:COMMAND"`
+
+
+class ForeignHost(NamedTuple):
+    """A host for which referees are written."""
+
+    name: str
+    options: tuple[str, ...]
+    defaults: Mapping[str, Any]  # keys of game.toml
+    jar: str = "java -jar {}"  # how a jar is run
+
+
+TEXT: Mapping[str, Any] = {
+    "view": ["text: lines", "lines: answer lines"],
+    "answer": "<answer: lines>",
+    "protocol": "block",
+    "edges": {"one line": {"text": "1\n", "lines": 1}},
+}
+JSON: Mapping[str, Any] = {
+    "view": ["request: json"],
+    "answer": "<response: json>",
+    "protocol": "botzone",
+    "edges": {"an empty request": {"request": "{}"}},
+}
+
+HOSTS: Mapping[str, ForeignHost] = {
+    row.name: row
+    for row in (
+        ForeignHost("brutaltester", ("seed", "reuse", "fault"), TEXT),
+        ForeignHost(
+            "codingame",
+            ("seed",),
+            TEXT,
+            "java -Dgame.mode=multi --add-opens java.base/java.lang=ALL-UNNAMED "
+            "-cp {} com.codingame.gameengine.core.RefereeMain",
+        ),
+        ForeignHost("botzone", ("seed", "keep_running", "scale"), JSON),
+    )
+}
+
+
+class ForeignAdapter(NamedTuple):
+    """The adapter of a game.toml: a host, and the options that are set."""
+
+    host: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the adapter's command line for its host and options."""
+        words = [self.host]
+        for name, value in self.options:
+            flag = f"--{name.replace('_', '-')}"
+            if name == "seed":
+                words += [] if value else ["--no-seed"]
+            elif isinstance(value, bool):
+                words += [flag] if value else []
+            else:
+                words += [f"{flag}={value}"]
+        return tuple(words)
+
+
+def read_adapter(value: Any) -> ForeignAdapter | None:
+    """Parse the key `adapter` of a game.toml: a name, or a table with `host` and options. Raise InvalidValue."""
+    example = f'adapter = "{next(iter(HOSTS))}", or adapter = {{ host = "{next(iter(HOSTS))}", seed = false }}'
+    said: Any = {"host": value} if isinstance(value, str) else value
+    if not isinstance(said, dict) or not isinstance(said.get("host"), str):
+        raise InvalidValue("C006", "is not the name of a host", example)
+    name = said["host"]
+    if name not in HOSTS:
+        raise InvalidValue(
+            "C008", f"names an unknown host {to_toml(name)}", closest_match(name, HOSTS) or ", ".join(HOSTS)
+        )
+    options: dict[str, Any] = {option: given for option, given in said.items() if option != "host"}
+    for option, given in options.items():
+        if option not in HOSTS[name].options:
+            raise InvalidValue("C001", f"has an unknown option {option}", f"one of {', '.join(HOSTS[name].options)}")
+        if type(given) is not OPTIONS[option]:
+            raise InvalidValue("C006", f"has an option {option} of a wrong type", example)
+        if isinstance(given, int) and not 0 <= given <= MAX_SCALE:
+            raise InvalidValue("C009", f"has {option} = {given}, out of range", f"scale = 100; at most {MAX_SCALE}")
+        if isinstance(given, str) and not re.fullmatch(rf"[ -~]{{0,{MAX_FAULT_CHARS}}}", given):
+            raise InvalidValue("C009", f"has {option} that is not a line of ASCII", 'fault = "WAIT"')
+    return ForeignAdapter(name, tuple(options.items()))
+
+
+def completed(toml: Toml) -> Toml:
+    """Return a game.toml with what its adapter makes unnecessary to say."""
+    said = toml.data.get("adapter")
+    name = said.get("host") if isinstance(said, dict) else said
+    host = HOSTS.get(name) if isinstance(name, str) else None
+    return toml._replace(data={**host.defaults, **toml.data}) if host else toml
+
+
+def has_edges(toml: Toml) -> bool:
+    """Return whether a game.toml has edge cases of its own."""
+    return not any(toml.data.get("edges") is host.defaults["edges"] for host in HOSTS.values())
+
+
+# The short names.
+
+
+def is_foreign(said: str) -> bool:
+    """Return whether a game is called as a referee for another host: `botzone:judge/`."""
+    return said.partition(":")[0] in HOSTS and ":" in said
+
+
+def game_folder(said: str, folder: Path, where: str) -> Path:
+    """Return a folder with a game.toml for `botzone:judge/`, `codingame:game.jar` or `brutaltester:java Referee`.
+
+    It is a copy in the cache, named after its contents. Raise UserError (exit code 3) if there is no such program.
+    """
+    name, _, program = said.partition(":")
+    host, program = HOSTS[name], program.strip()
+    named = folder / program
+    if program and named.is_dir():
+        files, words = _files(named, deep=True), ""
+    elif named.is_file():
+        files = {path.name: _file(path) for path in (named, folder / "game.toml") if path.is_file()}
+        words = host.jar.format(named.name) if named.suffix == ".jar" else ""
+    elif " " in program:
+        files, words = _files(folder, deep=False), program
+    else:
+        message = f'game = "{one_line(said)}": {one_line(program) or "nothing"} is not a file or a folder'
+        hint = f'beside croupier.toml; or a command: game = "{name}:./referee --option"'
+        raise UserError([Problem("C018", where, message, hint=hint)], 3)
+    text = files["game.toml"].content.decode(errors="replace") if "game.toml" in files else ""
+    head = [] if re.search(r"(?m)^adapter\b", text) else [f'adapter = "{name}"']
+    if not re.search(r"(?m)^name\b", text):
+        head += [f'name = "{_game_name(program, name)}"']
+    if not re.search(r"(?m)^seats\b", text):
+        head += ["seats = 2"]
+    if words and not re.search(r"(?m)^run\b", text):
+        head += [f"run = {whole_toml(shlex.split(words))}"]
+    files["game.toml"] = _File("\n".join([*head, text]).encode())
+    return _stored(files)
+
+
+class _File(NamedTuple):
+    """A file of a program."""
+
+    content: bytes
+    mode: int = 0o644
+
+
+def _file(path: Path) -> _File:
+    return _File(path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+def _files(folder: Path, *, deep: bool) -> dict[str, _File]:
+    """Return the files of a folder; with `deep`, also those of its folders. Links and hidden files are left out."""
+    found = sorted(folder.rglob("*") if deep else folder.iterdir())
+    plain = [path for path in found if path.is_file() and not path.is_symlink()]
+    shown = [path for path in plain if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    kept = [path for path in shown if path.name != "croupier.toml"][:MAX_FILES]
+    return {str(path.relative_to(folder)): _file(path) for path in kept}
+
+
+def _game_name(program: str, host: str) -> str:
+    """Return a name for a game: that of its folder, file or last word."""
+    stem = Path(shlex.split(program)[-1]).name.partition(".")[0].lower()
+    name = re.sub("[^a-z0-9]+", "_", stem).strip("_")[:40]
+    return name if re.match("[a-z]", name) else f"{host}_{name}".rstrip("_")
+
+
+def _stored(files: Mapping[str, _File]) -> Path:
+    """Write files to a folder in the cache that is named after them, unless it is there already."""
+    what = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        what.update(f"{name}\0{file.mode}\0{len(file.content)}\0".encode(errors="surrogateescape") + file.content)
+    target = paths.cache_dir() / "games" / what.hexdigest()[:32]
+    if not target.is_dir():
+        target.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as made:
+            copied = Path(made) / "copied"
+            for name, file in files.items():
+                path = copied / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.content)
+                path.chmod(file.mode)
+            with suppress(OSError):  # another process has made it
+                copied.rename(target)
+    return target

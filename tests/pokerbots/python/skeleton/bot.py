@@ -1,0 +1,2 @@
+class Bot:
+    """What a player can do."""
