@@ -209,7 +209,7 @@ def test_new_objects_lie_at_the_same_addresses_in_every_fork(level: Level) -> No
     source = """
         import sys
 
-        objects = {}, [], (1, sys), set(), object(), lambda: 0, "a" + sys.argv[1], bytes(3), bytes(20), bytes(600), 2.5 + len(sys.argv)
+        objects = {}, [], (1, sys), set(), object(), lambda: 0, "a" + sys.argv[1], bytes(20), bytes(600), 2.5 + len(sys.argv)
         print("B", hash(tuple(map(id, objects))) % 1_000_000)
     """
 
