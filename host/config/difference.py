@@ -12,7 +12,7 @@ from host.sandbox.limits import BANK_KEYS
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
-    """Return the settings that results depend on, as JSON values. Equal values play the same."""
+    """Return the settings that results depend on, as JSON values. Tournaments with equal values have the same results."""
     return {
         "game": tournament.game,
         "seed": tournament.seed,
