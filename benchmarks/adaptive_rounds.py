@@ -23,8 +23,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-import host.season  # sets the threads of numpy  # noqa: F401
 import numpy as np
+
+import host.season  # sets the threads of numpy  # noqa: F401
 from host.rating.statistics import ELO, NORMAL, wilson
 from host.rating.strength import TableOrder
 from host.season.fit import Fit, fitted
@@ -202,7 +203,9 @@ def print_field(kind: str, bots: int, seasons: int, wanted: Mapping[str, bool]) 
         print("\n".join(calibration.lines()), flush=True)
     if wanted["late"]:
         near = sum(each <= 30 for each in moved)
-        print(f"    a version of round {LATE_ROUND} within 30 Elo of its end after {LATE_ROUNDS} rounds: {near} of {seasons}")
+        print(
+            f"    a version of round {LATE_ROUND} within 30 Elo of its end after {LATE_ROUNDS} rounds: {near} of {seasons}"
+        )
 
 
 def line(found: list[Outcome]) -> str:

@@ -27,7 +27,7 @@ from protocols.wire import (
 
 
 class _Layout(NamedTuple):
-    """How a type of view is written: the fields that are texts of a table, those of a question, and its answer's length."""
+    """The layout of a type of view: the fields that are sent once a table, and those that are sent with each question."""
 
     once: tuple[int, ...]
     fields: tuple[tuple[int, Callable[[Any], str]], ...]

@@ -205,6 +205,19 @@ def test_no_module_tells_when_the_interpreter_was_started(level: Level, fact: st
 
 
 @at_every_warm_level
+def test_new_objects_lie_at_the_same_addresses_in_every_fork(level: Level) -> None:
+    source = """
+        import sys
+
+        objects = {}, [], (1, sys), set(), object(), lambda: 0, "a" + sys.argv[1], bytes(20), bytes(600), 2.5 + len(sys.argv)
+        print("B", hash(tuple(map(id, objects))) % 1_000_000)
+    """
+
+    answers = answers_of(level, source, 7)
+    assert {answer.verb for answer in answers if isinstance(answer, Move)} == {"B"} and len(set(answers)) == 1
+
+
+@at_every_warm_level
 def test_nobody_reaches_the_interpreter(level: Level) -> None:
     source = """
         import os, signal

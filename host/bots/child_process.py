@@ -23,7 +23,7 @@ MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
 class ChildProcess:
     """The host's end of one process. None of its pipes blocks.
 
-    If the process lives for one question, its input is closed as soon as it has been sent that.
+    If the process lives for one question, its input is closed when the question has been written.
     """
 
     def __init__(self, reader: AnswerReader, log: StderrLog, *, one_question: bool = False) -> None:

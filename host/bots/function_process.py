@@ -18,7 +18,7 @@ PROTOCOL = PROTOCOLS["lines"]
 
 
 class FunctionProcess:
-    """A function in the place of a bot's process."""
+    """A Python function that answers instead of a bot's process."""
 
     wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
 

@@ -75,7 +75,7 @@ class MonitoredSandbox:
         """Measure the processor time of the open questions from now on, unless it is being measured. An answer is slow."""
 
     def drag_on(self, asked: float) -> None:
-        """Record that the answer to a question asked at that time is slow, and that other tasks run meanwhile."""
+        """Record that the answer to the question asked at the time `asked` is slow, so other tasks run while the bot computes."""
         self.count_cpu()
         self.turn.mark_slow(asked)
 

@@ -134,6 +134,8 @@ def check_referees(places: Sequence[str], level: Level, run: Callable[..., Any])
             reports.append(refused(error, place, took()))
         began = time.monotonic()
     return RefereeCheckResult(level, reports)
+
+
 def _required_tournament(context: CliContext) -> "Tournament":
     from host.config.tournament_config import load
 

@@ -14,7 +14,7 @@ from host.submissions.referees import referee_hash
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
-    """Return the settings that results depend on, as JSON values. Equal values play the same.
+    """Return the settings that results depend on, as JSON values. Tournaments with equal values have the same results.
 
     A referee is one of them: the hash of its program and its game.toml.
     """

@@ -101,7 +101,7 @@ def gives_grades(position: Position) -> bool:
 
 
 def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:
-    """Return the grades of a stage. The log adds what was refused, and what has come too late to play."""
+    """Return the grades of a stage. `intake` adds the submissions that were refused, or added too late to play."""
     grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
     standings = {row.bot: row for row in position.standings.rows}
     added, first = last_added(intake), first_faults(journal, position)

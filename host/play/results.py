@@ -99,7 +99,7 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 
 
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
-    """Return the standard error of a bot's seats, each piece with the name of its table, or of its question: `TABLE:3`."""
+    """Return what a bot's seats wrote to standard error. Each piece has the path of its table, or of its question: `TABLE:3`."""
     return tuple(
         (played[at.table - 1].table_setup.path + (f":{at.number}" if at.number else ""), tail)
         for seat in some

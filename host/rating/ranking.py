@@ -348,7 +348,7 @@ def _compare_scores(results: Results) -> Sure:
 
 
 def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
-    """Compare by independent results; only by shared ones if opponents differ from fixture to fixture."""
+    """Compare bots by independent results; where fixtures have different opponents, only by the results that both have."""
     if results.sampling.compare == "shared":
         return cache(lambda one, other: _shared(units[one], units[other]))
     return cache(lambda one, other: sure_ahead(units[one], units[other]))

@@ -59,7 +59,7 @@ Part = str | Table | CrossTable | Sentences
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """Return a text, as wide as the terminal, and with its colours if it has any; without the end of the last line."""
+    """Return the parts as one text without a final line break, in the terminal's width, and in colour if it shows colours."""
     console = open_console()
     with console.capture() as printed:
         for part in parts:

@@ -195,7 +195,7 @@ class Journal:
                 self._reseal()
 
     def _reseal(self) -> None:
-        """Seal what has changed of the state of the run, if something has been played."""
+        """Add the changes of the run's state to the chain, if it has begun."""
         if self.begun:
             self._seals.update(self.state())
 
@@ -790,10 +790,10 @@ def _schema() -> Mapping[str, tuple[str, str]]:
 
 
 def _strange_definition(database: sqlite3.Connection) -> str:
-    """Return what is not defined as in a journal; empty if everything is.
+    """Return the first table, index or view that is not defined as in a journal; "" if there is none.
 
-    A view, a trigger or a computed column of a stranger could take a time or memory without end, in any query. With these
-    tables and indexes alone no query can: each of ours goes through rows that are in the file, and none is recursive.
+    In a stranger's file, a view, a trigger or a computed column could let any query use unlimited time or memory. With a
+    journal's own tables and indexes no query can: each one reads only rows of the file, and none is recursive.
     """
     found = _definitions(database)
     for name, definition in found.items():

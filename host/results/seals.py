@@ -160,7 +160,7 @@ class Seals:
         return {(kind, str(content.get("name")) if kind == "stage" else ""): content for kind, content in found}
 
     def _without_entry(self, kind: str) -> list[int]:
-        """Return the numbers of the fixtures, changes or versions that the chain does not have."""
+        """Return the numbers of the fixtures, changes or versions that are not in the chain."""
         query = f"SELECT id FROM {kind} WHERE id NOT IN (SELECT ref FROM chain WHERE kind = ?) ORDER BY id"
         return [number for (number,) in self._database.execute(query, (kind,))]
 

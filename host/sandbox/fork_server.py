@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KEEPER = 3  # descriptor of its socket
 WHOLE = 1 << 16  # maximum bytes of a question
+ROOM = 256  # bytes for a descriptor: so many that their memory is of a size that nothing else in the loop has
 SCOPED = (0, 0, 2)  # Landlock's ruleset: only signals are confined
 CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436  # 445 adds a rule
 CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
@@ -173,7 +174,8 @@ def forking() -> "Callable[[], int]":
     forks and needs no locks, and each page that it writes must be copied.
     """
     address = ctypes.c_void_p()
-    call(*map(ctypes.c_long, (PRCTL, GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0)))
+    reading = (*map(ctypes.c_long, (PRCTL, GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0)),)
+    call(*reading)
     where = [0, 0, address.value or 0, 0]
     if CLONE != 56:
         where[2:] = where[:1:-1]
@@ -185,7 +187,9 @@ def forking() -> "Callable[[], int]":
 
     def fork() -> int:
         pid = call(*words)
-        if not pid:
+        if pid:
+            call(*reading)  # a call reverses the order of free memory: two restore it, so no fork is odd or even
+        else:
             begin()
         return int(pid)
 
@@ -281,13 +285,14 @@ def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: d
     gc.freeze()
     line.send(bytes(4))
     while True:
-        waking, ancillary, _, _ = line.recvmsg(1, _socket.CMSG_SPACE(4))
+        waking, ancillary, _, _ = line.recvmsg(1, ROOM)
         if not waking:
             os._exit(0)
         own = int.from_bytes(ancillary[0][2], sys.byteorder)
         if not fork():
             break
         os.close(own)
+        del ancillary, waking  # in this order, and before the next ones are made: each fork finds the same memory free
     os.dup2(own, KEEPER)
     for step in parting:
         if call(*step) < 0:

@@ -178,7 +178,7 @@ def paths(contest: GroupsContest, number: int, group: Members) -> list[str]:
 
 
 def round_of(contest: GroupsContest, number: int, entrants: Sequence[str]) -> GroupsRound:
-    """Return a round between these bots, as far as it has been played."""
+    """Return a round between these bots, with the results so far."""
     groups = drawn(sorted(entrants), contest.luck(number, "draw"))
     order = ranked(contest, number, groups)
     count = going_on(len(groups), len(entrants), contest.stage.advance, contest.stage.until)

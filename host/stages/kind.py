@@ -333,7 +333,7 @@ class Kind(Generic[C]):
         return Fact.ALL_PAIRS in self.provides
 
     def keeps_scores(self, game: Game, fixture: Fixture) -> bool:
-        """Return whether the record of a fixture that rankings read has the score of each table, not only the sums."""
+        """Return whether rankings read the score of each table of a fixture, and not only the sums."""
         needed = len(fixture.bots) > 2 or game.winners is None
         return Fact.TABLE_SCORES in self.provides and needed and fixture.tables <= self.scored_tables
 

@@ -194,7 +194,7 @@ class _Matching:
             bot = following
 
     def _contract(self, one: int, other: int, reached: set[int], queue: list[int]) -> None:
-        """Contract the circle that an edge between two reached bots closes."""
+        """Contract the odd cycle that an edge between two reached bots closes (a blossom of Edmonds' algorithm) to one vertex."""
         top = self._common(one, other)
         circle: set[int] = set()
         self._mark(one, top, other, circle)

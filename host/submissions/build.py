@@ -506,7 +506,7 @@ async def _unpacked_packages(submission: Submission, log: Path, staged: Path, le
 
 
 def _proc_self_exe(submission: Submission) -> str:
-    """Return the compiler that finds its own files through /proc/self/exe, if the bot is in its language or has such sources."""
+    """Return the path of the compiler that the bot needs and that finds its files by /proc/self/exe; "" if there is none."""
     suffixes = {PurePosixPath(name).suffix for name in submission.files}
     for row in LANGUAGES.values():
         own = submission.spec.language in (row.name, ANY.name) and not suffixes.isdisjoint(row.suffixes)

@@ -63,9 +63,10 @@ async def _measure(language: str, compiler: str, level: Level) -> float:
 
 
 def slow_starts(bots: Sequence[BuiltBot], level: Level) -> str:
-    """Return a sentence about the bots whose every answer begins with a slow start, at a level that cannot deduct waits.
+    """Return a warning about the bots that start a slow interpreter for each answer; "" if there are none.
 
-    Return "" if there are none. The figures are those of an empty bot of the language, so they are the same on all machines.
+    At a level that measures processor time exactly, waits are deducted, so there is no warning. The figures are those of an
+    empty bot of the language, so they are the same on all machines.
     """
     if level.traits.exact_cpu:
         return ""
