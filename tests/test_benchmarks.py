@@ -55,6 +55,12 @@ def test_the_benchmark_of_starts_compares_commands_with_python() -> None:
     ]
 
 
+@pytest.mark.long
+def test_the_benchmark_of_readers_measures_the_page_of_another() -> None:
+    printed = printed_by("readers", "--readers", "3", "--tables", "40", "--rounds", "2")
+    assert "beside 3 readers of all events" in printed and "within the bound of 1 s" in printed
+
+
 def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
     assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
 

@@ -14,7 +14,7 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from host import __version__
-from host.base.format import clock, day, thousands
+from host.base.format import clock, day, plural, thousands
 from host.base.safe_text import one_line
 from host.inspect.table_replays import TableRef, gzip_base64
 from host.play.custom_games import display_of
@@ -74,7 +74,8 @@ def setting_text(thing: Any) -> str:
 # Pages.
 
 FILTERS = {
-    each.__name__: each for each in (after_faults, name, clock, day, setting_text, advised, is_certain, *CHART_FILTERS)
+    each.__name__: each
+    for each in (after_faults, name, clock, day, plural, setting_text, advised, is_certain, *CHART_FILTERS)
 } | {
     "num": thousands,
     "dur": known_duration,
