@@ -3,8 +3,8 @@
 A round is planned in four steps, as long as it has tables left:
 
 1. *Placement*: versions with fewer than FIRST_TABLES get their first tables at once.
-2. *Floor*: part of the round goes to versions that are young or have played least: LIFE_TABLES over a version's life, then a
-   meeting a round.
+2. *Floor*: part of the round goes to versions in their first YOUNG_ROUNDS, and then to those that have played least: at least
+   LIFE_TABLES over a version's life, and a meeting a round as far as it goes.
 3. *Contest*: the rest goes to candidates for the first places, and to neighbours whose order is not sure. A candidate is
    a version whose rating may be, at its upper bound, above the lower bound of the last of the first places. To spend on
    those that are first *now* would be sure and wrong: a version that was unlucky early would never be found.
@@ -32,14 +32,15 @@ from host.season.fit import BoolArray, Fit, IntArray, fitted
 
 Lots = NDArray[np.uint64]
 
-FIRST_TABLES = 30
-"""Tables that a version gets in its first round at once, and in each of the next ones until it has LIFE_TABLES."""
+FIRST_TABLES, YOUNG_ROUNDS = 30, 5
+"""Tables that a version gets in its first round at once, and then in each of its first rounds, as far as a floor allows.
 
-LIFE_TABLES = 120
-"""Tables that every version gets in its first rounds, however it plays. After 60 tables a rating is known to ± 85 Elo, which
-is too little for a version that comes late: after 120 it differs from that of the season's end by ± 35 (95 %)."""
+So a version that comes late has 150 tables after five rounds. With 60 its rating would be known to ± 85 Elo only."""
 
-FLOOR_SHARE = 0.3
+LIFE_TABLES = 60
+"""Tables that every version gets, however it plays, before a floor gives the others more than a meeting."""
+
+FLOOR_SHARE = 0.25
 """The part of a round, after the first tables of new versions, that goes to whoever has played least."""
 
 UNIFORM_EVERY = 5
@@ -54,7 +55,7 @@ NEIGHBOUR_WEIGHT = 0.1
 NEIGHBOURS = 2
 """Distance in rank up to which versions are neighbours."""
 
-CANDIDATE_WEIGHT = 0.3
+CANDIDATE_WEIGHT = 0.1
 """The weight of two candidates that hardly belong to the first places; of one that surely does, it is 1."""
 
 MOST_COST = 1000.0
@@ -124,6 +125,7 @@ def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tupl
         return ()
     plan = _Plan(able, sums, terms._replace(seats=seats))
     plan.place()
+    plan.serve_young()
     if not terms.uniform:
         plan.serve_floor()
         plan.contest()
@@ -199,12 +201,19 @@ class _Plan:
         """Give new versions their first tables."""
         self._serve(np.maximum(FIRST_TABLES - self._life, 0), self._left)
 
+    def serve_young(self) -> None:
+        """Give part of the round to versions in their first rounds."""
+        self._nearness, self._floor_end = 1 / DISTANCE_ELO, self._left - int(self._left * FLOOR_SHARE)
+        rounds = self._terms.number - np.array([each.since for each in self._players]) + 1
+        due = np.where(rounds <= YOUNG_ROUNDS, np.clip(FIRST_TABLES * rounds - self._life, 0, FIRST_TABLES), 0)
+        self._serve(due, self._left - self._floor_end)
+        self._nearness = 0.0
+
     def serve_floor(self) -> None:
-        """Give part of the round to young versions, and then to those that have played least."""
-        share, self._nearness = int(self._left * FLOOR_SHARE), 1 / DISTANCE_ELO
-        end = self._left - share
-        self._serve(np.clip(LIFE_TABLES - self._life, 0, FIRST_TABLES), share)
-        self._serve(np.full(len(self._players), self.size), self._left - end)
+        """Give what is left of that part to those that have played least."""
+        self._nearness = 1 / DISTANCE_ELO
+        due = np.maximum(np.minimum(LIFE_TABLES - self._life, FIRST_TABLES), self.size)
+        self._serve(due, self._left - self._floor_end)
         self._nearness = 0.0
 
     def spread(self) -> None:
