@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import croupier, croupier_process
+import yaml
+from command import ROOT, croupier, croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
 from host.base.errors import UserError
@@ -338,3 +339,13 @@ def test_old_rounds_lose_their_answers_and_nothing_else(tmp_path: Path) -> None:
     done = season.croupier("season", "verify", "--json")
     assert done.code == 0 and 1 in done.json["reduced"], done.out
     assert "answers removed" in season.document("rounds/1.json")["row"]["note"]
+
+
+def test_in_containers_the_site_sees_neither_seed_nor_journal_nor_store() -> None:
+    services = yaml.safe_load((ROOT / "docker" / "season.yaml").read_text())["services"]
+    mounts = {volume.split(":/season/")[1] for volume in services["web"]["volumes"]}
+    assert mounts == {"published:ro", "uploads:ro", "inbox"}
+    assert services["web"]["networks"] == ["front"] and "ports" not in services["season"]
+    outside = [name for name, each in services.items() if "front" in each["networks"]]
+    assert outside == ["web"]
+    assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in services.values())
