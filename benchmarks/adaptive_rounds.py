@@ -183,7 +183,8 @@ def budget(bots: int) -> tuple[int, int, int]:
 def print_field(kind: str, bots: int, seasons: int, wanted: Mapping[str, bool]) -> None:
     """Simulate seasons of one kind of field, and print what was asked for."""
     tables, meeting, each = budget(bots)
-    adaptives, wholes, calibration, moved = list[Outcome](), list[Outcome](), Calibration(), list[float]()
+    adaptives, wholes, moved = list[Outcome](), list[Outcome](), list[float]()
+    calibration, of_wholes = Calibration(), Calibration()
     for number in range(seasons):
         luck = np.random.RandomState(1000 * bots + number)
         field = field_of(kind, bots, luck)
@@ -193,16 +194,21 @@ def print_field(kind: str, bots: int, seasons: int, wanted: Mapping[str, bool]) 
         calibration.add(season.fit, field)
         moved.append(abs(season.late[0] - season.late[1]))
         if wanted["first"]:
-            wholes.append(outcome(round_robin(field, each, luck), field))
+            whole = round_robin(field, each, luck)
+            wholes.append(outcome(whole, field))
+            of_wholes.add(whole, field)
     print(f"{kind}, {bots} bots, {seasons} seasons of {tables} tables", flush=True)
     if wanted["first"]:
         for name, found in (("adaptive", adaptives), (f"round robin, {each} tables a pair", wholes)):
             print(f"    {name:<32}{line(found)}", flush=True)
     if wanted["calibration"]:
         print("\n".join(calibration.lines()), flush=True)
+        print("\n".join(f"{line}, in the round robin" for line in of_wholes.lines() if "all pairs" in line), flush=True)
     if wanted["late"]:
         near = sum(each <= 30 for each in moved)
-        print(f"    a version of round {LATE_ROUND} within 30 Elo of its end after {LATE_ROUNDS} rounds: {near} of {seasons}")
+        print(
+            f"    a version of round {LATE_ROUND} within 30 Elo of its end after {LATE_ROUNDS} rounds: {near} of {seasons}"
+        )
 
 
 def line(found: list[Outcome]) -> str:

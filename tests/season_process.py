@@ -80,7 +80,8 @@ class TestSeason:
         where = ("--bind", f"127.0.0.1:{self.port}") if site else ("--no-site",)
         before = len(self.events("open"))
         with self.log.open("ab") as log:
-            command = [*CROUPIER, "-C", str(self.folder), "--json", "season", "open", *where, "--workers", "1", *words]
+            workers = () if "--cluster" in words else ("--workers", "1")
+            command = [*CROUPIER, "-C", str(self.folder), "--json", "season", "open", *where, *workers, *words]
             self.process = subprocess.Popen(
                 command, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
