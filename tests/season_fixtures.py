@@ -1,6 +1,7 @@
 """Helpers for tests of a season's intake: a folder with an intake, requests, and bots in several languages."""
 
 import contextlib
+import gzip
 import io
 import itertools
 import tarfile
@@ -41,7 +42,9 @@ public class Mine {
 """
 BROKEN_C = "int main(void) { return undeclared; }\n"
 NONSENSE = "import sys\nfor line in sys.stdin:\n    print('banana', flush=True)\n"
-CRASHES = "import os, sys\nfor line in sys.stdin:\n    sys.stderr.write('out of cards')\n    os.abort()\n"
+CRASHES = (
+    "import os, sys\nfor line in sys.stdin:\n    print('out of cards', file=sys.stderr, flush=True)\n    os.abort()\n"
+)
 NEVER_ANSWERS = "import time\ntime.sleep(1000)\n"
 HASH = "0123456789abcdef" * 4
 _numbers = itertools.count()
@@ -121,7 +124,7 @@ def terms_of(game: str = "pazaak", references: tuple[Path, ...] = (), tables: in
         entry=EntryTerms(limits=limits, references=tuple(each.name for each in handed), **entry),  # type: ignore[arg-type]
         game=found,
         rules=next(iter(found.presets.values())),
-        limits=Limits(move=2, startup=10, cpu=2),
+        limits=Limits(move=1, startup=4, cpu=1),
         level=helpers.level(),
         references=handed,
         practice_tables=tables,
@@ -142,14 +145,14 @@ def season(folder: Path, terms: IntakeTerms | None = None) -> Iterator[Season]:
 
 
 def tar(files: Mapping[str, str]) -> bytes:
-    """Return a .tar.gz with these files."""
+    """Return a .tar.gz with these files, the same bytes each time."""
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+    with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))
-    return packed.getvalue()
+    return gzip.compress(packed.getvalue(), mtime=0)
 
 
 def stored(folder: Path) -> StoredRequest:

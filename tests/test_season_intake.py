@@ -1,18 +1,41 @@
 """The intake of a season examines real bots: it builds, checks and practises, and loses nothing."""
 
+import contextlib
+import itertools
+import random
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import helpers
+import psutil
 import pytest
-from season_fixtures import BROKEN_C, C_BOT, CRASHES, JAVA_BOT, NONSENSE, STANDS, season, tar, terms_of
+import trio
+from command import environment
+from season_fixtures import (
+    BROKEN_C,
+    C_BOT,
+    CRASHES,
+    JAVA_BOT,
+    NEVER_ANSWERS,
+    NONSENSE,
+    STANDS,
+    season,
+    tar,
+    terms_of,
+)
 
+from host.base.errors import UserError
+from host.entries.inbox import Cancel, Manage, Practise
+from host.entries.store import Store
+from host.entries.values import AuthorLimits, Practice
 from host.submissions.discovery import load_submission
 
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"
 
 
-@pytest.mark.parametrize(
-    ("file_name", "content"), [("mine.py", STANDS), ("mine.c", C_BOT), ("Mine.java", JAVA_BOT)]
-)
+@pytest.mark.parametrize(("file_name", "content"), [("mine.py", STANDS), ("mine.c", C_BOT), ("Mine.java", JAVA_BOT)])
 def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file_name: str, content: str) -> None:
     with season(tmp_path, terms_of(references=(REFERENCE,))) as here:
         found = here.accepted("ada", file_name, content, "mine")
@@ -25,3 +48,198 @@ def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file
         assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
         place = here.folder / here.store.versions.get("mine", 1).place
         assert load_submission(place).name == "mine-1"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "content", "said"),
+    [
+        ("mine.c", BROKEN_C, "undeclared"),
+        ("mine.py", "def f(:\n", "B015"),
+        ("mine.py", NONSENSE, "banana"),
+        ("mine.py", CRASHES, "out of cards"),
+        ("mine.py", NEVER_ANSWERS, "B031"),
+        ("mine.rar", "Rar!", "B016"),
+        ("mine.zip", "not a zip", "B016"),
+        ("mine.tar.gz", tar({"README": "no bot"}), "B003"),
+        ("mine.tar.gz", tar({"bot.toml": "name = 3", "bot.py": STANDS}), "bot.toml:1"),
+        ("mine.tar.gz", tar({"../../escape.py": STANDS}), "B016"),
+    ],
+)
+def test_a_refusal_says_what_the_compiler_or_the_bot_said(
+    tmp_path: Path, file_name: str, content: str | bytes, said: str
+) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", file_name, content, "mine")
+        found = here.examined()
+        assert found.state == "refused"
+        assert found.verdict is not None
+        verdict = found.verdict
+        shown = "\n".join([*verdict.problems, verdict.build_log, verdict.stderr, verdict.first_wrong])
+        assert said in shown
+        assert found.reason
+        assert str(tmp_path) not in shown
+        assert here.store.versions.all() == []
+        assert [*(tmp_path / "work").iterdir()] == []
+        assert not (tmp_path / "escape.py").exists()
+
+
+def test_the_same_files_are_the_same_version_however_they_are_packed(tmp_path: Path) -> None:
+    files = {"bot.toml": 'name = "Seventeen"\nentry = "b.py"\n', "b.py": STANDS, "c.py": "# help"}
+    with season(tmp_path) as here:
+        first = here.accepted("ada", "mine.tar.gz", tar(files), "mine")
+        assert first.verdict is not None
+        assert [each for each in first.verdict.findings if each.what == "name"]
+        second = here.accepted("ada", "mine.tar.gz", tar(files | {"c.py": "# other"}), "mine")
+        assert (first.label, second.label) == ("mine-1", "mine-2")
+        wrapped = {f"folder/{name}": text for name, text in files.items()}
+        third = here.accepted("ada", "wrapped.tar.gz", tar(wrapped), "mine")
+        assert third.label == "mine-1"
+        assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
+        assert here.submit("ada", "mine.tar.gz", tar(files | {"c.py": "# other"}), "mine").submission == second.id
+        assert [each.label for each in here.store.versions.playing()] == ["mine-2"]
+        for label in ("mine-1", "mine-2"):
+            place = here.folder / here.store.versions.labelled(label).place
+            assert load_submission(place).name == label
+
+
+def test_the_script_that_the_name_of_a_bot_has_chosen_stays_the_same(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        found = here.accepted("ada", "mine.tar.gz", tar({"mine.py": STANDS, "cards.py": "raise SystemExit"}), "mine")
+        place = here.folder / here.store.versions.labelled(found.label).place
+        assert load_submission(place).spec.entry == "mine.py"
+
+
+def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.accepted("ada", "mine.py", STANDS)
+        here.ask(Manage("freeze"))
+        late = here.accepted("ada", "mine.py", STANDS + "# better")
+        assert "kept, and does not play" in late.reason
+        assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
+        assert here.store.versions.labelled("mine-2").off_ladder
+
+
+def test_a_bot_that_fails_in_practice_is_refused_with_its_first_fault(tmp_path: Path) -> None:
+    """It answers the questions of the check, which are fewer, and then no more."""
+    gives_up = "import sys\nfor number, line in enumerate(sys.stdin):\n    if number > 60:\n        sys.exit('tired')\n"
+    gives_up += "    print('END', flush=True)\n"
+    with season(tmp_path, terms_of(references=(REFERENCE,), tables=400)) as here:
+        here.submit("ada", "mine.py", gives_up)
+        found = here.examined()
+        assert found.verdict is not None
+        assert found.verdict.practice[0].faults > 0
+        assert "tired" in found.verdict.first_wrong
+
+
+def test_practice_by_request_plays_versions_and_does_not_count(tmp_path: Path) -> None:
+    with season(tmp_path, terms_of(references=(REFERENCE,), tables=2)) as here:
+        here.accepted("ada", "mine.py", STANDS)
+        answer = here.ask(Practise("ada", "mine", 1, ("mine-1", "nestor"), 4))
+        assert not answer.code
+        found = here.run(here.intake.examine_next)
+        assert isinstance(found, Practice)
+        assert (found.state, found.reason) == ("accepted", "")
+        assert [each.tables for each in found.results] == [4, 4]
+        assert here.store.used("ada", time.time()).cpu_seconds(time.time()) > 0
+
+
+def test_a_reference_that_does_not_build_is_found_when_the_season_opens(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.c"
+    broken.write_text(BROKEN_C)
+    with season(tmp_path / "season", terms_of(references=(broken,))) as here:
+        with pytest.raises(UserError) as refused:
+            here.run(here.intake.prepare_references)
+        assert [problem.code for problem in refused.value.problems] == ["E014", "B010"]
+
+
+# Cancelling, and ends of the process.
+
+
+def test_cancelling_ends_what_runs_and_costs_its_time(tmp_path: Path) -> None:
+    with season(tmp_path, terms_of(limits=AuthorLimits())) as here:
+        here.submit(
+            "ada", "mine.tar.gz", tar({"bot.toml": 'build = ["sleep 60"]\nrun = ["./x"]\n', "x.sh": ""}), "mine"
+        )
+        identity = here.store.submissions.open()[0].id
+
+        async def cancelled() -> None:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(here.intake.examine_next)
+                while "sleep" not in commands():
+                    await trio.sleep(0.05)
+                assert here.intake.doing.startswith("building mine")
+                assert "has used" in here.ask(Cancel("ada", identity)).text
+
+        with helpers.nothing_left_behind():
+            here.run(cancelled)
+        found = here.store.submissions.get(identity)
+        assert found is not None
+        assert (found.state, found.reason) == ("cancelled", "cancelled by its author")
+        assert here.store.used("ada", time.time()).cpu_seconds(time.time()) > 0
+
+
+def commands() -> set[str]:
+    """Return the names of the programs that descend from this process."""
+    found = psutil.Process().children(recursive=True)
+    names = set()
+    for each in found:
+        with contextlib.suppress(psutil.Error):
+            names.add(each.name())
+    return names
+
+
+EXAMINER = """
+import sys
+import trio
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from season_fixtures import season, terms_of
+with season(Path(sys.argv[1]), terms_of(references=(Path({reference!r}),), tables=20)) as here:
+    while here.store.submissions.waiting():
+        here.run(here.intake.examine_next)
+"""
+
+
+@pytest.mark.long
+def test_an_examination_that_is_killed_at_any_moment_is_repeated_and_nothing_is_lost(tmp_path: Path) -> None:
+    script = tmp_path / "examine.py"
+    script.write_text(EXAMINER.format(tests=str(Path(__file__).parent), reference=str(REFERENCE)))
+    place, chance = tmp_path / "season", random.Random("kill the intake")
+    with season(place) as here:
+        ids = [here.submit("ada", "mine.py", STANDS + f"# {number}").submission for number in range(3)]
+        ids += [here.submit("grace", "hers.c", C_BOT).submission]
+    for attempt in itertools.count():
+        process = subprocess.Popen([sys.executable, script, place], env=environment(), start_new_session=True)
+        try:
+            assert process.wait(None if attempt >= 6 else chance.uniform(1, 8)) == 0
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            with Store.reading(place) as store:
+                assert len([store.submissions.get(each) for each in ids]) == 4
+    with season(place, terms_of(references=(REFERENCE,))) as here:
+        found = [here.store.submissions.get(each) for each in ids]
+        assert [each.state for each in found if each] == ["accepted"] * 4
+        labels = sorted(each.label for each in found if each)
+        assert labels == ["hers-1", "mine-1", "mine-2", "mine-3"]
+        assert sorted(each.label for each in here.store.versions.all()) == labels
+        for label in labels:
+            assert load_submission(place / here.store.versions.labelled(label).place).name == label
+        assert len(here.store.used("ada", time.time()).began) == 3
+
+
+def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", STANDS)
+        (waiting,) = here.store.submissions.waiting()
+        here.store.submissions.begin(waiting.id, "ada", time.time())
+        (tmp_path / "work" / waiting.id).mkdir()
+    with season(tmp_path) as here:
+        assert [*(tmp_path / "work").iterdir()] == []
+        (again,) = here.store.submissions.waiting()
+        assert again.attempts == 1
+        assert "examination 2" in here.intake.places(time.time())[again.id].reason
+        assert len(here.store.used("ada", time.time()).began) == 1
+        assert here.examined().state == "accepted"
+        assert len(here.store.used("ada", time.time()).began) == 1

@@ -397,6 +397,7 @@ def plain_string(value: Any) -> str:
 
 
 Text = Annotated[str, ValueType(plain_string, {"type": "string"})]
+TextOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
 
 
 def matches(pattern: str, noun: str, hint: str = "") -> ValueType:

@@ -42,6 +42,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "add": "add a submission to the tournament: copy, build and start it",
         "remove": "remove a bot that has not played yet",
         "check": "check that a bot builds, starts and answers correctly",
+        "submit": "hand in a bot to a season, and print its verdict",
     },
     "Results": {
         "standings": "print the standings with error bars",
@@ -59,6 +60,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "redo": "let a fixture be played again, with the same cards",
         "withdraw": "withdraw a bot: its tables no longer count",
         "seed": "commit to the seed before the tournament, reveal it afterwards",
+        "packet": "write what the author of a bot may see into a file",
         "export": "export results or tables as csv, jsonl or play.log",
         "config": "print, validate or describe croupier.toml",
         "watch": "follow a run from another terminal",
@@ -138,10 +140,10 @@ class LazyGroup(click.Group):
             raise UserError([Problem("U001", "", f"`{args[0]}` is now called `{new}`", hint=f"croupier {new}")], 2)
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
-        folder, asked_for_help = Path(ctx.params.get("folder") or "."), {"-h", "--help"} & {*args}
-        if args and args[0] in IN_A_SEASON and not (asked_for_help or ctx.resilient_parsing) and is_season(folder):
-            message = f"is a season, and `croupier {args[0]}` is for a tournament"
-            raise UserError([Problem("E101", str(folder), message, hint=IN_A_SEASON[args[0]])], 3)
+        if args and not ({"-h", "--help"} & {*args} or ctx.resilient_parsing):
+            from host.cli.season_folder import refuse_in_a_season
+
+            refuse_in_a_season(Path(ctx.params.get("folder") or "."), args[0])
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -179,37 +181,6 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
         from host.cli.overview import overview
 
         print_result(ctx.obj, "here", overview(path).completed(lambda command: in_folder(command, folder)))
-
-
-SEASON_TABLE = re.compile(r"^[ \t]*\[[ \t]*season[ \t]*\]", re.MULTILINE)
-"""The header of [season] in a croupier.toml."""
-
-IN_A_SEASON = {
-    "run": "croupier season open",
-    "add": "croupier submit FILE",
-    "serve": "croupier season open",
-    "status": "croupier season status",
-    "verify": "croupier season verify",
-    "seed": "croupier season open  commits to the seed",
-    "compose": "docker compose -f docker/season.yaml up, in a clone of croupier (docs/season.md)",
-    "build": "croupier check FILE",
-    "ls": "croupier season status",
-    "remove": "the organiser's page withdraws a bot",
-    "withdraw": "the organiser's page withdraws a bot",
-} | dict.fromkeys(
-    ("standings", "grades", "faults", "replay", "report", "redo", "export", "watch", "ask"),
-    "each round is a tournament: -C rounds/0001, in the folder of the season",
-)
-"""What to use in a season instead of a command for tournaments."""
-
-
-def is_season(folder: Path) -> bool:
-    """Return whether the croupier.toml of a folder has a table [season]. The whole file is not checked."""
-    try:
-        with (folder / "croupier.toml").open("rb") as file:
-            return bool(SEASON_TABLE.search(file.read(64 * 1024).decode(errors="replace")))
-    except OSError:
-        return False
 
 
 class CommandResult(Protocol):

@@ -47,9 +47,17 @@ def config(context: CliContext, what: str, file: str) -> None:
 def _check(context: CliContext) -> None:
     """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
     from host.config.difference import settings_of
+    from host.config.tournament_config import load
     from host.results.disqualification import rule
     from host.tournament.runner import check_playable
 
+    season = load(context.folder)
+    if season.season:
+        if context.json:
+            print_json("config", path=str(season.path), right=True, warnings=[], settings=settings_of(season))
+        else:
+            click.echo(f"{season.path} is valid: a season, {season.name}, {season.game}")
+        return
     warnings: list[str] = []
     tournament, _, submissions = check_playable(context.folder, warnings.append)
     if context.json:

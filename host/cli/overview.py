@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from host import __version__
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
+from host.cli.season_folder import is_season
 
 Steps = Mapping[str, str]
 """The three commands that are likely next, and what they do."""
@@ -44,6 +45,8 @@ class Overview(NamedTuple):
 
 def overview(folder: Path) -> Overview:
     """Return what a folder contains, and the commands that are likely next."""
+    if is_season(folder):
+        return _season(folder)
     if (folder / "croupier.toml").exists():
         return _tournament(folder)
     if (folder / "bot.toml").exists():
@@ -57,6 +60,18 @@ def overview(folder: Path) -> Overview:
         "croupier games": "the games, their questions and answers",
     }
     return Overview("neither a tournament nor a bot", steps)
+
+
+def _season(folder: Path) -> Overview:
+    """Return the commands for a season."""
+    values = _texts_in(folder / "croupier.toml")
+    title, game = values.get("name", ""), values.get("game", "")
+    name = f"a season of {game}" + (f', "{title}"' if title else "")
+    if not (folder / "season.sqlite").exists():
+        steps = {"croupier season invite NAME": "draw a link for an author", "croupier season open": "open the season"}
+        return Overview(f"{name}, not opened", steps | {"croupier config": "its terms"})
+    steps = {"croupier season status": "how it stands", "croupier season open": "open it, or go on"}
+    return Overview(name, steps | {"croupier season final DIR": "close entry and make the final"})
 
 
 def _tournament(folder: Path) -> Overview:

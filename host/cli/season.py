@@ -7,6 +7,16 @@ import click
 
 SUBCOMMANDS: Mapping[str, str] = {
     "open": "open the season: the site, the queue and the rounds",
+    "invite": "draw a secret link for each author",
+    "hook": "hand in what is pushed: the pre-receive hook of a repository of git",
+    "folder": "watch a folder, and hand in what authors put there",
+    "import": "hand in the answers of a question on Stack Exchange",
+    "status": "say how the season stands",
+    "pause": "pause the season at once",
+    "resume": "let a paused season go on",
+    "final": "close entry and make the folder of the final",
+    "verify": "compute every round's list and every score again",
+    "backup": "copy the season into a file while it runs",
     "site": "serve the pages and the HTTP API of a season alone",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""

@@ -89,6 +89,7 @@ class VerifyResult(NamedTuple):
             "journal": str(self.journal),
             "tables": self.audit.tables,
             "differences": self.audit.differences,
+            "reduced": self.audit.reduced,
             "seed_sha256": self.run.seed_sha256,
             "committed": self.run.committed,
             "bound": self.run.bound or None,
@@ -101,13 +102,17 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes = self.audit
+        tables, differences, sealed, since, changes, reduced = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
-        yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
+        if reduced:
+            what = f"the answers of {thousands(reduced)} {plural(reduced, 'fixture')} have been removed to save space"
+            yield f"{self.journal}: {what}; seals and results are those that were sealed"
+        else:
+            yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
         yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"

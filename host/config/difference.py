@@ -6,6 +6,7 @@ from typing import Any
 
 from host.base.config_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
+from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament
 from host.play.custom_games import origin
 from host.sandbox.limits import BANK_KEYS
@@ -33,27 +34,33 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
 def settings_of(tournament: Tournament) -> dict[str, Any]:
     """Return all settings as a croupier.toml states them; a tournament of these settings plays the same."""
     settings = canonical(tournament)
+    if tournament.season:
+        del settings["seed"]  # a season draws its own, and people hand in the bots
     rules = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
-    return settings | {
-        "game": origin(tournament.game).said or tournament.game,
-        "name": tournament.name,
-        "bots": list(tournament.bots),
-        "rules": rules,
-        "stage": [_as_said(tournament, stage) | _invited(tournament, stage) for stage in settings["stage"]],
-        "sandbox": {
-            "level": tournament.level,
-            "pondering": tournament.sandbox.pondering,
-            "warm": tournament.sandbox.warm,
-        },
-        "run": {
-            "workers": tournament.run.workers or "auto",
-            "stop_early": tournament.run.stop_early,
-            "placement": tournament.run.placement,
+    return (
+        settings
+        | {
+            "game": origin(tournament.game).said or tournament.game,
+            "name": tournament.name,
+            **({} if tournament.season else {"bots": list(tournament.bots)}),
+            "rules": rules,
+            "stage": [_as_said(tournament, stage) | _invited(tournament, stage) for stage in settings["stage"]],
+            "sandbox": {
+                "level": tournament.level,
+                "pondering": tournament.sandbox.pondering,
+                "warm": tournament.sandbox.warm,
+            },
+            "run": {
+                "workers": tournament.run.workers or "auto",
+                "stop_early": tournament.run.stop_early,
+                "placement": tournament.run.placement,
+            }
+            | ({"parallel_tables": tournament.run.parallel_tables} if tournament.run.parallel_tables else {})
+            | ({"cluster": tournament.run.cluster} if tournament.run.cluster else {}),
+            "report": {"html": tournament.html},
         }
-        | ({"parallel_tables": tournament.run.parallel_tables} if tournament.run.parallel_tables else {})
-        | ({"cluster": tournament.run.cluster} if tournament.run.cluster else {}),
-        "report": {"html": tournament.html},
-    }
+        | ({"season": season_settings(tournament.season)} if tournament.season else {})
+    )
 
 
 def _as_said(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:

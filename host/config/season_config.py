@@ -3,13 +3,13 @@
 import ipaddress
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from host.base.config_file import InvalidValue, Text, Toml, ValueType, integer, matches, one_of
 from host.base.errors import Problem, UserError
-from host.bots.bot_spec import Seconds, SubmissionSize
+from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
 from host.entries.values import AuthorLimits
 from host.sandbox.limits import BYTES, GIB, size
 from host.stages.kind import FORBID
@@ -159,6 +159,26 @@ class SeasonTable:
     def closes(self) -> float | None:
         """When entry really closes, in seconds since 1970; None without a freeze."""
         return self.freeze + self.grace if self.freeze else None
+
+
+def season_settings(season: SeasonTable) -> dict[str, Any]:
+    """Return [season] as a croupier.toml states it."""
+    found: dict[str, Any] = {
+        "submissions": season.submissions,
+        "grace": format_limit(season.grace),
+        "round_every": format_limit(season.round_every),
+        "budget": format_limit(season.budget),
+        "active": season.active,
+        "places": season.places,
+        "references": list(season.references),
+        "practice": season.practice,
+        "keep": f"{season.keep.rounds} rounds" if season.keep.rounds else format_limit(season.keep.size),
+        "proxy": list(season.proxy),
+    }
+    found |= {"freeze": datetime.fromtimestamp(season.freeze, UTC)} if season.freeze else {}
+    found |= {key: value for key in ("address", "login_header") if (value := getattr(season, key))}
+    own = season.per_author
+    return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
 
 
 def season_problems(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:

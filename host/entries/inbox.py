@@ -160,7 +160,7 @@ def read_requests(inbox: Path, most: int = 1000) -> Inbox:
     for name in [each for each in names if not each.startswith(".")][:most]:
         try:
             found.append(StoredRequest(name, inbox / name, _read(inbox / name)))
-        except (OSError, Damaged, msgspec.MsgspecError) as damaged:
+        except (OSError, Damaged, msgspec.MsgspecError, RecursionError) as damaged:
             refused.append(_set_aside(inbox, name, damaged))
     for name in names:
         if name.startswith(".") and name != SET_ASIDE and _is_old(inbox / name):

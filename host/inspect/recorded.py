@@ -211,6 +211,9 @@ def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = 
         if whole is None:
             raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
         record, about = whole
+        if not record.answers and journal.reduced:
+            message = "its answers have been removed to save space; results, faults and seals are still here"
+            raise UserError([Problem("E105", path, message, hint="keep in [season] says how much is kept")], 3)
         fixture = fixture_of(about)
         tables = tuple(table_setups(fixture, seed, record.scores))
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:

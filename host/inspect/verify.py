@@ -39,6 +39,7 @@ class Audit(NamedTuple):
     sealed: int = 0  # fixtures up to the one with the published seal
     since: int = 0  # fixtures after that one
     changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
+    reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
 
 
 def verify(journal: Journal, share: float = 1.0, published: str = "", seed: bytes | None = None) -> Audit:
@@ -49,7 +50,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
     the organiser has published; None: the one in the folder. Raise UserError if the journal or its seed cannot be read,
     or if the run has another seed.
     """
-    tables, differences = 0, list[str]()
+    tables, reduced, differences, is_reduced = 0, 0, list[str](), journal.reduced
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes = {change.number: change for change in journal.changes()}
@@ -60,6 +61,10 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
     for kind, number, path, _, sound, _ in entries:
         if kind != "fixture":
             differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
+            continue
+        if is_reduced and not aside:
+            differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
+            reduced += 1
             continue
         try:
             if aside:  # the bots may have been others then
@@ -87,6 +92,7 @@ def verify(journal: Journal, share: float = 1.0, published: str = "", seed: byte
         sealed=sum(entry.kind == "fixture" for entry in entries[:at]),
         since=sum(entry.kind == "fixture" for entry in entries[at:]),
         changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
+        reduced=reduced,
     )
 
 

@@ -31,9 +31,12 @@ class LargeField:
         # The bots of the sets in columns. A bot of strength 0 fills up smaller sets.
         self._columns = np.array([*zip_longest(*sets, fillvalue=self._size)])
 
-    def most_likely(self) -> list[float] | None:
-        """Return the maximum-likelihood strengths by Newton's method; None if it does not converge."""
-        logs = np.zeros(self._size)
+    def most_likely(self, near: Sequence[float] = ()) -> list[float] | None:
+        """Return the maximum-likelihood strengths by Newton's method; None if it does not converge.
+
+        Strengths that are `near` save steps.
+        """
+        logs = np.log(np.array(near)) if near else np.zeros(self._size)
         for _ in range(MAX_STEPS):
             try:
                 step = np.linalg.solve(self.information(np.exp(logs)), self._gradient(np.exp(logs)))

@@ -25,6 +25,7 @@ from host.play.records import Record, UnpackedLimits
 from host.results.chain import canonical
 from host.results.changes import WITHDRAW, Change, Draft, withdrawn
 from host.results.descriptions import Kept, json_error
+from host.results.kept_lines import kept_lines, kept_lines_file, write_kept_lines
 from host.results.seals import CHAIN_TABLE, Link, Seals
 from host.results.stage_sums import StageSums
 from host.results.state import (
@@ -101,7 +102,8 @@ class Journal:
     """An open journal. Only a journal opened by `writing` can be changed."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
-        self._database, self.path, self._registry, self._seals = database, path, registry, Seals(database)
+        self._database, self.path, self._registry = database, path, registry
+        self._seals = Seals(database, cache(lambda: kept_lines(path)))
         self._database.execute(COUNTED)
 
     def state(self) -> RunState:
@@ -291,6 +293,37 @@ class Journal:
         rows = self._database.execute(query, (since,)).fetchall()
         with reject_corrupt(self.path):
             return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
+
+    def copy_to(self, target: Path) -> None:
+        """Write a copy of the journal, as it is now, into a new file. A run may be writing it."""
+        with reject_corrupt(self.path):
+            self._database.execute("VACUUM INTO ?", (str(target),))
+
+    @property
+    def reduced(self) -> bool:
+        """Whether the answers have been removed to save space (`remove_answers`)."""
+        return kept_lines_file(self.path).exists()
+
+    def remove_answers(self) -> None:
+        """Remove the answers, and the times of all decisions. The lines of the fixtures stay in a file beside the journal.
+
+        Results, scores, faults with their evidence, and all seals stay; tables can no longer be played again. Nothing is
+        removed if the journal is not what was sealed. It can be repeated after a crash. Raise UserError.
+        """
+        if not self.reduced:
+            lines = {}
+            for entry in self.entries():
+                if not entry.sound:
+                    raise UserError(
+                        [_refusal(self.path, f"is damaged: {entry.name} was changed after it was sealed")], 3
+                    )
+                if entry.kind == "fixture":
+                    lines[entry.ref] = entry.line
+            write_kept_lines(self.path, lines)
+        with self._written():
+            self._database.execute("UPDATE record SET answers = x'', times = x'', banks = x'' WHERE answers != x''")
+        with reject_corrupt(self.path):
+            self._database.execute("VACUUM")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -297,8 +297,8 @@ def _spawn(
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the outermost process ends; kill it if it does not. It has no work left."""
-    with trio.move_on_after(EXIT_TIMEOUT_S):
+    """Wait until the outermost process ends, also if the caller is cancelled; kill it if it does not. It has no work left."""
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + EXIT_TIMEOUT_S):
         while process.poll() is None:
             await trio.sleep(0.0005)
         return

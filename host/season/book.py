@@ -1,7 +1,7 @@
 """Keeps the rounds of a season in its store: what the scheduler was given, and what each round has brought."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.entries.store import Store
 from host.entries.values import RoundEntry
-from host.season.rounds import Meeting, Player, RoundTerms, Sums
+from host.season.rounds import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 
 TableOrder = tuple[tuple[str, ...], ...]
 
-CRASH_SERIES = 3
-"""Fixtures in a row that ended with a version benched, after which it is taken off the ladder until its author acts."""
+CRASH_SERIES = RESTS_AFTER
+"""Fixtures in a row in which a version crashed, after which it is taken off the ladder until its author acts."""
 
 
 class RoundPlan(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class RoundSums(msgspec.Struct, frozen=True):
     orders: tuple[tuple[TableOrder, float], ...]
     tables: dict[str, int]  # by label
     faults: dict[str, int]
-    crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it ended benched
+    crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it crashed
     meetings: tuple[PairCount, ...]
     speed: float  # tables in a second, as measured; 0: it was not
     bytes: int = 0  # of the journal
@@ -163,6 +163,7 @@ class Tally:
     def __init__(self) -> None:
         self._orders, self._tables, self._faults = Counter[TableOrder](), Counter[str](), Counter[str]()
         self._crashes = dict[str, int]()
+        self._met = defaultdict[str, dict[str, tuple[int, float]]](dict)  # tables and wins against each other version
         self.fallen: tuple[str, ...] = ()
         """The versions that the last round has taken off the ladder."""
         self.since = dict[str, int]()
@@ -181,9 +182,16 @@ class Tally:
             self._orders[order] += times  # type: ignore[assignment]  # a Counter adds fractions, too
         self._tables.update(sums.tables)
         self._faults.update(sums.faults)
+        for meeting in sums.meetings:
+            for label, wins in zip(meeting.labels, meeting.won, strict=True):
+                own = self._met[label]
+                for other in meeting.labels:
+                    if other != label:
+                        tables, won = own.get(other, (0, 0.0))
+                        own[other] = tables + meeting.tables, won + wins
         for label, ends in sums.crashed.items():
-            for benched in ends:
-                self._crashes[label] = self._crashes.get(label, 0) + 1 if benched else 0
+            for crashed in ends:
+                self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
         self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
         self._crashes |= dict.fromkeys(self.fallen, 0)
         self.speed = sums.speed or self.speed
@@ -197,3 +205,10 @@ class Tally:
     def faults(self) -> Mapping[str, int]:
         """The faults of each version over all rounds."""
         return self._faults
+
+    def opponents(self) -> dict[str, list[tuple[str, int, float]]]:
+        """Return for each version its opponents over all rounds, with tables and wins against each, most tables first."""
+        return {
+            label: sorted(((other, *counts) for other, counts in own.items()), key=lambda each: (-each[1], each[0]))
+            for label, own in self._met.items()
+        }

@@ -67,12 +67,14 @@ class Examination:
 
     def __init__(self, bench: Bench, work: Path, costs: Costs, reached: Callable[[SubmissionState], None]) -> None:
         self._bench, self._work, self._costs, self._reached = bench, work, costs, reached
+        self._names = ("", "")  # the label under which the bot is built, and its own name, which messages have
 
     async def run(
         self, folder: Path, label: str, against_references: Callable[[BuiltBot], Awaitable[list[Practised]]]
     ) -> tuple[Verdict, BuiltBot | None]:
         """Build, check and practise. Return the verdict, and the bot if it can play. Raise UserError if the machine fails."""
         bench = self._bench
+        self._names = (label, folder.name)
         try:
             handed, note = await self._loaded(folder, label)
             began = self._costs.elapsed
@@ -117,7 +119,8 @@ class Examination:
         return entry.submission.with_keys(game=self._bench.game.name)
 
     def _own(self, problem: Problem) -> str:
-        return problem_text(problem, self._work)
+        label, name = self._names
+        return problem_text(problem._replace(where=problem.where.replace(label, name)), self._work)
 
     def _refused(self, refused: UserError) -> Verdict:
         """Return the verdict on a bot that does not build. Raise the error if it is the machine's."""
@@ -128,7 +131,7 @@ class Examination:
         return Verdict(
             accepted=False,
             findings=(finding,),
-            problems=problem_texts(refused.problems, self._work),
+            problems=tuple(map(self._own, refused.problems[:MAX_PROBLEMS])),
             build_log=log[:MAX_LOG_CHARS],
             compute_seconds=self._costs.seconds,
         )

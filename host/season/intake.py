@@ -192,6 +192,7 @@ class SeasonIntake:
         examination = Examination(self._bench, work, costs, partial(self._set_state, submission.id))
         label = f"{submission.bot}-{number}"
         verdict, bot = await examination.run(Path(unpacked.folder), label, partial(self._against_references, costs))
+        await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
             self._refuse(submission, verdict)
             return

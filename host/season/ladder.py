@@ -12,7 +12,7 @@ from host.base.format import counted, thousands
 from host.rating.statistics import ELO, percent
 from host.rating.strength import TableOrder
 from host.season.documents import LadderDocument, LadderRow
-from host.season.fit import Fit, IntArray, PairCounts, fitted, pair_counts
+from host.season.fit import Fit, IntArray, fitted
 from host.season.moves import Move, Moves
 from host.season.rounds import Sums
 
@@ -75,13 +75,12 @@ def ladder(
     """Return the ladder after a round. Versions that have not played yet are not on it."""
     fit = fitted(sums.orders)
     table = _Table.of(versions, fit)
-    number, counts = pair_counts(sums.orders)
     chances = _Chances(fit, [each.label for each in table.ranked], places)
     ratings = {label: _rating(fit, label) for label in fit.number}
     moves = Moves.of(
         last.orders, ratings, before.ranks, {label: past[-1] for label, past in before.history.items() if past}
     )
-    near = _near(table.ranks, number, counts)
+    near = _near(table.ranks, fit)
     ahead = {one.label: fit.sure_ahead(one.label, other.label) for one, other in pairwise(table.ranked)}
     rows = tuple(
         LadderRow(
@@ -105,9 +104,7 @@ def ladder(
         )
         for each in table.all
     )
-    return LadderDocument(
-        round=last.number, at=last.at, rows=rows, fit=fit_sentence(fit, counts), outside=chances.sentence
-    )
+    return LadderDocument(round=last.number, at=last.at, rows=rows, fit=fit_sentence(fit), outside=chances.sentence)
 
 
 def _rating(fit: Fit, label: str) -> float:
@@ -138,8 +135,9 @@ class _Table(NamedTuple):
         return cls(listed, ranked, ranks, notes)
 
 
-def _near(ranks: Mapping[str, int], number: Mapping[str, int], counts: PairCounts) -> dict[str, float]:
+def _near(ranks: Mapping[str, int], fit: Fit) -> dict[str, float]:
     """Return the share of each version's tables against its neighbours in rank."""
+    number, counts = fit.number, fit.counts
     rank = np.array([ranks.get(label, 0) for label in number], np.int64)
     one, other = rank[counts.one], rank[counts.other]
     close = np.where((one > 0) & (other > 0) & (np.abs(one - other) <= NEIGHBOURS), counts.tables, 0.0)
@@ -194,7 +192,7 @@ class _Chances:
         return f"The chance that nobody outside the first {self.places} belongs inside is {chance}."
 
 
-def fit_sentence(fit: Fit, counts: PairCounts) -> str:
+def fit_sentence(fit: Fit) -> str:
     """Return what the test of the fit says, in plain words."""
     residuals = fit.residuals
     if residuals.expected < 1:
@@ -205,13 +203,13 @@ def fit_sentence(fit: Fit, counts: PairCounts) -> str:
     spread = f"a pair differs from its ratings by about {residuals.spread:.0f} Elo ({figures})"
     return (
         f"One rating for each version does not describe the results of the pairs: {spread}. "
-        f"{_example(fit, counts)} The intervals are wider for it, and many tables of one pair count as fewer."
+        f"{_example(fit)} The intervals are wider for it, and many tables of one pair count as fewer."
     )
 
 
-def _example(fit: Fit, counts: PairCounts) -> str:
+def _example(fit: Fit) -> str:
     """Return a sentence about three versions that beat each other in a circle, or else about the most surprising pair."""
-    labels = [*fit.number]
+    labels, counts = [*fit.number], fit.counts
     surplus = counts.won - counts.tables / 2
     sure = np.abs(surplus) > np.sqrt(counts.tables)  # two standard deviations of even tables
     beats = np.zeros((len(labels), len(labels)))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from host.base.config_file import whole_toml
 from host.base.errors import Problem, UserError
 from host.base.paths import remove_tree
+from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
@@ -54,12 +55,9 @@ def write_round(
     if unfinished.exists():
         remove_tree(unfinished)
     (unfinished / "run").mkdir(parents=True)
-    seats = tournament.rules.seats
     lines = [f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings]
     write_atomically(unfinished / MEETINGS, "".join(lines).encode())
-    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS} | (
-        {"mirror": True} if _mirrors(tournament, seats) else {}
-    )
+    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS, "mirror": True}  # each deal is played from every seat
     bots = [f"../../{version.place}" for version in versions]
     text = toml_of(tournament, f"{tournament.name}, round {number}", bots, [stage])
     write_atomically(unfinished / CONFIG, text.encode())
@@ -68,11 +66,6 @@ def write_round(
     write_atomically(made.seed_file, f"{root.hex()}\n".encode(), 0o600)
     made.commit()
     unfinished.rename(folder)
-
-
-def _mirrors(tournament: Tournament, seats: int) -> bool:
-    """Return whether the deals of a round are mirrored: in a game of two seats, each deal is played from both."""
-    return seats == 2
 
 
 def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequence[Mapping[str, Any]]) -> str:
@@ -151,11 +144,15 @@ def _faults(records: Iterable[Record]) -> dict[str, int]:
 
 
 def _crashed(records: Iterable[Record]) -> dict[str, tuple[bool, ...]]:
-    """Return for each version, in the order of the paths, whether a fixture ended with it benched."""
+    """Return for each version, in the order of the paths, whether it crashed in a fixture.
+
+    It did if it was benched, or if its process ended or was late at half of the tables.
+    """
     ends = defaultdict[str, list[bool]](list)
     for record in sorted(records, key=lambda record: FixtureId.parse(record.path).sort_key):
         for label in record.results:
-            ends[label].append(label in record.benched)
+            fatal = sum(times for kind, times in record.faults.get(label, {}).items() if kind in BENCHING)
+            ends[label].append(label in record.benched or 2 * fatal >= record.results[label].tables > 0)
     return {label: tuple(each) for label, each in sorted(ends.items()) if any(each)} | {
         label: (False,) for label, each in ends.items() if not any(each)
     }

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from host.season.documents import (
     VersionRow,
 )
 from host.season.folder import SeasonFolder, write_atomically
+from host.season.ladder import Listed
 from host.season.season import Season
 
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
@@ -51,12 +52,21 @@ class Publisher:
     def write(self, name: str, document: msgspec.Struct) -> None:
         """Write a document. Only this process and the site, which runs as the same user or group, read private ones."""
         content = msgspec.json.encode(document)
+        path = self._folder.published / name
+        if name not in self._written and _content(path) == content:  # it was published before a restart
+            self._written[name] = content
         if self._written.get(name) == content:
             return
-        path = self._folder.published / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, 0o640 if name.startswith("private/") else 0o644)
         self._written[name] = content
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 class Figures(NamedTuple):
@@ -181,6 +191,33 @@ def publish_round(publisher: Publisher, which: Round, report: str = "") -> None:
     publisher.write(f"rounds/{which.number}.json", RoundDocument(row_of(which), met, report))
 
 
+def published_ladder(folder: SeasonFolder) -> LadderDocument | None:
+    """Return the ladder that has been published; None if there is none, or if it is damaged."""
+    try:
+        return msgspec.json.decode((folder.published / "ladder.json").read_bytes(), type=LadderDocument)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def listed(season: Season) -> list[Listed]:
+    """Return the versions for the ladder. Those that do not play have a note."""
+    versions, faults = season.store.versions.all(), season.tally.faults
+    tried, entered = Counter(version.bot for version in versions), {version.label for version in season.entered()}
+    return [
+        Listed(
+            label=version.label,
+            bot=version.bot,
+            number=version.number,
+            author=version.author,
+            language=season.store.versions.language(version.label),
+            faults=faults.get(version.label, 0),
+            tried=tried[version.bot],
+            note="" if version.label in entered else note_of(season, version) or "does not play now",
+        )
+        for version in versions
+    ]
+
+
 # Bots and versions.
 
 
@@ -199,28 +236,34 @@ def figures_of(season: Season, ladder: LadderDocument | None) -> Callable[[str],
 
 def version_row(season: Season, version: Version, known: Figures) -> VersionRow:
     """Return a version as everybody may see it."""
-    notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
-    notes += ["entered after entry had closed: kept, not entered"] if season.is_late(version) else []
-    if why := season.store.submissions.withdrawn(version.bot):
-        notes.append(f"withdrawn: {why}")
+    note = note_of(season, version)
     return VersionRow(
         label=version.label,
         number=version.number,
         sha256=version.sha256,
         language=season.store.versions.language(version.label),
         entered=version.entered,
-        active=version.active and not any(notes),
+        active=version.active and not note,
         rating=known.rating,
         interval=known.interval,
         tables=known.tables,
         faults=known.faults,
-        note="; ".join(filter(None, notes)),
+        note=note,
     )
+
+
+def note_of(season: Season, version: Version) -> str:
+    """Return why a version that its author has chosen does not play; empty if nothing prevents it."""
+    notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
+    notes += ["handed in after entry had closed: kept, not entered"] if season.is_late(version) else []
+    if why := season.store.submissions.withdrawn(version.bot):
+        notes.append(f"withdrawn: {why}")
+    return "; ".join(filter(None, notes))
 
 
 def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:
     """Publish every bot with its versions, and the opponents of the version that plays."""
-    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), opponents(now.rounds)
+    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), season.tally.opponents()
     for version in season.store.versions.all():
         own[version.bot].append(version)
     for bot, versions in own.items():
@@ -232,26 +275,10 @@ def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:
                 bot=bot,
                 author=newest[0].author,
                 versions=tuple(version_row(season, each, figures(each.label)) for each in newest),
-                opponents=met.get(playing.label, ()),
+                opponents=tuple(Opponent(*each) for each in met.get(playing.label, ())),
                 replays=replays_of(now.rounds, playing.label, season.folder),
             ),
         )
-
-
-def opponents(rounds: Iterable[Round]) -> dict[str, tuple[Opponent, ...]]:
-    """Return the tables of each version against each other one over all rounds."""
-    tables, won = defaultdict[tuple[str, str], int](int), defaultdict[tuple[str, str], float](float)
-    for which in rounds:
-        for meeting in which.counted.meetings if which.counted else ():
-            for label, wins in zip(meeting.labels, meeting.won, strict=True):
-                for other in meeting.labels:
-                    if other != label:
-                        tables[label, other] += meeting.tables
-                        won[label, other] += wins
-    found = defaultdict[str, list[Opponent]](list)
-    for (label, other), number in tables.items():
-        found[label].append(Opponent(other, number, won[label, other]))
-    return {label: tuple(sorted(some, key=lambda each: (-each.tables, each.label))) for label, some in found.items()}
 
 
 def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[str, ...]:
@@ -349,7 +376,7 @@ def own_files(folder: SeasonFolder, author: str) -> tuple[str, ...]:
 # What the organiser and the site may see.
 
 
-def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
+def publish_admin(season: Season, publisher: Publisher, now: Now, disk_bytes: int) -> None:
     """Publish what the organiser may see."""
     store = season.store
     log = [f"{day(each.at)} {each.kind}: {each.subject} {each.text}" for each in store.events.last(SHOWN_EVENTS)]
@@ -359,7 +386,7 @@ def publish_admin(season: Season, publisher: Publisher, now: Now) -> None:
             queue=tuple(submission_row(each, now.places) for each in store.submissions.open()),
             authors=tuple(author.name for author in store.authors.all()),
             log=tuple(map(one_line, log)),
-            disk_bytes=bytes_on_disk(season.folder.path),
+            disk_bytes=disk_bytes,
         ),
     )
 

@@ -7,13 +7,17 @@ from functools import partial
 import trio
 
 from host.base.errors import UserError
-from host.entries.inbox import StoredRequest
+from host.entries.inbox import Manage, StoredRequest
 from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
 from host.season.intake import SeasonIntake
+from host.season.ladder import Before, LastRound, ladder
+from host.season.metrics import write_metrics
 from host.season.publish import (
     Now,
     Publisher,
+    bytes_on_disk,
+    listed,
     own_faults,
     publish_admin,
     publish_author,
@@ -22,10 +26,17 @@ from host.season.publish import (
     publish_rounds,
     publish_site,
     publish_tokens,
+    published_ladder,
 )
+from host.season.retention import remove_answers, too_old
 from host.season.round_files import write_round_files
 from host.season.round_loop import RoundPlayer
 from host.season.season import ORGANISER, Season
+
+SHOWN_HISTORY = 200
+"""Rounds after which the ladder shows the rating of a version, the newest last."""
+
+MEASURE_INTERVAL_S = 60.0
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
 """Seconds between two looks for something to publish."""
@@ -39,7 +50,7 @@ class Publishing:
         self._publisher = Publisher(season.folder)
         self._ladder: LadderDocument | None = None
         self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
-        self._reports = dict[int, str]()
+        self._disk_bytes, self._measure_at = 0, 0.0
         self._due = list[Round]()  # rounds whose files have not been written yet
 
     def now(self) -> Now:
@@ -67,7 +78,11 @@ class Publishing:
         """Publish the answers to requests, before these are removed from the inbox."""
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         names = {getattr(each.request, "author", "") or getattr(each.request, "name", "") for each in requests}
-        self._publish_authors(names)
+        everybody = any(isinstance(each.request, Manage) for each in requests)
+        self._publish_authors(self._everybody() if everybody else names)
+
+    def _everybody(self) -> set[str]:
+        return {author.name for author in self._season.store.authors.all()}
 
     def round_over(self, which: Round) -> None:
         """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
@@ -97,12 +112,18 @@ class Publishing:
         publish_rounds(self._publisher, now.rounds)
         if (current := self._player.current) and current.entry.state in ("waiting", "running"):
             publish_round(self._publisher, current)
-        publish_admin(self._season, self._publisher, now)
+        if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while
+            self._disk_bytes = bytes_on_disk(self._season.folder.path)
+            self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
+        publish_admin(self._season, self._publisher, now, self._disk_bytes)
+        write_metrics(self._season, now.rounds, self._disk_bytes)
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
-        self._publish_authors({author.name for author in self._season.store.authors.all()})
+        waiting = {each.author for each in self._season.store.submissions.open()}
+        touched, self._season.touched = self._season.touched, set()
+        self._publish_authors(waiting | touched)
 
     def _publish_authors(self, names: set[str]) -> None:
-        now, known = self.now(), {author.name for author in self._season.store.authors.all()}
+        now, known = self.now(), self._everybody()
         for name in sorted(names & known):
             if name not in self._faults:
                 labels = [version.label for version in self._season.store.versions.of_author(name)]
@@ -111,10 +132,28 @@ class Publishing:
 
     def _after_round(self) -> None:
         self._faults.clear()
+        self._season.touched |= self._everybody()
         publish_bots(self._season, self._publisher, self.now())
 
     def _update_ladder(self) -> None:
-        """Compute the ladder after the last round that counts, and publish it."""
+        """Compute the ladder after the last round that counts, unless it has been published, and publish it."""
+        last = next((each for each in reversed(self._player.rounds) if each.counted), None)
+        if self._ladder is None:
+            self._ladder = published_ladder(self._season.folder)
+        if last is None or last.counted is None or (self._ladder is not None and self._ladder.round >= last.number):
+            return
+        before = Before.of(self._ladder)
+        history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
+        after = LastRound(last.number, last.entry.ended or 0.0, dict(last.counted.orders))
+        self._ladder = ladder(
+            listed(self._season),
+            self._season.tally.sums,
+            after,
+            Before(before.ranks, history),
+            self._season.terms.places,
+        )
+        self._publisher.write("ladder.json", self._ladder)
+        self._season.book.set_ratings(last.number, {row.label: row.rating for row in self._ladder.rows})
 
     async def _write_files(self, which: Round) -> None:
         """Write the report of a round and the tables of authors, in a thread: it may take seconds."""
@@ -123,3 +162,8 @@ class Publishing:
         work = partial(write_round_files, season.folder, which.number, season.tournament, authors)
         report = await trio.to_thread.run_sync(work)
         publish_round(self._publisher, which, report)
+        for old in too_old(self._player.rounds, season.terms.keep):
+            note = await trio.to_thread.run_sync(remove_answers, season.folder, old, season.tournament)
+            self._player.replace(season.book.note(old, note))
+            publish_round(self._publisher, old._replace(entry=old.entry._replace(note=note)))
+            season.event("kept", f"round {old.number}", note)

@@ -82,21 +82,39 @@ class RoundPlayer:
         """All rounds in their order."""
         return self._rounds
 
+    def replace(self, which: Round) -> None:
+        """Replace what is known of a round that is over."""
+        at = next(nth for nth, each in enumerate(self._rounds) if each.number == which.number)
+        self._rounds[at] = which
+
     async def run(self, over: Callable[[Round], None]) -> None:
         """Play rounds until it is cancelled. `over` is called after each of them."""
-        season = self._season
         while True:
-            if season.state in ("paused", "final"):
-                season.doing("" if season.state == "final" else f"paused: {season.paused}")
-                await season.bell.wait(IDLE_S)
-                continue
-            which = self._unfinished() or self._planned()
-            if which is None:
-                await season.bell.wait(min(IDLE_S, max((self.next_at or 0) - time.time(), 0.05)))
-                continue
-            await self._play_until_paused(which)
-            if self.current is not None and self.current.entry.state in ("finished", "damaged"):
-                self._settle(self.current, over)
+            failure: BaseException | None = None
+            try:
+                await self._step(over)
+            except* (UserError, OSError) as failed:
+                failure = _first(failed)
+            if isinstance(failure, UserError) and failure.exit_code != 6:
+                raise failure
+            if failure is not None:
+                self._season.event("waits", "rounds", f"{failure}; it is tried again".replace("\n", " "))
+                await trio.sleep(TRY_AGAIN_S)
+
+    async def _step(self, over: Callable[[Round], None]) -> None:
+        """Play one round, or wait until there is one to play. Raise UserError or OSError if the machine lacks something."""
+        season = self._season
+        if season.state in ("paused", "final"):
+            season.doing("" if season.state == "final" else f"paused: {season.paused}")
+            await season.bell.wait(IDLE_S)
+            return
+        which = self._unfinished() or self._planned()
+        if which is None:
+            await season.bell.wait(min(IDLE_S, max((self.next_at or 0) - time.time(), 0.05)))
+            return
+        await self._play_until_paused(which)
+        if self.current is not None and self.current.entry.state in ("finished", "damaged"):
+            self._settle(self.current, over)
 
     def _unfinished(self) -> Round | None:
         """Return the round that was begun and is not over, for example before this process was started."""

@@ -14,6 +14,7 @@ from host.config.season_config import SeasonTable
 from host.config.tournament_config import Tournament
 from host.entries.store import Store
 from host.entries.values import Version
+from host.games.luck import digest_of
 from host.season.book import Book, Tally
 from host.season.documents import State
 from host.season.folder import SeasonFolder
@@ -62,6 +63,8 @@ class Season:
         self.seed = folder.seed()
         self.book, self.tally, self.bell = Book(store), Tally(), Bell()
         self._log = log
+        self.touched = set[str]()
+        """The authors for whom something has changed since their documents were published."""
         self.now = ""
         """What is being done, in a line."""
 
@@ -139,7 +142,9 @@ class Season:
     def fix_entries(self) -> Sequence[Entry]:
         """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
         entries = [Entry(version.label, version.author, version.sha256) for version in self.entered()]
+        digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
         self.store.set_setting(ENTRIES, json.dumps(entries))
+        self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
         return entries
 
     # Changes of the terms.

@@ -19,13 +19,11 @@ import trio
 from host.backends.backend import require_local
 from host.base.config_file import read
 from host.base.errors import Problem, UserError
-from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.entries.inbox import read_requests
 from host.entries.store import Store
 from host.entries.values import Practice, Submission
-from host.games.luck import digest_of
 from host.play.custom_games import game_by_name
 from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
@@ -44,6 +42,10 @@ EXAMINERS = 2
 """Submissions that are examined at the same time: one builds while another practises."""
 
 SECRET_BYTES = 32
+
+
+Signature = tuple[int, int, int]
+"""What identifies the content of a file: inode, time of change and size."""
 
 
 class ServiceTerms(NamedTuple):
@@ -75,7 +77,9 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
 
     Raise UserError for any problem that prevents it.
     """
-    tournament, folder = loaded_season(place), SeasonFolder(place)
+    folder = SeasonFolder(place)
+    signature = signature_of(folder.config)  # before it is read: a later change is seen
+    tournament = loaded_season(place)
     assert tournament.season is not None  # `loaded_season` has checked it
     if problems := late_freeze(read(tournament.path), tournament.season, time.time(), folder.store.exists()):
         raise UserError(problems, 3)
@@ -87,12 +91,12 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         if secret := organiser_secret(store, terms.new_link):
             link(secret)
         log("open", tournament.name, f"seed sha256 {promised.sha256}")
-        reason = await _until_stopped(season, terms)
+        reason = await _until_stopped(season, terms, signature)
         log("stopped", tournament.name, f"{reason}; the same command goes on")
         return reason
 
 
-async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
+async def _until_stopped(season: Season, terms: ServiceTerms, signature: Signature | None) -> str:
     """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
     refused: UserError | None = None
     reason = [""]
@@ -101,7 +105,7 @@ async def _until_stopped(season: Season, terms: ServiceTerms) -> str:
             async with trio.open_nursery() as nursery:
                 await nursery.start(_stop_at_signal, scope, reason)
                 async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
-                    await Service(season, terms, backends).run()
+                    await Service(season, terms, backends, signature).run()
     except* UserError as wrapped:
         refused = next(leaves(wrapped))
     if refused is not None:
@@ -134,27 +138,26 @@ def organiser_secret(store: Store, again: bool) -> str:
 class Service:
     """The tasks of a season process."""
 
-    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends) -> None:
-        self._season, self._terms, self._backends = season, terms, backends
-        self._signature = signature_of(season.tournament.path)
+    def __init__(self, season: Season, terms: ServiceTerms, backends: Backends, signature: Signature | None) -> None:
+        self._season, self._terms, self._backends, self._signature = season, terms, backends, signature
 
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
         season, terms = self._season, self._terms
-        intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
-        await intake.prepare_references()
-        player = RoundPlayer(season, self._backends.rounds, terms.workers)
-        publishing = Publishing(season, player, intake)
-        publishing.publish_all()
         async with trio.open_nursery() as nursery:
+            if terms.bind:  # it takes a moment to start, and has what was published before
+                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+            await intake.prepare_references()
+            player = RoundPlayer(season, self._backends.rounds, terms.workers)
+            publishing = Publishing(season, player, intake)
+            publishing.publish_all()
             nursery.start_soon(self._answer_inbox, intake, publishing)
             for _ in range(EXAMINERS):
                 nursery.start_soon(self._examine, intake)
             nursery.start_soon(self._close_entry)
             nursery.start_soon(self._follow_config, intake)
             nursery.start_soon(publishing.run)
-            if terms.bind:
-                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
             nursery.start_soon(player.run, publishing.round_over)
 
     async def _intake_terms(self) -> IntakeTerms:
@@ -212,7 +215,9 @@ class Service:
                 continue
             if done is None:
                 await season.bell.wait(1.0)
-            elif isinstance(done, Submission):
+                continue
+            season.touched.add(done.author)
+            if isinstance(done, Submission):
                 season.logged(str(done.state), f"{done.author}/{done.label or done.bot}", done.reason)
             elif isinstance(done, Practice):
                 season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
@@ -233,9 +238,7 @@ class Service:
                 closes = season.closes or 0.0
                 waiting = [each for each in season.store.submissions.open() if each.at < closes]
                 if not waiting:
-                    entries = season.fix_entries()
-                    digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
-                    season.event("entries", "final", f"{counted(len(entries), 'entry')}, digest {digest}")
+                    season.fix_entries()
                     return
             await season.bell.wait(CLOSING_INTERVAL_S)
 
@@ -262,7 +265,7 @@ class Service:
                 )
 
 
-def signature_of(path: Path) -> tuple[int, int, int] | None:
+def signature_of(path: Path) -> Signature | None:
     """Return what identifies the content of a file; None if there is none."""
     try:
         status = path.stat()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from host.base.config_file import Text, ValueType, closest_match, integer, one_of, plain_string, to_toml
+from host.base.config_file import Text, TextOrNothing, closest_match, integer, one_of, to_toml
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
@@ -34,7 +34,6 @@ from host.stages.kind import (
 from host.stages.picture import Bracket, BracketRound, Tie
 
 BestOf = Annotated[int, integer(0, 1999)]
-NameOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
 
 ALL, FIRST = "all", "first"
 SINGLE, DOUBLE = "single", "double"
@@ -60,7 +59,7 @@ class Knockout(PairStageConfig):
     """After how many lost ties a bot no longer plays for the first place: `"single"`, one; `"double"`, two."""
     places: Annotated[str, one_of(lambda: (ALL, FIRST), "choice of places")] = ALL
     """`"all"`: every place is played out. `"first"`: only the first place; bots that lose in the same round share a place."""
-    seeding: NameOrNothing = ""
+    seeding: TextOrNothing = ""
     """Which bots meet first: the order of an earlier stage, by its name; `"drawn"`, a lot from the tournament's seed; or a
     text file next to croupier.toml with a bot's name in each line, best first. Default: the order of the stage before, or
     of the entries. Example: `seeding = "drawn"`"""

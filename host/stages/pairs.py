@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from host.base.config_file import Text, closest_match, to_toml
+from host.base.config_file import Text, TextOrNothing, closest_match, to_toml
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
@@ -81,7 +81,7 @@ class Pairs(PairStageConfig):
     meetings: tuple[Text, ...] = ()
     """The meetings: a number of tables, and the bots, with a slash between them. `list` with a file sets it. A stage needs
     one of the two. Example: `meetings = ["200 ada / davey", "100 ada / neptr"]`"""
-    list: Text = ""
+    list: TextOrNothing = ""
     """A text file next to croupier.toml with a meeting in each line; `#` begins a comment.
     Example: `list = "meetings.txt"`"""
     rank_by: tuple[Ranked, ...] = ("elo",)

@@ -19,10 +19,10 @@ from host.base import paths
 from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
-from host.bots.monitor import SPARED, running_monitor
+from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
 from host.play.custom_games import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import Ended, KeeperOutOfMemory
+from host.sandbox.keeper import Ended, Keeper, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
@@ -402,6 +402,25 @@ def build_log(sha256: str) -> Path:
     return paths.cache_dir() / "bots" / f"{sha256[:32]}.log"
 
 
+@asynccontextmanager
+async def _killed_when_cancelled(keeper: Keeper) -> AsyncIterator[None]:
+    """Kill a step of a build if the block is cancelled. The keeper's reply is awaited in any case, and comes at once then."""
+    over = False
+
+    async def kill() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            if not over:
+                keeper.kill_now()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(kill)
+        yield
+        over = True
+        nursery.cancel_scope.cancel()
+
+
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
     """Run the steps of a build and append their output to its log. Raise UserError (exit code 4) with the first error."""
     row = LANGUAGES[submission.spec.language]
@@ -424,7 +443,11 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
                 wall = OPTIONAL_STEP_TIMEOUT_S if step.optional else BUILD_LIMITS.move
                 request = ([word.encode() for word in step.command], env | environment(step.command))
                 try:
-                    ended = await sandbox.keeper.ask(*request, BUILD_LIMITS, min(wall, max(deadline - started, 0.0)))
+                    with unwrap_exception_group():
+                        async with _killed_when_cancelled(sandbox.keeper):
+                            ended = await sandbox.keeper.ask(
+                                *request, BUILD_LIMITS, min(wall, max(deadline - started, 0.0))
+                            )
                 except KeeperOutOfMemory as out:
                     took = time.monotonic() - started
                     raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem
+from host.season.metrics import season_metrics
 from host.web.season_api import SeasonApi
 from host.web.season_context import Season
 from host.web.season_errors import Refusal, not_found
@@ -183,7 +184,8 @@ class SeasonSite:
     async def _metrics(self, request: Request) -> Response:
         if not self.season.client(request).local:
             raise not_found("there is no such page", "/metrics")
-        return Response(self.metrics.text(self.season.listening.used), media_type="text/plain; version=0.0.4")
+        text = season_metrics(self.season.published.folder) + self.metrics.text(self.season.listening.used)
+        return Response(text, media_type="text/plain; version=0.0.4")
 
 
 def _without_port(host: str) -> str:

@@ -1,0 +1,200 @@
+"""Measure a season under load: authors hand in bots while the ladder plays.
+
+    python benchmarks/season_load.py [--authors 50] [--submissions 6] [--minutes 3] [--practice 200] [--budget 20]
+
+First every author hands in a bot, and a ladder plays for a minute without submissions. Then authors hand in `--submissions`
+bots a minute: half of them Python, a quarter C and C++, a quarter Java. Prints the median and the 95th percentile of the time
+from the request to the verdict, the time between the end of a round and the first table of the next one, the tables a
+second of the ladder with and without submissions, and the bytes of a round's journal with its answers and without them.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from host.entries.inbox import Invite, Submit, write_request
+from host.results.journal import writing
+
+ROOT = Path(__file__).parents[1]
+CONFIG = """\
+game = "pazaak"
+[season]
+round_every = "1 s"
+budget = "{budget} s"
+references = ["sample:dumb_bold"]
+practice = {practice}
+[season.per_author]
+queue = 100
+per_hour = 1000
+cpu_minutes = 1000
+"""
+PYTHON = "import sys\nfor line in sys.stdin:\n    print('{answer}', flush=True)  # {note}\n"
+C = """\
+#include <stdio.h>
+int main(void) {{ char l[4096]; while (fgets(l, 4096, stdin)) {{ puts("{answer}"); fflush(stdout); }} }} /* {note} */
+"""
+CPP = """\
+#include <iostream>
+#include <string>
+int main() {{ std::string l; while (std::getline(std::cin, l)) std::cout << "{answer}" << std::endl; }} // {note}
+"""
+JAVA = """\
+import java.util.Scanner; // {note}
+public class Bot {{ public static void main(String[] w) {{
+    Scanner in = new Scanner(System.in); while (in.hasNextLine()) {{ in.nextLine(); System.out.println("{answer}"); }} }} }}
+"""
+MIX = (("bot.py", PYTHON), ("bot.c", C), ("bot.py", PYTHON), ("Bot.java", JAVA), ("bot.py", PYTHON), ("bot.cpp", CPP),
+       ("bot.py", PYTHON), ("Bot.java", JAVA))  # fmt: skip
+"""Half Python, a quarter Java, a quarter C and C++."""
+
+FLUSH_S = 60.0
+
+
+class Load:
+    """A season in a temporary folder, with its process."""
+
+    def __init__(self, folder: Path, chosen: argparse.Namespace) -> None:
+        self.folder, self.log, self.handed = folder, folder / "log", dict[str, float]()
+        (folder / "croupier.toml").write_text(CONFIG.format(budget=chosen.budget, practice=chosen.practice))
+        (folder / "inbox").mkdir()
+        command = [sys.executable, "-P", "-m", "host", "-C", str(folder), "--json", "season", "open", "--no-site"]
+        self.process = subprocess.Popen(
+            command, stdout=self.log.open("wb"), env=os.environ | {"PYTHONPATH": str(ROOT)}, start_new_session=True
+        )
+
+    def events(self, kind: str) -> list[dict[str, str]]:
+        """Return the events of a kind."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.endswith("}")]
+        return [line for line in lines if line.get("kind") == kind]
+
+    def submit(self, number: int, author: str, bot: str) -> None:
+        """Hand in a bot of the mix."""
+        file, source = MIX[number % len(MIX)]
+        waiting = self.folder / f"upload-{number}"
+        waiting.write_text(source.format(answer="END" if number % 3 else "STAND", note=f"{author} {number}"))
+        self.handed[f"{author}/{bot}"] = time.time()
+        write_request(self.folder / "inbox", Submit(author, file, "api", bot), waiting)
+
+    def verdicts(self) -> dict[str, float]:
+        """Return the seconds from request to verdict, by author and bot."""
+        done = {each["subject"].rpartition("-")[0]: float(each["at"]) for each in self.events("accepted")}
+        return {name: at - self.handed[name] for name, at in done.items() if name in self.handed}
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def tables_between(load: Load, start: float, end: float) -> float:
+    """Return the tables a second of the rounds that ended between two times."""
+    tables = 0
+    for each in load.events("round"):
+        if "is over" in each["text"] and start <= float(each["at"]) <= end:
+            tables += int(each["text"].split(":")[1].split(" table")[0].replace("\u202f", ""))
+    return tables / (end - start)
+
+
+def gaps(load: Load) -> list[float]:
+    """Return the seconds from the end of each round to the beginning of the next one."""
+    found, ended = [], 0.0
+    for each in load.events("round"):
+        at = float(each["at"])
+        if "begins" in each["text"] and ended:
+            found.append(at - ended)
+        ended = at if "is over" in each["text"] else 0.0
+    return found
+
+
+def first_tables(load: Load) -> list[float]:
+    """Return the seconds from the beginning of each round until its workers play: the bots have been prepared by then."""
+    found = []
+    for place in sorted((load.folder / "rounds").glob("0*")):
+        journal, written = place / "run" / "run.sqlite", place / "croupier.toml"
+        if journal.exists():
+            found.append(journal.stat().st_ctime - written.stat().st_mtime)
+    return found
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Return a percentile of some values."""
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else float("nan")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--authors", type=int, default=50)
+    parser.add_argument("--submissions", type=float, default=6.0, help="a minute")
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--practice", type=int, default=200)
+    parser.add_argument("--budget", type=int, default=20)
+    chosen = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="season-load-"))
+    load = Load(folder, chosen)
+    try:
+        measure(load, chosen)
+    finally:
+        if load.process.poll() is None:
+            load.end()
+        shutil.rmtree(folder)
+
+
+def measure(load: Load, chosen: argparse.Namespace) -> None:
+    """Play with and without submissions, and print the figures."""
+    for number in range(chosen.authors):
+        author = f"author{number}"
+        write_request(load.folder / "inbox", Invite(author, hashlib.sha256(author.encode()).hexdigest()))
+        load.submit(number, author, f"bot{number}")
+    while len(load.verdicts()) < chosen.authors:
+        time.sleep(0.5)
+    first = load.verdicts()
+    print(f"{chosen.authors} submissions at once: the last verdict after {max(first.values()):.0f} s")
+    start = time.time()
+    time.sleep(FLUSH_S * min(chosen.minutes, 1.0))
+    alone = tables_between(load, start, time.time())
+    start, number = time.time(), chosen.authors
+    while time.time() < start + 60 * chosen.minutes:
+        author = f"author{number % chosen.authors}"
+        load.submit(number, author, f"more{number}")
+        number += 1
+        time.sleep(60 / chosen.submissions)
+    loaded = tables_between(load, start, time.time())
+    names = [name for name in load.handed if name not in first]
+    while len(load.verdicts()) < len(load.handed) and load.process.poll() is None:
+        time.sleep(0.5)
+    waits = [wait for name, wait in load.verdicts().items() if name in names]
+    print(
+        f"from request to verdict: median {median(waits):.1f} s, p95 {percentile(waits, 0.95):.1f} s, {len(waits)} submissions"
+    )
+    print(f"the ladder: {alone:.0f} tables a second alone, {loaded:.0f} with submissions")
+    print(
+        f"from the end of a round to the next one: median {median(gaps(load)):.2f} s, p95 {percentile(gaps(load), 0.95):.2f} s"
+    )
+    print(f"from there to its first table: p95 {percentile(first_tables(load), 0.95):.2f} s")
+    load.end()
+    print_sizes(load)
+
+
+def print_sizes(load: Load) -> None:
+    """Print the bytes of the largest journal, and what removing its answers leaves."""
+    journals = sorted((load.folder / "rounds").glob("*/run/run.sqlite"), key=lambda path: path.stat().st_size)
+    place, before = journals[-1], journals[-1].stat().st_size
+    with writing(place) as journal:
+        tables = sum(max(each.tables for each in record.results.values()) for _, record in journal.records())
+        journal.remove_answers()
+    after = place.stat().st_size + place.with_name("lines.json.gz").stat().st_size
+    print(f"a journal of {tables} tables: {before / tables:.0f} bytes a table, {after / tables:.0f} without answers")
+
+
+if __name__ == "__main__":
+    main()

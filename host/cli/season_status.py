@@ -1,0 +1,16 @@
+"""The command `season status`: says how a season stands."""
+
+import click
+
+from host.cli import CliContext, print_result
+
+
+@click.command("status")
+@click.pass_obj
+def command(context: CliContext) -> None:
+    """Say how the season stands: its round, its bots, what waits, and when the next round begins."""
+    from host.season.service import loaded_season
+    from host.season.status import season_status
+
+    loaded_season(context.folder)
+    print_result(context, "season-status", season_status(context.folder))

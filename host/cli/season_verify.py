@@ -1,0 +1,72 @@
+"""The command `season verify`: computes every round's list and every score again."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from host.base.format import counted, plural, thousands
+from host.cli import CliContext, print_result
+from host.cli.verify import parse_percent
+
+if TYPE_CHECKING:
+    from host.season.verify import SeasonAudit
+
+
+@click.command("verify")
+@click.option(
+    *("--sample", "share"),
+    default="100%",
+    callback=parse_percent,
+    metavar="PERCENT",
+    help="play only this share of the tables again, drawn at random",
+)
+@click.pass_obj
+def command(context: CliContext, share: float) -> None:
+    """Compute the list of every round again, and every score from the recorded answers; exit code 1 if anything differs.
+
+    It also checks the seals, that every round was dealt from the season's seed, and what the season counts of each round.
+    """
+    from host.season.service import loaded_season
+    from host.season.verify import verify_season
+
+    result = VerifiedSeason(verify_season(context.folder, loaded_season(context.folder), share), share)
+    print_result(context, "season-verify", result)
+    raise click.exceptions.Exit(1 if result.audit.differences else 0)
+
+
+class VerifiedSeason(NamedTuple):
+    """What verifying a season has found."""
+
+    audit: "SeasonAudit"
+    share: float
+
+    def json(self) -> dict[str, Any]:
+        """Return the result as JSON keys."""
+        found = self.audit
+        return {
+            "rounds": found.rounds,
+            "tables": found.tables,
+            "reduced": [*found.reduced],
+            "damaged": [*found.damaged],
+            "seeds": found.seeds,
+            "differences": [*found.differences],
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the result as lines."""
+        found = self.audit
+        sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
+        if found.differences:
+            number = f"{len(found.differences)} {plural(len(found.differences), 'difference')}"
+            yield f"{number} in {counted(found.rounds, 'round')}; the first: {found.differences[0]}"
+            yield from (f"  {difference}" for difference in found.differences[1:20])
+            return
+        yield f"{counted(found.rounds, 'round')}: every list follows from the rounds before it"
+        yield f"{thousands(found.tables)} tables{sample}: every recorded answer gives the recorded score"
+        if found.seeds:
+            yield "every round was dealt from the seed that the season has committed to"
+        if found.reduced:
+            yield f"{counted(len(found.reduced), 'round')} without answers, which were removed: seals and results agree"
+        if found.damaged:
+            yield f"not counted, because damaged: {', '.join(map(str, found.damaged))}"

@@ -1,0 +1,157 @@
+"""Collects what the author of a bot may see of a tournament: its faults, its tables as seen from its seat, slow answers.
+
+Nothing of another bot is in it but its name, and what the bot's own seat was shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.bots.values import Evidence
+from host.inspect.evidence import time_breakdown
+from host.inspect.recorded import known_root
+from host.inspect.table_replays import ReplayedTable, as_seen_by, load
+from host.inspect.visibility import table_of, visible
+from host.play.fixture_id import FixtureId
+from host.play.records import Record
+from host.results.journal import Journal
+
+MAX_FAULTS, MAX_SLOWEST, MAX_TABLES = 1000, 50, 200
+SLOWEST = "slowest"
+
+
+class OwnDecision(NamedTuple):
+    """A decision of the bot with its evidence. Bytes are as the programs wrote them, where they are no text replaced."""
+
+    where: str  # TABLE:N
+    kind: str  # of fault; or "slowest"
+    detail: str
+    question: str
+    answer: str
+    stderr: str
+    ended: str
+    milliseconds: float
+    computed_ms: float
+    time: str  # what the time was spent on, if it was late
+
+
+class OwnTable(NamedTuple):
+    """A table of the bot, as seen from its seat."""
+
+    table: str
+    seat: int
+    bots: tuple[str, ...]
+    scores: tuple[int, ...]
+    events: tuple[dict[str, Any], ...]
+
+
+class Packet(NamedTuple):
+    """All that the author of a bot may see."""
+
+    tournament: str
+    game: str
+    bot: str
+    sha256: str
+    tables: int  # that it has played
+    fault_counts: dict[str, int]
+    faults: tuple[OwnDecision, ...]
+    slowest: tuple[OwnDecision, ...]
+    own_tables: tuple[OwnTable, ...]
+    left_out: str  # why some of its tables are not here; empty if all are
+
+
+def packet_of(journal: Journal, bot: str) -> Packet:
+    """Return what the author of a bot may see of a journal. Raise UserError if there is no such bot in it."""
+    bots = journal.bots()
+    if bot not in bots:
+        hint = f"bots here: {', '.join([*bots][:12])}"
+        raise UserError([Problem("C012", bot, "has not played in this tournament", hint=hint)], 2)
+    state = journal.state()
+    records = [record for _, record in journal.records() if bot in record.results]
+    counts: dict[str, int] = {}
+    for record in records:
+        for kind, count in record.faults.get(bot, {}).items():
+            counts[kind] = counts.get(kind, 0) + count
+    over = visible(journal).stages
+    pieces = journal.evidence("WHERE fault.bot = ?", (bot,))
+    own = [_decision(journal, path, piece) for _, path, piece in pieces if FixtureId.parse(path).stage in over]
+    slowest = sorted((each for each in own if each.kind == SLOWEST), key=lambda each: -each.milliseconds)
+    tables, left_out = _tables(journal, bot, records)
+    return Packet(
+        tournament=state.name,
+        game=state.game,
+        bot=bot,
+        sha256=bots[bot].sha256,
+        tables=sum(record.results[bot].tables for record in records),
+        fault_counts=counts,
+        faults=tuple(each for each in own if each.kind != SLOWEST)[:MAX_FAULTS],
+        slowest=tuple(slowest[:MAX_SLOWEST]),
+        own_tables=tuple(tables),
+        left_out=left_out,
+    )
+
+
+def _decision(journal: Journal, path: str, piece: Evidence) -> OwnDecision:
+    stages = {stage.name: stage for stage in journal.state().configs}
+    table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
+    return OwnDecision(
+        where=f"{table}:{piece.number}",
+        kind=piece.kind,
+        detail=piece.detail,
+        question=_text(piece.question),
+        answer=_text(piece.raw),
+        stderr=_text(piece.stderr),
+        ended=piece.ended,
+        milliseconds=round(piece.wall * 1000, 3),
+        computed_ms=round(piece.cpu * 1000, 3),
+        time=time_breakdown(piece),
+    )
+
+
+def _text(written: bytes) -> str:
+    return written.decode(errors="replace")
+
+
+def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[OwnTable], str]:
+    """Return the first tables of the bot as its seat saw them, and why others are not there."""
+    root, running, found = known_root(journal), set[str](), list[OwnTable]()
+    if root is None:
+        return [], "The seed of the run is not known here, so tables cannot be shown."
+    finished = visible(journal).stages
+    total = 0
+    for record in records:
+        stage = FixtureId.parse(record.path).stage
+        if stage not in finished:
+            running.add(stage)
+            continue
+        total += record.results[bot].tables
+        if len(found) < MAX_TABLES:
+            found += _of_fixture(journal, root, record.path, bot, MAX_TABLES - len(found))
+    parts = [f"What the bot was asked in {stage} is secret while it runs." for stage in sorted(running)]
+    parts += [f"The first {len(found)} of {total} tables are here."] if total > len(found) else []
+    return found, " ".join(parts)
+
+
+def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -> Iterator[OwnTable]:
+    """Yield the first tables of a fixture at which a bot sat."""
+    for table in load(journal, root, path):
+        if most <= 0:
+            return
+        if bot in table.sitting.bots:
+            most -= 1
+            yield _own(table, table.sitting.bots.index(bot))
+
+
+def _own(table: ReplayedTable, seat: int) -> OwnTable:
+    seen = as_seen_by(table, seat)
+    scores = next((tuple(each.facts["scores"]) for each in reversed(table.events) if "scores" in each.facts), ())
+    events = tuple({"ev": each.ev, **_without_detail(each.facts, seat)} for each in seen.events)
+    return OwnTable(table.sitting.path, seat, tuple(table.sitting.bots), scores, events)
+
+
+def _without_detail(facts: Mapping[str, Any], seat: int) -> Mapping[str, Any]:
+    """Return the facts of an event; of a fault of another bot only its kind, because a detail may quote its output."""
+    answer = facts.get("a")
+    if facts.get("seat") == seat or not isinstance(answer, str) or not answer.startswith("("):
+        return facts
+    return {**facts, "a": f"{answer.partition(':')[0].rstrip(')')})"}

@@ -1,0 +1,58 @@
+"""Writes what the author of a bot may see as one zip: a page that needs nothing else, and the same as NDJSON."""
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from host.base.safe_text import escape_control_chars
+from host.inspect.packet import OwnTable, Packet
+from host.report.page import environment
+
+DATE = (1980, 1, 1, 0, 0, 0)
+"""The date of every file: the same packet has the same bytes."""
+TABLES_ON_PAGE = 50
+
+
+def packet_zip(packet: Packet) -> bytes:
+    """Return a packet as a zip with index.html, faults.ndjson, slowest.ndjson and tables.ndjson."""
+    files = {
+        "index.html": page_of(packet).encode(),
+        "faults.ndjson": _lines(each._asdict() for each in packet.faults),
+        "slowest.ndjson": _lines(each._asdict() for each in packet.slowest),
+        "tables.ndjson": _lines(each._asdict() for each in packet.own_tables),
+    }
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}", DATE), content, zipfile.ZIP_DEFLATED)
+    return written.getvalue()
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+
+
+def page_of(packet: Packet) -> str:
+    """Return the page of a packet. Every text of a program is escaped."""
+    tables = [(each, "\n".join(map(escape_control_chars, _told(each)))) for each in packet.own_tables[:TABLES_ON_PAGE]]
+    return environment().get_template("packet.html").render(packet=packet, tables=tables, safe=escape_control_chars)
+
+
+def _told(table: OwnTable) -> Iterable[str]:
+    """Yield the events of a table as lines."""
+    for event in table.events:
+        seat = event.get("seat")
+        who = table.bots[seat] if isinstance(seat, int) and seat < len(table.bots) else ""
+        match event["ev"]:
+            case "ask" if "q" in event:
+                yield f"asked    {event['q']}"
+            case "answer":
+                yield f"{who + ':':<8} {event['a']}"
+            case "table.start":
+                continue
+            case other:
+                facts = ", ".join(f"{key} {value}" for key, value in event.items() if key not in ("ev", "seat"))
+                yield f"{other:<8} {who} {facts}".rstrip()

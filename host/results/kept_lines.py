@@ -1,0 +1,40 @@
+"""Keeps the lines of fixtures whose answers have been removed from a journal, in a compressed file beside it."""
+
+import contextlib
+import gzip
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+MAX_BYTES = 1 << 30  # of all lines; a stranger could have written the file
+
+
+def kept_lines_file(journal: Path) -> Path:
+    """Return the file of the lines. It exists if the answers of the journal have been removed, or are being removed."""
+    return journal.with_name("lines.json.gz")
+
+
+def write_kept_lines(journal: Path, lines: Mapping[int, str]) -> None:
+    """Write the lines of the fixtures, by their numbers, completely or not at all."""
+    target = kept_lines_file(journal)
+    unfinished = target.with_name(f".{target.name}")
+    with unfinished.open("wb") as file:
+        file.write(
+            gzip.compress(json.dumps({str(number): line for number, line in lines.items()}).encode(), 9, mtime=0)
+        )
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(target)
+
+
+def kept_lines(journal: Path) -> Mapping[int, str]:
+    """Return the lines by the numbers of their fixtures; none if there is no such file, or if it is damaged.
+
+    Then the entries of the chain are not sound.
+    """
+    with contextlib.suppress(OSError, ValueError, EOFError), gzip.open(kept_lines_file(journal)) as file:
+        found = json.loads(file.read(MAX_BYTES))
+        if isinstance(found, dict):
+            return {int(number): str(line) for number, line in found.items()}
+    return {}

@@ -1,0 +1,146 @@
+"""Makes the folder of the final: an ordinary tournament with the versions that were entered when entry closed."""
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.format import counted
+from host.base.paths import remove_tree
+from host.config.difference import settings_of
+from host.config.resolver import CONFIG
+from host.config.tournament_config import Tournament
+from host.entries.inbox import Manage
+from host.entries.store import Store
+from host.games.luck import digest_of
+from host.results.journal import lock_holder
+from host.results.tournament_dir import Folder
+from host.season.folder import SeasonFolder, final_seed, write_atomically
+from host.season.manage import manage
+from host.season.play import copy_own_code, toml_of
+from host.season.requests import FROZEN
+from host.season.season import ENTRIES, Entry, Season
+from host.submissions.discovery import expand_patterns
+
+POLL_S = 0.5
+
+
+class Final(NamedTuple):
+    """The final that has been made."""
+
+    folder: Path
+    entries: Sequence[Entry]
+    withdrawn: Sequence[str]  # labels that were entered when entry closed, and have been withdrawn since
+    digest: str
+    commitment: str
+
+
+def make_final(
+    place: Path, tournament: Tournament, target: Path, *, references: bool, tell: Callable[[str], None]
+) -> Final:
+    """Close entry, wait until everything received before has its verdict, and write the folder of the final.
+
+    Raise UserError if nobody is entered, or if submissions wait and no process examines them.
+    """
+    folder = SeasonFolder(place)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UserError([Problem("C016", str(target), "already exists", hint="choose another folder")], 2)
+    if not folder.store.exists():
+        raise UserError(
+            [Problem("R006", str(place), "this season has not been opened yet", hint="croupier season open")], 3
+        )
+    entries = _closed_while_running(folder, tell) if lock_holder(folder.store) else _closed_here(folder, tournament)
+    with Store.reading(folder.path) as store:
+        gone = [each.label for each in entries if store.submissions.withdrawn(each.label.rpartition("-")[0])]
+        playing = [each for each in entries if each.label not in gone]
+        if not playing:
+            hint = "croupier season status  shows who is entered"
+            raise UserError([Problem("C004", str(place), "nobody is entered in the final", hint=hint)], 3)
+        places = {each.label: store.versions.labelled(each.label).place for each in playing}
+    digest = digest_of(bytes.fromhex(each.sha256) for each in playing).hex()
+    _write(folder, tournament, target, places, references)
+    said = {"folder": str(target.absolute()), "at": time.time(), "digest": digest, "entries": [*map(list, playing)]}
+    write_atomically(folder.final_file, json.dumps(said).encode() + b"\n")
+    promised = hashlib.sha256(final_seed(folder.seed())).hexdigest()
+    return Final(target, playing, gone, digest, promised)
+
+
+def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> list[Entry]:
+    """Ask the season process to close entry, and wait for the entries."""
+    with Store.reading(folder.path) as store:
+        frozen = store.setting(FROZEN)
+    if not frozen:
+        manage(folder.path, Manage(action="freeze", reason="the final"))
+    said = ""
+    while lock_holder(folder.store):
+        with Store.reading(folder.path) as store:
+            if entries := entries_in(store):
+                return entries
+            waiting = counted(len(store.submissions.open()), "submission")
+        if said != (said := f"entry is closed; waiting for the verdict on {waiting}"):
+            tell(said)
+        time.sleep(POLL_S)
+    hint = "croupier season open  goes on; then make the final"
+    raise UserError([Problem("E104", str(folder.path), "the season process has ended meanwhile", hint=hint)], 5)
+
+
+def _closed_here(folder: SeasonFolder, tournament: Tournament) -> list[Entry]:
+    """Close entry while no process runs the season."""
+    with Store.open(folder.path) as store:
+        if entries := entries_in(store):
+            return entries
+        season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+        if waiting := season.store.submissions.open():
+            message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
+            hint = "croupier season open  examines them; then make the final"
+            raise UserError([Problem("E104", str(folder.path), message, hint=hint)], 5)
+        if not season.frozen():
+            store.set_setting(FROZEN, repr(time.time()))
+            season.event("freeze", "season", "entry is closed for the final")
+        return [*season.fix_entries()]
+
+
+def entries_in(store: Store) -> list[Entry]:
+    """Return the entries of the final that have been fixed; none before that."""
+    said = store.setting(ENTRIES)
+    return [Entry(*each) for each in json.loads(said)] if said else []
+
+
+def _write(
+    folder: SeasonFolder, tournament: Tournament, target: Path, places: dict[str, str], references: bool
+) -> None:
+    """Write the folder of the final, whole or not at all. It has copies of the bots, so it can be moved and published."""
+    unfinished = target.with_name(f".{target.name}.making")
+    if unfinished.exists():
+        remove_tree(unfinished)
+    (unfinished / "bots").mkdir(parents=True)
+    for label, place in places.items():
+        shutil.copytree(folder.path / place, unfinished / "bots" / label, symlinks=True)
+    if references and tournament.season:
+        for path in expand_patterns(tournament.season.references, folder.path, tournament.game):
+            copy = shutil.copytree if path.is_dir() else shutil.copy
+            copy(path, unfinished / "bots" / path.name)
+    stages = [
+        {key: value for key, value in stage.items() if _is_set(value)} for stage in settings_of(tournament)["stage"]
+    ]
+    text = toml_of(tournament, f"{tournament.name}, final", ["bots/*"], stages)
+    write_atomically(
+        unfinished / CONFIG, text.replace('seed = "random"\n', 'seed = "random"\nbind_seed = true\n').encode()
+    )
+    copy_own_code(tournament, unfinished)
+    made = Folder(unfinished)
+    made.run.mkdir()
+    write_atomically(made.seed_file, f"{final_seed(folder.seed()).hex()}\n".encode(), 0o600)
+    made.commit()
+    if target.exists():
+        target.rmdir()
+    unfinished.rename(target)
+
+
+def _is_set(value: object) -> bool:
+    """Return whether a key of a stage has a value that a file can have."""
+    return value not in ("", [], None, {})

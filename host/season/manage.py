@@ -1,0 +1,39 @@
+"""Leaves the requests of the organiser in the inbox of a season, and waits for their answers."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from host.base.errors import Problem, UserError
+from host.entries.inbox import Manage, Request, write_request
+from host.entries.store import Store
+from host.entries.values import Answer
+from host.results.journal import lock_holder
+from host.season.folder import SeasonFolder
+
+ANSWER_TIMEOUT_S = 30.0
+POLL_S = 0.05
+
+
+def manage(place: Path, request: Manage, sleep: Callable[[float], None] = time.sleep) -> Answer | None:
+    """Leave a request in the inbox; return its answer, or None if no process runs the season.
+
+    Then the season does it as soon as it is opened. Raise UserError if the process does not answer.
+    """
+    return asked(SeasonFolder(place), request, sleep)
+
+
+def asked(folder: SeasonFolder, request: Request, sleep: Callable[[float], None] = time.sleep) -> Answer | None:
+    """Leave any request in the inbox, as `manage` does."""
+    name = write_request(folder.inbox, request)
+    if not lock_holder(folder.store):
+        return None
+    end = time.monotonic() + ANSWER_TIMEOUT_S
+    while time.monotonic() < end:
+        with Store.reading(folder.path) as store:
+            if answer := store.events.answered(name):
+                return answer
+        sleep(POLL_S)
+    message = f"has not answered for {ANSWER_TIMEOUT_S:.0f} s"
+    hint = "the request stays in the inbox and is done as soon as the process goes on"
+    raise UserError([Problem("E103", str(folder.path), message, hint=hint)], 5)

@@ -1,0 +1,51 @@
+"""Writes the figures of a season process in the form that Prometheus reads. The site serves them on the loopback address."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from host.season.book import Round
+from host.season.folder import write_atomically
+from host.season.season import Season
+
+METRICS_FILE = "private/metrics.txt"
+"""Below `published/`."""
+
+
+def write_metrics(season: Season, rounds: Sequence[Round], disk_bytes: int) -> None:
+    """Write the figures of this moment. Without the package prometheus-client, write nothing."""
+    try:
+        from prometheus_client import CollectorRegistry, Gauge, generate_latest
+    except ModuleNotFoundError:
+        return
+    registry = CollectorRegistry()
+
+    def gauge(name: str, text: str, value: float) -> None:
+        Gauge(f"croupier_season_{name}", text, registry=registry).set(value)
+
+    waiting = season.store.submissions.open()
+    last = next((each.entry for each in reversed(rounds) if each.entry.ended and each.entry.began), None)
+    gauge("round", "Number of the last round that has begun", rounds[-1].number if rounds else 0)
+    gauge("tables", "Tables of all rounds that count", sum(each.counted.all_tables for each in rounds if each.counted))
+    gauge("tables_per_second", "Speed of the last round, as measured", season.tally.speed)
+    gauge("round_seconds", "Duration of the last round", (last.ended or 0) - (last.began or 0) if last else 0)
+    gauge("versions", "Versions", len(season.store.versions.all()))
+    gauge("versions_playing", "Versions that play", len(season.entered()))
+    gauge("submissions_waiting", "Submissions without a verdict", len(waiting))
+    oldest = min((each.at for each in waiting), default=time.time())
+    gauge("oldest_waiting_seconds", "Age of the oldest submission without a verdict", time.time() - oldest)
+    gauge("paused", "1 if the season is paused", bool(season.paused))
+    gauge("disk_bytes", "Bytes of the folder of the season", disk_bytes)
+    states = Gauge("croupier_season_rounds", "Rounds by state", ["state"], registry=registry)
+    for state, number in Counter(each.entry.state for each in rounds).items():
+        states.labels(state).set(number)
+    write_atomically(season.folder.published / METRICS_FILE, generate_latest(registry), 0o640)
+
+
+def season_metrics(published: Path) -> bytes:
+    """Return the figures that have been written last, from the folder of documents; b"" if there are none."""
+    try:
+        return (published / METRICS_FILE).read_bytes()
+    except OSError:
+        return b""

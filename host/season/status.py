@@ -1,0 +1,82 @@
+"""Says how a season stands, from the documents that its process has published."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from host.base.errors import Problem, UserError
+from host.base.format import counted, day, rough_duration
+from host.results.journal import lock_holder
+from host.season.documents import RoundsDocument, SiteDocument
+from host.season.folder import SeasonFolder
+
+
+class SeasonStatus(NamedTuple):
+    """How a season stands. `running` is the process that runs it; empty if none does."""
+
+    folder: SeasonFolder
+    site: SiteDocument
+    rounds: RoundsDocument
+    running: str
+    now: float
+
+    def json(self) -> dict[str, Any]:
+        """Return the status as JSON keys."""
+        site = self.site
+        last = next((each for each in self.rounds.rows if each.state == "finished"), None)
+        return {
+            "season": site.name,
+            "state": site.state,
+            "running": self.running or None,
+            "round": site.round,
+            "bots": site.bots,
+            "versions": site.versions,
+            "waiting": site.waiting,
+            "now": site.now,
+            "freeze": site.freeze,
+            "next_round": site.next_round,
+            "last_finished": last.number if last else None,
+            "seal": last.seal if last else None,
+            "damaged": [each.number for each in self.rounds.rows if each.state == "damaged"],
+            "seed_sha256": site.seed_sha256,
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the status as lines."""
+        site = self.site
+        doing = f" ({site.now})" if site.now else ""
+        parts = [f"round {site.round}" if site.round else "no round yet"]
+        parts.append(f"{counted(site.bots, 'bot')}, {counted(site.versions, 'version')}")
+        parts.append(f"{counted(site.waiting, 'submission')} waiting{doing}")
+        if site.state in ("open", "frozen") and site.next_round and self.running:
+            left = site.next_round - self.now
+            parts.append(f"next round in {rough_duration(left)}" if left > 0 else "a round is due")
+        yield " · ".join(parts)
+        if site.state != "open":
+            yield f"the season is {site.state}"
+        if site.freeze:
+            yield (
+                f"entry closes at {day(site.freeze)}"
+                if site.freeze > self.now
+                else f"entry closed at {day(site.freeze)}"
+            )
+        if not self.running:
+            yield "no process runs it: croupier season open  goes on"
+
+
+def season_status(place: Path) -> SeasonStatus:
+    """Return how a season stands. Raise UserError if it has never been opened."""
+    folder = SeasonFolder(place)
+    try:
+        site = msgspec.json.decode((folder.published / "site.json").read_bytes(), type=SiteDocument)
+        rounds = msgspec.json.decode((folder.published / "rounds.json").read_bytes(), type=RoundsDocument)
+    except FileNotFoundError as missing:
+        hint = "croupier season open"
+        raise UserError([Problem("R006", str(place), "this season has not been opened yet", hint=hint)], 3) from missing
+    except (OSError, msgspec.MsgspecError) as broken:
+        hint = "croupier season open  publishes it again"
+        raise UserError([Problem("R013", str(folder.published), f"cannot be read: {broken}", hint=hint)], 3) from broken
+    return SeasonStatus(folder, site, rounds, lock_holder(folder.store), time.time())

@@ -1,0 +1,130 @@
+"""Verifies a season: the list of every round, the scores of every table, the seals, and the seeds."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import UserError
+from host.base.safe_text import one_line
+from host.config.tournament_config import Tournament
+from host.entries.store import Store
+from host.inspect.verify import verify
+from host.results.journal import Journal, reading
+from host.results.tournament_dir import Folder
+from host.season.book import Book, Round, Tally
+from host.season.folder import SeasonFolder, round_root
+from host.season.play import MEETINGS, read_round
+from host.season.verify_rounds import PlannedRound, first_difference
+from host.stages.pairs import ListedMeeting
+
+
+class SeasonAudit(NamedTuple):
+    """The result of verifying a season: what was checked, and all differences in order."""
+
+    rounds: int
+    tables: int  # whose answers were played again
+    reduced: tuple[int, ...]  # rounds whose answers have been removed: their seals, results and lists were checked
+    damaged: tuple[int, ...]  # rounds that do not count
+    seeds: bool  # whether the season's own seed is here, so that every round's seed could be derived again
+    differences: tuple[str, ...]
+
+
+def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> SeasonAudit:
+    """Verify all rounds that are over. With a `share` below 1, only that share of the tables is played again.
+
+    Raise UserError if the store cannot be read.
+    """
+    folder = SeasonFolder(place)
+    with Store.reading(folder.path) as store:
+        rounds = Book(store).rounds()
+    found, tables = list[str](), 0
+    seed = _seed(folder, found)
+    if wrong := first_difference(_planned(rounds)):
+        found.append(wrong)
+    reduced, damaged = list[int](), list[int]()
+    for each in rounds:
+        if each.entry.state == "damaged":
+            damaged.append(each.number)
+        if each.entry.state != "finished":
+            continue
+        check = RoundCheck(folder, tournament, each, seed)
+        found += [f"round {each.number}: {difference}" for difference in check.differences(share)]
+        tables += check.tables
+        reduced += [each.number] if check.reduced else []
+    return SeasonAudit(len(rounds), tables, tuple(reduced), tuple(damaged), seed is not None, tuple(found))
+
+
+def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
+    """Return the seed of the season if it is here; append it if it is not the one that was committed to."""
+    if not folder.seed_file.exists():
+        return None
+    try:
+        seed, promised = folder.seed(), folder.committed()
+    except UserError as refused:
+        found.append(refused.problems[0].message)
+        return None
+    if hashlib.sha256(seed).hexdigest() != promised.sha256:
+        found.append("the seed is not the one that was committed to when the season opened")
+    return seed
+
+
+def _planned(rounds: list[Round]) -> Iterator[PlannedRound]:
+    """Yield the rounds with the sums of those before each."""
+    tally = Tally()
+    for each in rounds:
+        yield PlannedRound(each.data.plan.players, tally.sums, each.data.plan.terms, each.meetings)
+        tally.add(each)
+
+
+class RoundCheck:
+    """Checks one round that is over."""
+
+    def __init__(self, folder: SeasonFolder, tournament: Tournament, which: Round, seed: bytes | None) -> None:
+        self._tournament, self._which, self._seed = tournament, which, seed
+        self._place = folder.round(which.number)
+        self.tables, self.reduced = 0, False
+
+    def differences(self, share: float) -> Iterator[str]:
+        """Yield everything that is not as it should be."""
+        which = self._which
+        if self._seed is not None and round_root(self._seed, which.number).hex() != which.entry.seed:
+            yield "its seed does not follow from the seed of the season"
+        try:
+            yield from self._list()
+            with reading(Folder(self._place).journal, self._tournament.registry) as journal:
+                yield from self._journal(journal, share)
+            yield from self._sums()
+        except UserError as refused:
+            yield f"{one_line(refused.problems[0].where)}: {refused.problems[0].message}"
+        except (OSError, ValueError) as broken:
+            yield f"cannot be read: {one_line(str(broken))}"
+
+    def _list(self) -> Iterator[str]:
+        """Compare the list in the folder with the one that the scheduler has written."""
+        listed = [ListedMeeting.parse(line) for line in (self._place / MEETINGS).read_text().splitlines()]
+        if [(each.bots, each.tables) for each in listed] != [
+            (each.labels, each.tables) for each in self._which.meetings
+        ]:
+            yield "the list in its folder is not the one of the scheduler"
+
+    def _journal(self, journal: Journal, share: float) -> Iterator[str]:
+        """Verify the journal, or its chain if the answers have been removed."""
+        which = self._which
+        if journal.seal() != which.entry.seal:
+            yield "the seal of its journal is not the one that was published"
+        if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.entry.seed)).hexdigest():
+            yield "it was not played with its seed"
+        self.reduced = journal.reduced
+        audit = verify(journal, share, seed=bytes.fromhex(which.entry.seed))
+        self.tables = audit.tables
+        yield from audit.differences
+
+    def _sums(self) -> Iterator[str]:
+        """Compare what the season counts with the journal."""
+        counted, again = self._which.counted, read_round(self._place, self._tournament).sums
+        if counted is None:
+            return
+        for key in ("orders", "tables", "faults", "crashed", "meetings"):
+            if getattr(counted, key) != getattr(again, key):
+                yield f"what the season counts of it differs from its journal in {key}"

@@ -1,0 +1,351 @@
+"""A season as its organiser sees it: the process and its commands, restarts, the freeze, the final, verify and backup."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command import ROOT, croupier, croupier_process
+from season_process import TestSeason, later_crash, plain_bot
+
+from host.base.errors import UserError
+from host.config.season_config import Keep
+from host.config.tournament_config import load
+from host.entries.inbox import Activate, Manage
+from host.games.luck import derive
+from host.season.folder import final_seed, round_root
+
+AUTHORS = ("ada", "grace", "kim")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
+    """A season of three authors in which three rounds are over; its process has ended."""
+    season = TestSeason(tmp_path_factory.mktemp("season") / "cup")
+    season.invite(*AUTHORS)
+    with season.opened():
+        for author, answer in zip(AUTHORS, ("END", "STAND", "END"), strict=True):
+            season.submit(author, f"{author}s", plain_bot(answer, author))
+        season.submit("kim", "broken", b"def f(:\n")
+        season.accepted("adas-1", "graces-1", "kims-1")
+        season.until(lambda: season.events("refused", "kim/broken"), "the refusal")
+        season.until(
+            lambda: sum(each["versions"] == 3 for each in finished(season)) >= 2, "two rounds of three versions"
+        )
+    yield season
+
+
+def finished(season: TestSeason) -> list[dict[str, Any]]:
+    """Return the rounds that are over, newest first."""
+    return [row for row in season.document("rounds.json")["rows"] if row["state"] == "finished"]
+
+
+# The config.
+
+WRONG = [
+    ("freeze = 2020-01-01T00:00:00+00:00", "C009", ":4: freeze = 2020-01-01T00:00:00+00:00 is in the past"),
+    ("freeze = 2030-01-01T00:00:00", "C002", ":4: freeze = 2030-01-01 00:00:00 has no offset from UTC"),
+    ('freeze = "tomorrow"', "C006", ':4: freeze = "tomorrow" is not a date with a time'),
+    ('references = ["sample:nobody"]', "C012", ":4: "),
+    ('references = ["none/*"]', "C012", ':4: "none/*" matches no bot'),
+    ('address = "https://cup.example"', "C013", ":4: address = "),
+    ('login_header = "X-User"', "C013", ":4: login_header = "),
+    ('keep = "many"', "C002", ':4: keep = "many" is neither a size nor a number of rounds'),
+    ('keep = "0 rounds"', "C009", ":4: "),
+    ('proxy = ["cup.example"]', "C009", ":4: "),
+    ("[season.per_author]\nqueues = 3", "C001", ':5: unknown key "queues" in [season.per_author]'),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "told"), WRONG)
+def test_a_wrong_season_is_refused_with_its_line_and_a_cure(tmp_path: Path, line: str, code: str, told: str) -> None:
+    (tmp_path / "croupier.toml").write_text(f'game = "pazaak"\n# a season\n[season]\n{line}\n')
+    done = croupier("-C", tmp_path, "season", "open")
+    assert done.code == 3 and done.first.startswith(f"error[{code}] {tmp_path}/croupier.toml{told}"), done.err
+    assert "hint: " in done.err
+    assert not (tmp_path / "season.sqlite").exists() and not (tmp_path / "seed").exists()
+
+
+def test_a_season_draws_its_own_seed_and_people_hand_in_the_bots(tmp_path: Path) -> None:
+    (tmp_path / "croupier.toml").write_text('game = "pazaak"\nseed = "mine"\nbots = ["bots/*"]\n[season]\n')
+    with pytest.raises(UserError) as refused:
+        load(tmp_path)
+    assert [problem.where.rpartition(":")[2] for problem in refused.value.problems] == ["2", "3"]
+
+
+@pytest.mark.parametrize("game", ["pazaak", "cardshark", "holdem", "hearts", "briscola"])
+def test_a_new_season_is_valid_in_every_game(tmp_path: Path, game: str) -> None:
+    assert croupier("new", tmp_path / "cup", "-g", game, "--season").code == 0
+    season = load(tmp_path / "cup").season
+    assert season and season.author_limits.active == 1 and season.keep == Keep(size=5 << 30) and season.freeze == 0
+
+
+def test_commands_for_tournaments_name_the_command_for_seasons(tmp_path: Path) -> None:
+    croupier("new", tmp_path / "season", "-g", "pazaak", "--season")
+    croupier("new", tmp_path / "cup", "-g", "pazaak")
+    done = croupier("-C", tmp_path / "season", "run")
+    assert (done.code, "E101" in done.first, "croupier" in done.err and "season open" in done.err) == (3, True, True)
+    assert croupier("-C", tmp_path / "season", "run", "--help").code == 0
+    done = croupier("-C", tmp_path / "cup", "season", "open")
+    assert done.code == 3 and "E102" in done.first
+    done = croupier("-C", tmp_path / "season", "season", "status")
+    assert done.code == 3 and "has not been opened yet" in done.first
+
+
+# Rounds.
+
+
+def test_each_round_is_a_tournament_that_other_commands_read(played: TestSeason) -> None:
+    number = next(row["number"] for row in finished(played) if row["versions"] == 3)
+    place = played.folder / "rounds" / f"{number:04d}"
+    standings = croupier("-C", place, "standings", "--json").json
+    met = {label for meeting in played.document(f"rounds/{number}.json")["meetings"] for label in meeting["labels"]}
+    assert {row["bot"] for row in standings["rows"]} == met and len(met) >= 2
+    assert croupier("-C", place, "verify").code == 0
+    assert croupier("-C", place, "replay", "last").code == 0
+    assert not [*place.rglob("*.py")]
+
+
+def test_a_round_deals_from_the_seed_that_follows_from_that_of_the_season(played: TestSeason) -> None:
+    seed = bytes.fromhex((played.folder / "seed").read_text())
+    assert (played.folder / "seed").stat().st_mode & 0o777 == 0o600
+    promised = json.loads((played.folder / "commitment.json").read_text())["sha256"]
+    assert promised == hashlib.sha256(seed).hexdigest() == played.document("site.json")["seed_sha256"]
+    for row in played.document("rounds.json")["rows"]:
+        if row["state"] == "finished":
+            assert (
+                row["seed"]
+                == round_root(seed, row["number"]).hex()
+                == derive(seed, f"round/{row['number']}")[:16].hex()
+            )
+
+
+def test_the_root_of_round_41_is_that_of_the_specification() -> None:
+    root = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
+    assert round_root(root, 41).hex() == "a9f246d60869f44d865106792f244b18"
+    assert final_seed(root) != round_root(root, 1) and len(final_seed(root)) == 16
+
+
+def test_the_ladder_ranks_who_wins_and_says_why(played: TestSeason) -> None:
+    ladder = played.document("ladder.json")
+    assert {row["label"] for row in ladder["rows"]} == {"adas-1", "graces-1", "kims-1"}
+    assert [row["rank"] for row in ladder["rows"]] == [1, 2, 3]
+    assert all(len(row["history"]) >= 1 and row["tables"] >= 10 for row in ladder["rows"])
+
+
+def test_the_published_files_of_everybody_have_nothing_private(played: TestSeason) -> None:
+    published = played.folder / "published"
+    seed = (played.folder / "seed").read_text().strip()
+    for path in published.rglob("*"):
+        if path.is_file():
+            assert seed not in path.read_text(errors="replace"), path
+    shown = "".join(path.read_text() for path in published.rglob("*.json") if "private" not in path.parts)
+    assert "SyntaxError" not in shown
+    assert "SyntaxError" in json.dumps(played.document("private/authors/kim.json"))
+    assert "SyntaxError" not in json.dumps(played.document("private/authors/ada.json"))
+
+
+def test_an_author_gets_his_own_tables_as_seen_from_his_seat(played: TestSeason) -> None:
+    files = sorted((played.folder / "published/private/tables/ada").glob("*.ndjson"))
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    starts = [row for row in rows if row["ev"] == "table.start"]
+    assert starts and all("adas-1" in row["bots"] for row in starts)
+    seat = -1
+    for row in rows:
+        seat = row["bots"].index("adas-1") if row["ev"] == "table.start" else seat
+        if row["ev"] == "ask":
+            assert row["seat"] == seat
+
+
+def test_verify_computes_every_list_and_every_score_again(played: TestSeason) -> None:
+    done = played.croupier("season", "verify")
+    assert done.code == 0, done.out + done.err
+    assert "every list follows from the rounds before it" in done.out and "committed to" in done.out
+
+
+def test_verify_finds_a_list_that_was_changed(played: TestSeason, tmp_path: Path) -> None:
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    meetings = copied / "rounds/0002/meetings.txt"
+    number, _, names = meetings.read_text().splitlines()[0].partition(" ")
+    meetings.write_text(meetings.read_text().replace(f"{number} {names}", f"{int(number) + 2} {names}", 1))
+    done = croupier_process("-C", copied, "season", "verify")
+    assert done.code == 1 and "round 2: the list in its folder is not the one of the scheduler" in done.out
+
+
+def test_the_status_says_how_the_season_stands(played: TestSeason) -> None:
+    status = played.croupier("season", "status", "--json").json
+    assert (status["bots"], status["versions"], status["waiting"], status["running"]) == (3, 3, 0, None)
+    assert status["round"] >= 3 and len(status["seal"]) == 64
+    text = played.croupier("season", "status").out
+    assert "3 bots, 3 versions · 0 submissions waiting" in text and "croupier season open  goes on" in text
+
+
+# The process.
+
+
+def test_a_season_goes_on_after_it_was_stopped_or_killed(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.accepted("mine-1", "other-1")
+        season.until(lambda: season.events("round", "begins"), "the first round")
+        assert season.process is not None
+        season.process.kill()
+        season.process.wait()
+        season.process = None
+    season.submit("ada", "mine", plain_bot("STAND", "second"))  # while nothing runs
+    with season.opened():
+        season.until_round(1)
+        season.accepted("mine-2")
+        season.until(lambda: season.croupier("season", "status", "--json").json["running"], "the status")
+        assert season.end(signal.SIGINT) == 0
+    with season.store() as store:
+        assert [version.label for version in store.versions.all()] == ["mine-1", "other-1", "mine-2"]
+        assert [version.label for version in store.versions.playing()] == ["other-1", "mine-2"]
+    assert season.croupier("season", "verify").code == 0
+
+
+def test_two_processes_cannot_run_one_season(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    with season.opened():
+        done = season.croupier("season", "open", "--no-site")
+        assert done.code == 5 and "error[R003]" in done.err
+
+
+def test_a_pause_stops_a_round_and_a_resume_continues_it(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        assert "paused" in season.croupier("season", "pause", "--reason", "power cut").out
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.until(lambda: len(season.document("private/admin.json")["queue"]) == 2, "both in the queue")
+        reasons = {row["reason"] for row in season.document("private/admin.json")["queue"]}
+        assert reasons == {"power cut"} and season.document("site.json")["state"] == "paused"
+        assert "goes on" in season.croupier("season", "resume").out
+        season.until_round(1)
+
+
+def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    with season.opened():
+        config = season.folder / "croupier.toml"
+        config.write_text(config.read_text().replace('budget = "1 s"', 'budget = "2 s"'))
+        season.until(lambda: season.events("terms"), "the change")
+        season.until(lambda: season.document("site.json")["notices"], "the notice")
+        assert "budget: 1.0 → 2.0" in season.document("site.json")["notices"][0]
+        config.write_text(config.read_text().replace("budget", "bugdet"))
+        season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")
+
+
+def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_acts(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "late", later_crash(20))
+        season.accepted("mine-1", "late-1")
+        season.until(lambda: season.events("off ladder", "late-1"), "the rest")
+        season.until(lambda: "off the ladder" in json.dumps(season.document("bots/late.json")), "the public note")
+        season.until(lambda: "secret words" in json.dumps(season.document("private/authors/grace.json")), "the faults")
+        assert "secret words" not in json.dumps(season.document("private/authors/ada.json"))
+        for path in (season.folder / "published").rglob("*"):
+            if path.is_file() and "grace" not in str(path):
+                assert "secret words" not in path.read_text(errors="replace"), path
+        season.ask(Activate("grace", "late", 1, True))
+        season.until(lambda: "off the ladder" not in json.dumps(season.document("bots/late.json")), "its return")
+
+
+# The end.
+
+
+def test_the_freeze_closes_entry_and_nothing_else(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.accepted("mine-1", "other-1")
+        season.ask(Manage("freeze"))
+        season.until(lambda: season.events("entries"), "the entries")
+        season.submit("ada", "mine", plain_bot("STAND", "too late"))
+        season.accepted("mine-2")
+        season.until(lambda: any("off the ladder" in json.dumps(row) or "after entry" in json.dumps(row)
+                     for row in season.document("private/authors/ada.json")["versions"]), "the words on the page")  # fmt: skip
+        last = season.document("rounds.json")["rows"][0]["number"]
+        season.until_round(last + 1)
+        assert season.document("site.json")["state"] == "frozen"
+    with season.store() as store:
+        assert {version.label for version in store.versions.playing()} == {"mine-1", "other-1"}
+
+
+def test_the_final_is_a_tournament_bound_to_the_entries(played: TestSeason, tmp_path: Path) -> None:
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    final = tmp_path / "final"
+    made = croupier_process("-C", copied, "season", "final", final, "--json")
+    assert made.code == 0, made.err
+    assert {entry["label"] for entry in made.json["entries"]} == {"adas-1", "graces-1", "kims-1"}
+    assert croupier_process("-C", final, "run", "--progress", "none").code == 0
+    verified = croupier_process("-C", final, "verify", "--json").json
+    assert verified["differences"] == [] and verified["bound"] == made.json["digest"]
+    assert verified["seed_sha256"] == made.json["seed_sha256"]
+    seed = bytes.fromhex((copied / "seed").read_text())
+    assert hashlib.sha256(final_seed(seed)).hexdigest() == made.json["seed_sha256"]
+    assert croupier_process("-C", copied, "season", "final", final).code == 2
+
+
+def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.until_round(1)
+        done = season.croupier("season", "backup", tmp_path / "backup.tgz", "--json")
+        assert done.code == 0, done.err
+    assert (tmp_path / "backup.tgz").stat().st_mode & 0o777 == 0o600
+    again = TestSeason(tmp_path / "restored")
+    with tarfile.open(tmp_path / "backup.tgz") as tar:
+        tar.extractall(again.folder, filter="data")
+    again.log.unlink(missing_ok=True)
+    assert croupier_process("-C", again.folder, "season", "verify").code == 0
+    with again.opened():
+        again.until(lambda: again.events("round", "is over"), "the next round")
+
+
+def test_old_rounds_lose_their_answers_and_nothing_else(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup", 'keep = "1 round"')
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.until(lambda: season.events("kept", "round 1"), "the removal")
+    place = season.folder / "rounds/0001"
+    verified = croupier("-C", place, "verify", "--json")
+    assert verified.code == 0 and verified.json["reduced"] >= 1 and verified.json["tables"] == 0
+    assert croupier("-C", place, "standings").code == 0 and croupier("-C", place, "faults").code == 0
+    replayed = croupier("-C", place, "replay", "last")
+    assert replayed.code == 3 and "error[E105]" in replayed.err
+    done = season.croupier("season", "verify", "--json")
+    assert done.code == 0 and 1 in done.json["reduced"], done.out
+    assert "answers removed" in season.document("rounds/1.json")["row"]["note"]
+
+
+def test_in_containers_the_site_sees_neither_seed_nor_journal_nor_store() -> None:
+    services = yaml.safe_load((ROOT / "docker" / "season.yaml").read_text())["services"]
+    mounts = {volume.split(":/season/")[1] for volume in services["web"]["volumes"]}
+    assert mounts == {"published:ro", "uploads:ro", "inbox"}
+    assert services["web"]["networks"] == ["front"] and "ports" not in services["season"]
+    outside = [name for name, each in services.items() if "front" in each["networks"]]
+    assert outside == ["web"]
+    assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in services.values())
