@@ -23,12 +23,15 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-import host.season  # sets the threads of numpy  # noqa: F401
+import host.season  # noqa: F401 - sets the threads of numpy, so it comes first
+
+# isort: split
 import numpy as np
+
 from host.rating.statistics import ELO, NORMAL, wilson
 from host.rating.strength import TableOrder
 from host.season.fit import Fit, fitted
-from host.season.ladder import _Chances
+from host.season.ladder import Chances
 from host.season.rounds import Player, RoundTerms, Sums, next_round
 
 PLACES, ROUNDS, LATE_ROUND, LATE_ROUNDS = 8, 20, 7, 5
@@ -137,7 +140,7 @@ def outcome(fit: Fit, field: Field) -> Outcome:
     true = [field.labels[nth] for nth in np.argsort(-field.elo)[:PLACES]]
     found = len({*labels[:PLACES]} & {*true})
     sure = [fit.sure_ahead(*labels[nth : nth + 2]) or 0.0 for nth in range(PLACES)]
-    return Outcome(found, float(np.mean(sure)), _Chances(fit, labels, PLACES).nobody_outside, found == PLACES)
+    return Outcome(found, float(np.mean(sure)), Chances(fit, labels, PLACES).nobody_outside, found == PLACES)
 
 
 class Calibration:
