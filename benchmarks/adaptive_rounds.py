@@ -23,13 +23,15 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
+import host.season  # noqa: F401 - sets the threads of numpy, so it comes first
+
+# isort: split
 import numpy as np
 
-import host.season  # sets the threads of numpy  # noqa: F401
 from host.rating.statistics import ELO, NORMAL, wilson
 from host.rating.strength import TableOrder
 from host.season.fit import Fit, fitted
-from host.season.ladder import _Chances
+from host.season.ladder import Chances
 from host.season.rounds import Player, RoundTerms, Sums, next_round
 
 PLACES, ROUNDS, LATE_ROUND, LATE_ROUNDS = 8, 20, 7, 5
@@ -138,7 +140,7 @@ def outcome(fit: Fit, field: Field) -> Outcome:
     true = [field.labels[nth] for nth in np.argsort(-field.elo)[:PLACES]]
     found = len({*labels[:PLACES]} & {*true})
     sure = [fit.sure_ahead(*labels[nth : nth + 2]) or 0.0 for nth in range(PLACES)]
-    return Outcome(found, float(np.mean(sure)), _Chances(fit, labels, PLACES).nobody_outside, found == PLACES)
+    return Outcome(found, float(np.mean(sure)), Chances(fit, labels, PLACES).nobody_outside, found == PLACES)
 
 
 class Calibration:
@@ -184,7 +186,8 @@ def budget(bots: int) -> tuple[int, int, int]:
 def print_field(kind: str, bots: int, seasons: int, wanted: Mapping[str, bool]) -> None:
     """Simulate seasons of one kind of field, and print what was asked for."""
     tables, meeting, each = budget(bots)
-    adaptives, wholes, calibration, moved = list[Outcome](), list[Outcome](), Calibration(), list[float]()
+    adaptives, wholes, moved = list[Outcome](), list[Outcome](), list[float]()
+    calibration, of_wholes = Calibration(), Calibration()
     for number in range(seasons):
         luck = np.random.RandomState(1000 * bots + number)
         field = field_of(kind, bots, luck)
@@ -194,13 +197,16 @@ def print_field(kind: str, bots: int, seasons: int, wanted: Mapping[str, bool]) 
         calibration.add(season.fit, field)
         moved.append(abs(season.late[0] - season.late[1]))
         if wanted["first"]:
-            wholes.append(outcome(round_robin(field, each, luck), field))
+            whole = round_robin(field, each, luck)
+            wholes.append(outcome(whole, field))
+            of_wholes.add(whole, field)
     print(f"{kind}, {bots} bots, {seasons} seasons of {tables} tables", flush=True)
     if wanted["first"]:
         for name, found in (("adaptive", adaptives), (f"round robin, {each} tables a pair", wholes)):
             print(f"    {name:<32}{line(found)}", flush=True)
     if wanted["calibration"]:
         print("\n".join(calibration.lines()), flush=True)
+        print("\n".join(f"{line}, in the round robin" for line in of_wholes.lines() if "all pairs" in line), flush=True)
     if wanted["late"]:
         near = sum(each <= 30 for each in moved)
         print(

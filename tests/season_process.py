@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ class TestSeason:
         where = ("--bind", f"127.0.0.1:{self.port}") if site else ("--no-site",)
         before = len(self.events("open"))
         with self.log.open("ab") as log:
-            command = [*CROUPIER, "-C", str(self.folder), "--json", "season", "open", *where, "--workers", "1", *words]
+            workers = () if "--cluster" in words else ("--workers", "1")
+            command = [*CROUPIER, "-C", str(self.folder), "--json", "season", "open", *where, *workers, *words]
             self.process = subprocess.Popen(
                 command, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
@@ -130,6 +132,26 @@ class TestSeason:
         self.until(
             lambda: any(each["subject"] == str(number) for each in self.events("round", "is over")), f"round {number}"
         )
+
+    @property
+    def url(self) -> str:
+        """The address of its site."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self.process is not None
+        return self.process.pid
+
+    def page(self, path: str) -> bytes | None:
+        """Return a page of its site; None if the site does not answer, or refuses."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(self.url + path, timeout=10) as answer:
+                return bytes(answer.read())
+        except OSError:
+            return None
 
     # What people do.
 

@@ -12,6 +12,9 @@ from host.rating.ranking import RANKINGS
 
 SQL = re.compile(r"\b(?:SELECT|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) ")
 JOURNAL = {"host/results/journal.py", "host/results/seals.py"}
+STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "entries").glob("*.py")}
+"""The store of a season, whose rows no other package reads."""
+
 OTHER_MEANINGS = {"elo", "score", "sets", "wins"}
 """Names of rankings that are also keys of results."""
 
@@ -33,8 +36,8 @@ def found(pattern: re.Pattern[str], own: Collection[str]) -> list[str]:
     ]
 
 
-def test_only_the_journal_reads_and_writes_its_rows() -> None:
-    assert found(SQL, JOURNAL) == []
+def test_only_the_journal_and_the_store_read_and_write_their_rows() -> None:
+    assert found(SQL, JOURNAL | STORE) == []
     assert SQL.search('"SELECT key, value FROM run"')
 
 

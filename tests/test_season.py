@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 from command import ROOT, croupier, croupier_process
@@ -263,6 +264,25 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
                 assert "secret words" not in path.read_text(errors="replace"), path
         season.ask(Activate("grace", "late", 1, True))
         season.until(lambda: "off the ladder" not in json.dumps(season.document("bots/late.json")), "its return")
+
+
+def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    config = season.folder / "croupier.toml"
+    config.write_text(config.read_text().replace("[season]\n", f'[season]\naddress = "{season.url}"\n'))
+    with season.opened(site=True):
+        season.until(lambda: season.page("/api/season") is not None, "the site")
+        rows = season.croupier("season", "invite", "ada", "--json").json["rows"]
+        (tmp_path / "mine.py").write_bytes(plain_bot("END", "by HTTP"))
+        done = season.croupier("submit", tmp_path / "mine.py", "--to", rows[0]["link"])
+        assert done.code == 0 and "accepted: mine-1 plays from the next round on" in done.out, done.out + done.err
+        (site,) = [each for each in psutil.Process(season.pid).children() if "site" in each.cmdline()]
+        site.kill()
+        season.until(lambda: season.events("site", "is started again"), "the words")
+        season.until(lambda: season.page("/api/bots/mine") is not None, "the next site")
+        assert json.loads(season.page("/api/bots/mine") or b"")["author"] == "ada"
+        assert b"croupier_season_versions 1.0" in (season.page("/metrics") or b"")
+    assert not psutil.pid_exists(site.pid) or psutil.Process(site.pid).status() == psutil.STATUS_ZOMBIE
 
 
 # The end.

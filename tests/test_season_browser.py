@@ -57,7 +57,7 @@ class Page:
     @property
     def text(self) -> str:
         """The text of the page."""
-        return str(self.driver.find_element("css selector", "body").text)
+        return str(self.driver.execute_script("return document.body ? document.body.innerText : ''"))
 
     def find(self, selector: str) -> Any:
         """Return an element."""

@@ -119,7 +119,7 @@ def forged_form(luck: Random, author: str) -> Attack:
 def replayed_link(luck: Random, author: str) -> Attack:
     """A link that was replaced, or never was."""
     secret = luck.choice(
-        [f"secret of {author}x", hashlib.sha256(f"secret of {author}".encode()).hexdigest(), "a" * 4000]
+        [f"secret%20of%20{author}x", hashlib.sha256(f"secret of {author}".encode()).hexdigest(), "a" * 4000]
     )
     kind, body = multipart({}, "mine.py", luck.randbytes(900))
     return Attack(request("POST", f"/a/{secret}", body, author, content_type=kind), False, may((401, "W002")))

@@ -1,11 +1,14 @@
 """The intake of a season examines real bots: it builds, checks and practises, and loses nothing."""
 
 import contextlib
+import io
 import itertools
 import random
 import subprocess
 import sys
+import tarfile
 import time
+import zipfile
 from pathlib import Path
 
 import helpers
@@ -30,6 +33,8 @@ from host.base.errors import UserError
 from host.entries.inbox import Cancel, Manage, Practise
 from host.entries.store import Store
 from host.entries.values import AuthorLimits, Practice
+from host.season.examination import unpacked_upload
+from host.season.unpack import UnpackRequest
 from host.submissions.discovery import load_submission
 
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"
@@ -117,6 +122,8 @@ def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: 
         assert "kept, and does not play" in late.reason
         assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
         assert here.store.versions.labelled("mine-2").off_ladder
+        assert "entry is closed" in here.submit("ada", "mine.py", STANDS + "# better").text
+        assert "mine-1, which plays" in here.submit("ada", "mine.py", STANDS).text
 
 
 def test_a_bot_that_fails_in_practice_is_refused_with_its_first_fault(tmp_path: Path) -> None:
@@ -243,3 +250,67 @@ def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> 
         assert len(here.store.used("ada", time.time()).began) == 1
         assert here.examined().state == "accepted"
         assert len(here.store.used("ada", time.time()).began) == 1
+
+
+# Hostile archives.
+
+
+def tar_of(*entries: tarfile.TarInfo, content: bytes = b"") -> bytes:
+    """Return a tar with these entries, each with the same content."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for entry in entries:
+            entry.size = len(content) if entry.isreg() else 0
+            archive.addfile(entry, io.BytesIO(content) if entry.isreg() else None)
+    return packed.getvalue()
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    """Return an entry of a tar."""
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, target
+    return made
+
+
+def zip_bomb() -> bytes:
+    """Return a zip of a hundred kilobytes that has 100 MiB."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bot.py", b"\0" * (100 << 20))
+    return packed.getvalue()
+
+
+HOSTILE = {
+    "a link": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.SYMTYPE, "/etc/passwd")), "link"),
+    "a hard link": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.LNKTYPE, "/etc/passwd")), "link"),
+    "a device": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.CHRTYPE)), "device"),
+    "a FIFO": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.FIFOTYPE)), "device"),
+    "a path upwards": ("mine.tar", lambda: tar_of(entry("../../../tmp/evil.py")), "outside"),
+    "an absolute path": ("mine.tar", lambda: tar_of(entry("/tmp/evil.py")), "outside"),
+    "10⁵ files": ("mine.tar", lambda: tar_of(*(entry(f"{number}.py") for number in range(100_000))), "1000 files"),
+    "deep folders": ("mine.tar", lambda: tar_of(entry("a/" * 100 + "bot.py")), "deep"),
+    "a name that clears the screen": ("mine.tar", lambda: tar_of(entry("\x1b[2J.py")), "printed"),
+    "a file twice": ("mine.tar", lambda: tar_of(entry("bot.py"), entry("bot.py")), "twice"),
+    "a zip bomb": ("mine.zip", zip_bomb, "larger"),
+    "half a zip": ("mine.zip", lambda: zip_bomb()[:5000], "unpacked"),
+    "half a tar.gz": ("mine.tar.gz", lambda: tar({"bot.py": STANDS})[:40], "unpacked"),
+    "no gzip": ("mine.tgz", lambda: b"\x1f\x8b" + b"\xff" * 100, "unpacked"),
+}
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path: Path, attack: str) -> None:
+    file_name, made, said = HOSTILE[attack]
+    upload, target = tmp_path / "upload", tmp_path / "target"
+    upload.write_bytes(made())
+    target.mkdir()
+    request = UnpackRequest(str(upload), file_name, str(target), "mine", 16 << 20)
+    with helpers.nothing_left_behind():
+        found = trio.run(unpacked_upload, request)
+    assert not found.folder
+    assert {problem.code for problem in found.problems} == {"B016"}
+    assert said in str(found.problems[0])
+    assert "\x1b" not in str(found.problems[0])
+    assert file_name in found.problems[0].where
+    assert str(tmp_path) not in str(found.problems[0])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["target", "upload"]

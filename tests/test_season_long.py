@@ -1,7 +1,11 @@
 """Seasons of many rounds: killed at random moments, and with authors whose scripts submit, improve, break and resubmit."""
 
+import contextlib
 import hashlib
+import os
 import random
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -77,6 +81,55 @@ def test_nothing_is_lost_or_entered_twice_whenever_the_process_is_killed(tmp_pat
         assert [(row["label"], row["rating"]) for row in again["rows"]] == [
             (row["label"], row["rating"]) for row in ladder["rows"]
         ]
+
+
+def test_a_full_disk_stops_nothing_for_good(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "croupier-test", disk], check=True)
+    try:
+        season = TestSeason(disk / "cup")
+        season.log = tmp_path / "log.ndjson"
+        season.invite("ada", "grace")
+        with season.opened():
+            season.submit("ada", "mine", plain_bot("END", "a"))
+            season.submit("grace", "other", plain_bot("STAND", "g"))
+            season.until_round(1)
+            with contextlib.suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+            season.until(lambda: season.events("waits"), "the words about the disk")
+            (disk / "fill").unlink()
+            done = len(season.events("round", "is over"))
+            season.until(lambda: len(season.events("round", "is over")) > done + 1, "the next rounds")
+        said = " ".join(event["text"] for event in season.events("waits"))
+        assert "No space left on device" in said or "disk is full" in said or "full" in said, said
+        verified = season.croupier("season", "verify", "--json")
+        assert verified.code == 0, verified.out
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_stopped_process_goes_on_where_it_was(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.until_round(1)
+        assert season.process is not None
+        season.process.send_signal(signal.SIGSTOP)
+        done = len(season.events("round", "is over"))
+        season.submit("ada", "mine", plain_bot("STAND", "while it was stopped"))
+        time.sleep(5)
+        assert len(season.events("round", "is over")) == done
+        season.process.send_signal(signal.SIGCONT)
+        season.accepted("mine-2")
+        season.until_round(done + 2)
+        assert sum(row["faults"] for row in season.document("rounds.json")["rows"]) == 0
+    assert season.croupier("season", "verify").code == 0
 
 
 def test_a_season_of_forty_rounds_with_authors_who_improve_break_and_resubmit(tmp_path: Path) -> None:

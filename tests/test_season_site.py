@@ -634,7 +634,7 @@ def test_what_a_killed_site_was_receiving_is_removed_by_the_next(tmp_path: Path)
     folder = season_in(tmp_path)
     (folder / "inbox" / ".upload-0123").write_bytes(b"half")
     with serving_season(folder) as running:
-        assert running.left_behind() == []
+        assert running.get("/").status == 200 and running.left_behind() == []
 
 
 @pytest.mark.parametrize(

@@ -90,17 +90,22 @@ class DaskClient:
                 await self._pause(POLL_INTERVAL_S)
 
         async def run_in_thread() -> None:
-            await trio.to_thread.run_sync(asyncio.run, stay_connected())
+            try:
+                await trio.to_thread.run_sync(lambda: asyncio.run(stay_connected()))
+            finally:
+                started.set()  # if it was cancelled before the thread began
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run_in_thread)
-            await started.wait()
-            task_status.started()
             try:
+                await started.wait()
+                task_status.started()
                 await trio.sleep_forever()
             finally:
-                assert self._loop is not None
-                self._loop.call_soon_threadsafe(self._closing.set)
+                with trio.CancelScope(shield=True):
+                    await started.wait()  # the thread ends only when its loop is told to, so there must be one
+                if self._loop is not None:
+                    self._loop.call_soon_threadsafe(self._closing.set)
 
     async def _connect_and_poll(self) -> None:
         """Connect, and update the list of workers until closed. Raise OSError when the connection breaks."""

@@ -139,7 +139,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
         if args and not ({"-h", "--help"} & {*args} or ctx.resilient_parsing):
-            from host.cli.season_folder import refuse_in_a_season
+            from host.cli.in_a_season import refuse_in_a_season
 
             refuse_in_a_season(Path(ctx.params.get("folder") or "."), args[0])
         return super().resolve_command(ctx, args)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from host import __version__
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
-from host.cli.season_folder import is_season
+from host.cli.in_a_season import is_season
 
 Steps = Mapping[str, str]
 """The three commands that are likely next, and what they do."""

@@ -1,43 +1,33 @@
-"""Tells the folder of a season from that of a tournament, without reading the whole of its croupier.toml."""
+"""The command `season folder`: watches a folder, and hands in what authors put there."""
 
-import re
+import sys
 from pathlib import Path
 
-from host.base.errors import Problem, UserError
+import click
 
-SEASON_TABLE = re.compile(r"^[ \t]*\[[ \t]*season[ \t]*\]", re.MULTILINE)
-"""The header of [season] in a croupier.toml."""
-
-IN_A_SEASON = {
-    "run": "croupier season open",
-    "add": "croupier submit FILE",
-    "serve": "croupier season open",
-    "status": "croupier season status",
-    "verify": "croupier season verify",
-    "seed": "croupier season open  commits to the seed",
-    "compose": "docker compose -f docker/season.yaml up, in a clone of croupier (docs/season.md)",
-    "build": "croupier check FILE",
-    "ls": "croupier season status",
-    "remove": "the organiser's page withdraws a bot",
-    "withdraw": "the organiser's page withdraws a bot",
-} | dict.fromkeys(
-    ("standings", "grades", "faults", "replay", "report", "redo", "export", "watch", "ask"),
-    "each round is a tournament: -C rounds/0001, in the folder of the season",
-)
-"""What to use in a season instead of a command for tournaments."""
+from host.base.safe_text import escape_control_chars
+from host.cli import CliContext
 
 
-def refuse_in_a_season(folder: Path, command: str) -> None:
-    """Raise UserError if a command is for tournaments, and the folder is a season."""
-    if command in IN_A_SEASON and is_season(folder):
-        message = f"is a season, and `croupier {command}` is for a tournament"
-        raise UserError([Problem("E101", str(folder), message, hint=IN_A_SEASON[command])], 3)
+@click.command("folder")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.pass_obj
+def command(context: CliContext, directory: Path) -> None:
+    """Watch DIRECTORY, and hand in what lies in DIRECTORY/AUTHOR once it no longer changes. ^C ends it.
+
+    The verdict on mine.py is written beside it, as mine.py.verdict.txt. Whoever can write into the folder of an author can
+    submit in his name.
+    """
+    from host.season.folder import SeasonFolder
+    from host.season.service import loaded_season
+    from host.season.watched_folder import WatchedFolder
+
+    tournament = loaded_season(context.folder)
+    assert tournament.season is not None  # `loaded_season` has checked it
+    folder = SeasonFolder(context.folder)
+    WatchedFolder(folder, directory, tournament.season.author_limits, _say).watch()
 
 
-def is_season(folder: Path) -> bool:
-    """Return whether the croupier.toml of a folder has a table [season]. The whole file is not checked."""
-    try:
-        with (folder / "croupier.toml").open("rb") as file:
-            return bool(SEASON_TABLE.search(file.read(64 * 1024).decode(errors="replace")))
-    except OSError:
-        return False
+def _say(line: str) -> None:
+    click.echo(escape_control_chars(line))
+    sys.stdout.flush()

@@ -34,7 +34,8 @@ def command(context: CliContext, author: str | None, bot: str | None) -> None:
         _say(line)
     if not found.final:
         address = tournament.season.address
-        where = f"{address}/mine" if address else "your page"
+        submission = f"/submissions/{found.answer.submission}" if found.answer else ""
+        where = f"{address}/mine{submission}" if address else "your page"
         _say(f"the push is accepted; the verdict will be on {where}")
     raise click.exceptions.Exit(1 if found.refused else 0)
 

@@ -60,7 +60,7 @@ class SeasonClient:
 
     def page(self, submission: Mapping[str, Any]) -> str:
         """Return the address at which an author finds a submission."""
-        return self._link.site + str(submission.get("page") or submission.get("url") or "/")
+        return f"{self._link.site}/mine/submissions/{urllib.parse.quote(str(submission.get('id', '')), safe='')}"
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self._link.secret}", "User-Agent": f"croupier/{__version__}"}

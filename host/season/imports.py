@@ -18,7 +18,7 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import MANIFEST, unsafe_name
 from host.entries.names import MAX_AUTHOR_CHARS, MAX_BOT_CHARS, usable_name
-from host.submissions.languages import LANGUAGES, Language, language_called
+from host.submissions.languages import LANGUAGES, Language, language_called, languages_with
 
 MAX_FILE_BYTES = 256 << 20
 MAX_ANSWERS = 10_000
@@ -176,7 +176,10 @@ def files_of(blocks: list[Block], bot: str, language: Language | None) -> dict[s
     if not unnamed:
         return {}
     text = max(unnamed, key=len)
-    stem = re.search(r"\bpublic\s+(?:final\s+)?class\s+(\w+)", text) if language.name == "java" else None
+    # A language whose bots may name their main class wants a file of that name.
+    stem = (
+        re.search(r"\bpublic\s+(?:final\s+)?class\s+(\w+)", text) if language.name in languages_with("main") else None
+    )
     return {f"{stem[1] if stem else bot}{suffix}": text} | named
 
 

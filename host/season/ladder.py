@@ -75,7 +75,7 @@ def ladder(
     """Return the ladder after a round. Versions that have not played yet are not on it."""
     fit = fitted(sums.orders)
     table = _Table.of(versions, fit)
-    chances = _Chances(fit, [each.label for each in table.ranked], places)
+    chances = Chances(fit, [each.label for each in table.ranked], places)
     ratings = {label: _rating(fit, label) for label in fit.number}
     moves = Moves.of(
         last.orders, ratings, before.ranks, {label: past[-1] for label, past in before.history.items() if past}
@@ -150,7 +150,7 @@ def _near(ranks: Mapping[str, int], fit: Fit) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Chances:
+class Chances:
     """What the ratings and their covariance allow, from samples of the joint normal distribution of the ranked versions."""
 
     fit: Fit

@@ -55,12 +55,9 @@ def write_round(
     if unfinished.exists():
         remove_tree(unfinished)
     (unfinished / "run").mkdir(parents=True)
-    seats = tournament.rules.seats
     lines = [f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings]
     write_atomically(unfinished / MEETINGS, "".join(lines).encode())
-    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS} | (
-        {"mirror": True} if _mirrors(tournament, seats) else {}
-    )
+    stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS, "mirror": True}  # each deal is played from every seat
     bots = [f"../../{version.place}" for version in versions]
     text = toml_of(tournament, f"{tournament.name}, round {number}", bots, [stage])
     write_atomically(unfinished / CONFIG, text.encode())
@@ -69,11 +66,6 @@ def write_round(
     write_atomically(made.seed_file, f"{root.hex()}\n".encode(), 0o600)
     made.commit()
     unfinished.rename(folder)
-
-
-def _mirrors(tournament: Tournament, seats: int) -> bool:
-    """Return whether the deals of a round are mirrored: in a game of two seats, each deal is played from both."""
-    return seats == 2
 
 
 def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequence[Mapping[str, Any]]) -> str:

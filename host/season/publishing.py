@@ -78,6 +78,7 @@ class Publishing:
         """Publish the answers to requests, before these are removed from the inbox."""
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         names = {getattr(each.request, "author", "") or getattr(each.request, "name", "") for each in requests}
+        self._season.touched |= names
         everybody = any(isinstance(each.request, Manage) for each in requests)
         self._publish_authors(self._everybody() if everybody else names)
 
@@ -120,6 +121,8 @@ class Publishing:
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         waiting = {each.author for each in self._season.store.submissions.open()}
         touched, self._season.touched = self._season.touched, set()
+        if touched:  # there may be another version, or another one may play
+            publish_bots(self._season, self._publisher, now)
         self._publish_authors(waiting | touched)
 
     def _publish_authors(self, names: set[str]) -> None:
@@ -133,7 +136,6 @@ class Publishing:
     def _after_round(self) -> None:
         self._faults.clear()
         self._season.touched |= self._everybody()
-        publish_bots(self._season, self._publisher, self.now())
 
     def _update_ladder(self) -> None:
         """Compute the ladder after the last round that counts, unless it has been published, and publish it."""

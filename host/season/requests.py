@@ -107,7 +107,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
         identity = submission_id(request.author, bot, upload.sha256)
         known = store.submissions.get(identity)
         if known is not None and known.state is not SubmissionState.CANCELLED:
-            return _again(desk, known)
+            return _again(desk, known, now)
         if problem := why_refused(desk.terms.limits, used, upload.size, now):
             raise UserError([problem], 3)
         upload.keep()
@@ -132,13 +132,18 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     return Granted(f"{bot} is received and waits for its examination", identity)
 
 
-def _again(desk: Desk, known: Submission) -> Granted:
+def _again(desk: Desk, known: Submission, now: float) -> Granted:
     """Answer a file that was handed in before: the same answer. A version is taken up again with its record."""
     if known.state is not SubmissionState.ACCEPTED or not known.number:
         return Granted(f"the same file as before: {known.bot} is {known.state}", known.id)
     version = desk.store.versions.get(known.bot, known.number)
-    if not version.active and not desk.store.setting(FROZEN):
-        desk.store.versions.activate(version, desk.terms.limits.active)
+    if version.active and not version.off_ladder:
+        return Granted(f"the same file as before: it is {version.label}, which plays", known.id)
+    if desk.closed(now):
+        return Granted(
+            f"the same file as before: it is {version.label}; entry is closed, so it does not play", known.id
+        )
+    desk.store.versions.activate(version, desk.terms.limits.active)
     return Granted(TAKEN_UP.format(label=version.label), known.id)
 
 

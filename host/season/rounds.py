@@ -3,7 +3,8 @@
 A round is planned in four steps, as long as it has tables left:
 
 1. *Placement*: versions with fewer than FIRST_TABLES get their first tables at once.
-2. *Floor*: part of the round goes to whoever has played least: LIFE_TABLES over a version's life, then a meeting a round.
+2. *Floor*: part of the round goes to versions in their first YOUNG_ROUNDS, and then to those that have played least: at least
+   LIFE_TABLES over a version's life, and a meeting a round as far as it goes.
 3. *Contest*: the rest goes to candidates for the first places, and to neighbours whose order is not sure. A candidate is
    a version whose rating may be, at its upper bound, above the lower bound of the last of the first places. To spend on
    those that are first *now* would be sure and wrong: a version that was unlucky early would never be found.
@@ -31,13 +32,15 @@ from host.season.fit import BoolArray, Fit, IntArray, fitted
 
 Lots = NDArray[np.uint64]
 
-FIRST_TABLES = 20
-"""Tables that a version gets in its first round."""
+FIRST_TABLES, YOUNG_ROUNDS = 30, 5
+"""Tables that a version gets in its first round at once, and then in each of its first rounds, as far as a floor allows.
+
+So a version that comes late has 150 tables after five rounds. With 60 its rating would be known to ± 85 Elo only."""
 
 LIFE_TABLES = 60
-"""Tables that every version gets in its first rounds, however it plays."""
+"""Tables that every version gets, however it plays, before a floor gives the others more than a meeting."""
 
-FLOOR_SHARE = 0.3
+FLOOR_SHARE = 0.25
 """The part of a round, after the first tables of new versions, that goes to whoever has played least."""
 
 UNIFORM_EVERY = 5
@@ -52,7 +55,7 @@ NEIGHBOUR_WEIGHT = 0.1
 NEIGHBOURS = 2
 """Distance in rank up to which versions are neighbours."""
 
-CANDIDATE_WEIGHT = 0.3
+CANDIDATE_WEIGHT = 0.1
 """The weight of two candidates that hardly belong to the first places; of one that surely does, it is 1."""
 
 MOST_COST = 1000.0
@@ -122,6 +125,7 @@ def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tupl
         return ()
     plan = _Plan(able, sums, terms._replace(seats=seats))
     plan.place()
+    plan.serve_young()
     if not terms.uniform:
         plan.serve_floor()
         plan.contest()
@@ -197,27 +201,38 @@ class _Plan:
         """Give new versions their first tables."""
         self._serve(np.maximum(FIRST_TABLES - self._life, 0), self._left)
 
+    def serve_young(self) -> None:
+        """Give part of the round to versions in their first rounds."""
+        self._nearness, self._floor_end = 1 / DISTANCE_ELO, self._left - int(self._left * FLOOR_SHARE)
+        rounds = self._terms.number - np.array([each.since for each in self._players]) + 1
+        due = np.where(rounds <= YOUNG_ROUNDS, np.clip(FIRST_TABLES * rounds - self._life, 0, FIRST_TABLES), 0)
+        self._serve(due, self._left - self._floor_end)
+        self._nearness = 0.0
+
     def serve_floor(self) -> None:
-        """Give part of the round to the versions that have played least."""
-        young = self._life < LIFE_TABLES
-        wanted = np.where(young, np.minimum(FIRST_TABLES, LIFE_TABLES - self._life), self.size)
+        """Give what is left of that part to those that have played least."""
         self._nearness = 1 / DISTANCE_ELO
-        self._serve(np.maximum(wanted, 0), int(self._left * FLOOR_SHARE))
+        due = np.maximum(np.minimum(LIFE_TABLES - self._life, FIRST_TABLES), self.size)
+        self._serve(due, self._left - self._floor_end)
         self._nearness = 0.0
 
     def spread(self) -> None:
         """Spread what is left evenly over all versions."""
-        self._serve(np.full(len(self._players), self._left), self._left)
+        self._serve(self._cap, self._left, first_by_round=1e6)
 
-    def _serve(self, wanted: IntArray, tables: int) -> None:
-        """Give meetings to versions that have fewer tables in this round than wanted; first to those with the fewest."""
+    def _serve(self, wanted: IntArray, tables: int, first_by_round: float = 1.0) -> None:
+        """Give meetings to versions that have fewer tables in this round than wanted; first to those with the fewest.
+
+        Tables of this round count `first_by_round` times as much as those of a version's life before it.
+        """
         end = self._left - tables
         stuck = np.zeros(len(self._players), bool)
         while self._left - self.size >= end:
             open_ones = (self._planned < np.minimum(wanted, self._cap)) & ~stuck
             if not open_ones.any():
                 return
-            first = int(np.argmin(np.where(open_ones, self._planned * 1e6 + self._life, np.inf)))
+            fewest = self._planned * first_by_round + self._life
+            first = int(np.argmin(np.where(open_ones, fewest, np.inf)))
             group = self._joined([first], self._cost(first, open_ones))
             if group:
                 self._meet(group)
@@ -232,7 +247,7 @@ class _Plan:
         far = np.nan_to_num(np.abs(self._elo - self._elo[first])) * self._nearness
         often = 2.0 * self._pairs[first] / self.size + np.log1p(self._met[first])
         lot = _mixed(self._lots, np.full_like(self._lots, self._lots[first]))
-        found: FloatArray = far + often + lot + 0.5 * ~open_ones + 4.0 * self._planned / self.size
+        found: FloatArray = far + often + lot + 0.5 * ~open_ones + 10.0 * self._planned / self.size
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
@@ -266,7 +281,7 @@ class _Plan:
             group = self._with_others(able, pair, contest)
             if group:
                 self._meet(group)
-            contest.met([able.index(nth) for nth in group] if group else [], pair)
+            contest.met([able.index(nth) for nth in group if nth in able], pair)
 
     def _with_others(self, able: Sequence[int], pair: tuple[int, int], contest: "_Contest") -> tuple[int, ...]:
         """Return a pair of a contest with others at its table; none if one of them may not play any more."""

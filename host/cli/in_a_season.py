@@ -1,0 +1,43 @@
+"""Tells the folder of a season from that of a tournament, without reading the whole of its croupier.toml."""
+
+import re
+from pathlib import Path
+
+from host.base.errors import Problem, UserError
+
+SEASON_TABLE = re.compile(r"^[ \t]*\[[ \t]*season[ \t]*\]", re.MULTILINE)
+"""The header of [season] in a croupier.toml."""
+
+IN_A_SEASON = {
+    "run": "croupier season open",
+    "add": "croupier submit FILE",
+    "serve": "croupier season open",
+    "status": "croupier season status",
+    "verify": "croupier season verify",
+    "seed": "croupier season open  commits to the seed",
+    "compose": "docker compose -f docker/season.yaml up, in a clone of croupier (docs/season.md)",
+    "build": "croupier check FILE",
+    "ls": "croupier season status",
+    "remove": "the organiser's page withdraws a bot",
+    "withdraw": "the organiser's page withdraws a bot",
+} | dict.fromkeys(
+    ("standings", "grades", "faults", "replay", "report", "redo", "export", "watch", "ask"),
+    "each round is a tournament: -C rounds/0001, in the folder of the season",
+)
+"""What to use in a season instead of a command for tournaments."""
+
+
+def refuse_in_a_season(folder: Path, command: str) -> None:
+    """Raise UserError if a command is for tournaments, and the folder is a season."""
+    if command in IN_A_SEASON and is_season(folder):
+        message = f"is a season, and `croupier {command}` is for a tournament"
+        raise UserError([Problem("E101", str(folder), message, hint=IN_A_SEASON[command])], 3)
+
+
+def is_season(folder: Path) -> bool:
+    """Return whether the croupier.toml of a folder has a table [season]. The whole file is not checked."""
+    try:
+        with (folder / "croupier.toml").open("rb") as file:
+            return bool(SEASON_TABLE.search(file.read(64 * 1024).decode(errors="replace")))
+    except OSError:
+        return False
