@@ -3,6 +3,7 @@
 import random
 import runpy
 import shutil
+import subprocess
 import sys
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_unchanged_players_in_three_languages_play_mirrored_matches(tmp_path: Pa
     assert len(rows) == 3 and all(row["faults"] == row.get("illegal", 0) == 0 for row in rows)
     replay = croupier("replay", "round-robin/cpp+python/1", cwd=tmp_path).out
     assert "T60.000%20P0%20H" in replay and "%20D" in replay
+
+
+def test_a_new_process_in_the_middle_of_a_round_waits_for_the_next_one(tmp_path: Path) -> None:
+    bot(tmp_path / "bot", "python")
+    lines = "T60.000 C B2c,3c,4c\nT60.000 R10 O5c,5d D-2\nT60.000 P1 HAs,Ad R6\nT60.000 R10 F D10\n"
+    done = subprocess.run(
+        [sys.executable, "player.py"], cwd=tmp_path / "bot", input=lines, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["K", "K", "R10", "K"] and done.stderr.startswith("over 10")
 
 
 def test_hands_are_worth_what_pokerkit_says(referee: dict[str, Any]) -> None:
