@@ -100,7 +100,7 @@ def test_what_is_not_legal_is_a_check_or_a_fold(referee: dict[str, Any]) -> None
     assert said["illegal"] == [1] and " K B" in said["ask"][0]["view"]["message"]
     said = play.send([{"seat": 1, "move": "R5"}])
     said = play.send([{"seat": 0, "fault": "timeout"}])  # a fold
-    assert [ask["view"]["message"] for ask in said["ask"]] == ["T60.000 F D-2", "T60.000 F D2"]
+    assert [ask["view"]["message"] for ask in said["ask"]] == ["T60.000 F D-2", "T60.000 R5 F D2"]
     with pytest.raises(StopIteration) as over:
         play.send([{"seat": 0, "move": "K"}, {"seat": 1, "move": "K"}])
     assert over.value.value == [-2, 2]
