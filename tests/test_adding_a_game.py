@@ -429,7 +429,7 @@ def broken(folder: Path, function: str) -> str:
 
 
 @pytest.mark.parametrize("function", ["bid", "allows"])
-@pytest.mark.parametrize("command", ["check copycat", "check --all", "play copycat miser -n 4", "run"])
+@pytest.mark.parametrize("command", ["check copycat", "check --all", "play copycat miser -n 4"])
 def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: str, folder: Path) -> None:
     where = broken(folder, function)
 
@@ -437,6 +437,16 @@ def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: s
 
     assert done.code == 3, (done.out, done.err)
     assert f"error[C020] {where}: " in done.err and "LookupError: no such card" in done.err, done.err
+    assert "no bot is charged" in done.err and "H001" not in done.err + done.out
+
+
+def test_a_run_goes_on_if_the_game_fails_and_names_file_and_line(folder: Path) -> None:
+    where = broken(folder, "bid")
+
+    done = croupier_process("-C", folder, "run")
+
+    assert done.code == 7, (done.out, done.err)
+    assert f" is undecided: {where}: the game failed at table " in done.err and "no such card" in done.err, done.err
     assert "no bot is charged" in done.err and "H001" not in done.err + done.out
 
 

@@ -23,7 +23,7 @@ from test_lasting_state import COUNTS, MANIFEST
 
 from host.base.errors import UserError
 from host.inspect.verify import verify
-from host.play.records import Record, Result
+from host.play.records import Record, Result, Undecided
 from host.results import chain
 from host.results.journal import reading, writing
 from host.results.state import RunStatus, StageStatus
@@ -34,6 +34,7 @@ NOT_SEALED = {
     "run.status",  # whether a run is finished: it follows from its stages
     "stage.known",  # the number of fixtures that are known so far
     "summed",  # sums over the records, which `verify` computes again
+    "undecided.open",  # whether a fixture without a result is tried again: then it is played, or undecided once more
 }
 RECORD = Record("s/a+b/1", {"a": Result(1, 1, 3, 3, 3, 3)}, {"b": {"crash": 1}}, {}, (), (), b"", benched=("b",))
 STORED = chain.StoredFixture(
@@ -43,12 +44,13 @@ STORED = chain.StoredFixture(
     at=1700000000.25,
     about={"game": "pazaak", "rules": {"hands": 3}, "plan": "independent", "path": "s/a+b/1", "bots": ["a", "b"]},
     versions=[1, 3],
-    summary=pack(RECORD),
+    summary=pack(RECORD.stored_summary()),
     seats=zlib.compress(pack([[0, 1], [1, 0]])),
     scores=zlib.compress(pack([[3, 0], [1, 3]])),
     answers=zlib.compress(b"DRAW,STAND\nSTAND"),
     times=b"",
     banks=b"",
+    transcript=b"",
     faults=[(9, "b", "crash", pack(["b", 1, 2, "crash", "", b"5 K", b"\xff", b"a secret on stderr"]))],
     states=[("a", zlib.compress(b"what a keeps"))],
 )
@@ -112,6 +114,30 @@ def test_a_fixture_shows_its_results_and_hides_answers_evidence_and_states() -> 
     assert {key for key in content if content[key] != other[key]} == {"answers", "private"}
 
 
+def test_the_line_of_a_fixture_without_a_transcript_is_as_ever() -> None:
+    line = chain.line_after("", "fixture", chain.fixture_content(STORED, SALT))
+    assert chain.seal_of(line) == "ce5277b9d2f870eefd103037775ab59f2df6a47064e9a097486a5068e0e32f2f"
+
+
+def test_a_fixture_without_a_result_shows_why_and_hides_the_rest() -> None:
+    why = Undecided("it died", table="s/a+b/3", answers="DRAW,STAND", given_by=("b",), said=b"a secret")
+    about = {**STORED.about, "tables": 9}
+    stored = chain.StoredUndecided(2, "s/a+b/1", "s", 1700000000.25, about, pack(why))
+    content = chain.undecided_content(stored)
+    assert {key: content[key] for key in ("table", "answer", "given_by", "reason")} == {
+        "table": "s/a+b/3",
+        "answer": 2,
+        "given_by": ["b"],
+        "reason": "it died",
+    }
+    line = chain.canonical(content)
+    assert "DRAW" not in line and "secret" not in line
+    for change in ({"number": 3}, {"stage": "t"}, {"at": 1.5}, {"why": pack(why._replace(said=b"else"))}):
+        assert chain.canonical(chain.undecided_content(stored._replace(**change))) != line
+    with pytest.raises(ValueError, match="another fixture"):
+        chain.undecided_content(stored._replace(path="s/a+c/1"))
+
+
 def test_every_part_of_a_fixture_changes_its_line() -> None:
     line = chain.canonical(chain.fixture_content(STORED, SALT))
     others = {
@@ -120,12 +146,13 @@ def test_every_part_of_a_fixture_changes_its_line() -> None:
         "at": 1700000000.5,
         "about": {**STORED.about, "plan": "mirrored"},
         "versions": [2, 3],
-        "summary": pack(RECORD._replace(seconds=1.0)),
+        "summary": pack(RECORD._replace(seconds=1.0).stored_summary()),
         "seats": zlib.compress(pack([[1, 0], [1, 0]])),
         "scores": zlib.compress(pack([[3, 0], [1, 2]])),
         "answers": zlib.compress(b"DRAW,STAND\nDRAW"),
         "times": zlib.compress(pack([[1, 1, 20, 3]])),
         "banks": zlib.compress(pack([[1, 1, 900]])),
+        "transcript": zlib.compress(b"what a referee said"),
         "faults": [(9, "b", "crash", pack(["b", 1, 2, "crash", "", b"5 K", b"\xff", b"another"]))],
         "states": [("a", zlib.compress(b"another"))],
     }

@@ -1,14 +1,19 @@
 """A game that fails costs no bot anything and stops no tournament: in this process, and in a source of questions."""
 
+import contextlib
 import gzip
 import json
+import shutil
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import answers_in, croupier, croupier_process
-from failing_games import LEAGUE, set_mode, tournament
+from failing_games import BOT, LEAGUE, set_mode, tournament
+
+from host.play.transcript import pack_transcript, unpack_transcript
 
 GAMES = pytest.mark.parametrize("game", ["GAME", "ELSEWHERE"])
 
@@ -88,7 +93,8 @@ def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_res
         assert f"{each['fixture']} is undecided" in warned
     assert f"{len(missing)} fixture" in warned and "Try again:  croupier -C" in warned
     rows = standings(folder)["rows"]
-    assert all(row["faults"] == 0 for row in rows) and sum(row["tables"] for row in rows) == 24 * len(found)
+    assert {kind for row in rows for kind in row["faults_by_kind"]} <= {"illegal"}
+    assert sum(row["tables"] for row in rows) == 24 * len(found)
     for command in ("standings", "status"):
         assert "undecided: the game failed" in croupier("-C", folder, command).out
     assert f"{len(missing)} fixture" in verified(folder)
@@ -228,3 +234,62 @@ def test_a_group_without_any_result_is_ranked_by_seed_and_its_final_is_played(tm
     )
     assert len(standings(folder, "final")["rows"]) == 6
     verified(folder)
+
+
+# What is recorded of tables whose rules run elsewhere.
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the tournament of `unfailing` with rules that run in a source, after it was played."""
+    folder = tournament(tmp_path_factory.mktemp("elsewhere") / "cup", "ELSEWHERE", LEAGUE)
+    run(folder)
+    return folder
+
+
+def test_the_same_rules_in_a_source_give_the_same_records_and_replays(elsewhere: Path, unfailing: Path) -> None:
+    assert decided(elsewhere) == decided(unfailing)
+    for words in (["replay", "league/ada+cyd/3", "--json"], ["export", "decisions"], ["export", "jsonl"]):
+        here, there = (croupier("-C", folder, *words).out for folder in (unfailing, elsewhere))
+        assert here == there.replace("held_sums", "sums") and len(here) > 1000
+
+
+def test_a_replay_needs_no_rules_and_verify_says_what_it_could_check(elsewhere: Path, tmp_path: Path) -> None:
+    assert "transcript and sums" not in verified(elsewhere)  # the answers were given to the source again
+    folder = tmp_path / "cup"
+    shutil.copytree(elsewhere, folder)
+    before = croupier("-C", folder, "replay", "league/ada+cyd/3").out
+    set_mode(folder, "never absent")
+    assert croupier_process("-C", folder, "replay", "league/ada+cyd/3").out == before and "PLAY" in before
+    assert "72 of them: transcript and sums checked only" in verified(folder)
+    (folder / "sums.py").write_text((folder / "sums.py").read_text().replace("[0] * rules.seats", "[5] * rules.seats"))
+    assert "transcript and sums checked only" in verified(folder)
+    set_mode(folder, "never")
+    assert "its program says something else than its transcript" in verified(folder, code=1)
+
+
+def test_a_transcript_is_sealed(elsewhere: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cup"
+    shutil.copytree(elsewhere, folder)
+    with contextlib.closing(sqlite3.connect(folder / "run" / "run.sqlite")) as database, database:
+        number, packed = database.execute("SELECT fixture, transcript FROM record LIMIT 1").fetchone()
+        tables = unpack_transcript(packed)
+        tables[0] = tables[0].replace(b"\xa5round", b"\xa5sound")
+        assert tables != unpack_transcript(packed)
+        database.execute("UPDATE record SET transcript = ? WHERE fixture = ?", (pack_transcript(tables), number))
+    set_mode(folder, "never absent")
+    assert "it was changed after it was sealed" in verified(folder, code=1)
+
+
+def test_a_question_can_have_a_limit_of_its_own(tmp_path: Path) -> None:
+    folder = tournament(
+        tmp_path / "cup", "ELSEWHERE", LEAGUE.replace("12", "2"), mode="never limits", bots=("ada", "bob")
+    )
+    slow = 'time.sleep(1.2) or 1 if turn == "1" else 2'
+    (folder / "bots/ada/bot.py").write_text("import time\n" + BOT.format(name="ada", number=slow))
+    run(folder)
+    faults = {row["bot"]: row["faults_by_kind"] for row in standings(folder)["rows"]}
+    assert faults["ada"] == {"timeout": 2} and "timeout" not in faults["bob"]
+    set_mode(folder, "never")
+    run(folder, "--fresh")
+    assert all("timeout" not in row["faults_by_kind"] for row in standings(folder)["rows"])

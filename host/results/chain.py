@@ -114,11 +114,28 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     return {**about, **more, **seating, **public, **hashes}
 
 
-def undecided_content(number: int, about: Mapping[str, Any], at: float, why: bytes) -> dict[str, Any]:
-    """Return the content of the line of a fixture without a result. What the journal stores of the reason has only a hash."""
-    found = msgspec.msgpack.decode(why, type=Undecided)
-    more = {"number": number, "at": at, "table": found.table, "answer": found.answer, "given_by": list(found.given_by)}
-    return {**about, **more, "reason": found.reason, "sha256": _sha256(why)}
+class StoredUndecided(NamedTuple):
+    """What a journal stores of a fixture without a result."""
+
+    number: int  # from 1, in the order in which games failed
+    path: str
+    stage: str
+    at: float  # seconds since 1970
+    about: Mapping[str, Any]
+    why: bytes
+
+
+def undecided_content(stored: StoredUndecided) -> dict[str, Any]:
+    """Return the content of the line of a fixture without a result. What is stored of the failure has only a hash.
+
+    Raise ValueError if what is stored is damaged.
+    """
+    if stored.about["path"] != stored.path:
+        raise ValueError(f"the description of {stored.path!r} is that of another fixture")
+    why = msgspec.msgpack.decode(stored.why, type=Undecided)
+    more = {key: getattr(stored, key) for key in ("number", "stage", "at")}
+    where = {"table": why.table, "answer": why.answer, "given_by": list(why.given_by), "reason": why.reason}
+    return {**stored.about, **more, **where, "sha256": _sha256(stored.why)}
 
 
 def _unzipped(blob: bytes, limit: int) -> Any:

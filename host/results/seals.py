@@ -10,6 +10,7 @@ from host.results.chain import (
     SALT_BYTES,
     ChainEntryKind,
     StoredFixture,
+    StoredUndecided,
     canonical,
     content_of,
     differing,
@@ -159,8 +160,9 @@ class Seals:
             case "fixture":
                 return fixture_content(self._fixture(ref), salt)
             case "undecided":
-                row = self._row("SELECT about, at, why FROM undecided WHERE id = ?", ref)
-                return undecided_content(ref, parsed(row[0]), *row[1:])
+                query = "SELECT path, stage, at, about, why FROM undecided WHERE id = ?"
+                path, stage, at, about, why = self._row(query, ref)
+                return undecided_content(StoredUndecided(ref, path, stage, at, parsed(about), why))
             case "version":
                 return self._version(ref)
             case "change":
