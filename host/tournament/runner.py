@@ -48,7 +48,7 @@ from host.tournament.additions import (
     record_additions,
     with_raised,
 )
-from host.tournament.corrections import try_again
+from host.tournament.corrections import may_be_tried_again, try_again
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
@@ -105,12 +105,16 @@ class LoggingObserver(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """How a run ended; `reason` says why if it was interrupted. `undecided` has the fixtures without a result."""
+    """How a run ended; `reason` says why if it was interrupted.
+
+    `undecided` is the number of fixtures without a result, and `again` the number of those that the next run tries again.
+    """
 
     interrupted: bool
     reason: str
     level: Level
-    undecided: Sequence[str] = ()
+    undecided: int = 0
+    again: int = 0
 
 
 async def run_tournament(
@@ -134,7 +138,7 @@ async def run_tournament(
     Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = load_checked(place, watch.say, last=last)
-    level, undecided = "", list[str]()
+    level, undecided, again = "", 0, list[str]()
     async with interruptible(watch.say) as stop, open_backend(cluster or tournament.run.cluster, watch.say) as backend:
         level = await choose_level(backend, tournament, folder, watch.say, fresh=fresh, unsafe=unsafe)
         logs = Logs(folder.run, watch.say)
@@ -158,9 +162,9 @@ async def run_tournament(
             for change in journal.changes(before):
                 watch.say(change.sentence)
             logs.built(bots)
-            if again := try_again(journal, seed):
+            if tried := try_again(journal, seed):
                 journal.set_status(RunStatus.RUNNING)
-                watch.say(f"trying {counted(len(again), 'undecided fixture')} again")
+                watch.say(f"trying {counted(len(tried), 'undecided fixture')} again")
             setup = tournament.setup(bots, seed, level)
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 journal.set_state(replace(journal.state(), workers=pool.description))
@@ -177,11 +181,11 @@ async def run_tournament(
                 await play_stages(tournament, last, setup, journal, pool, observer)
             finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
             journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
-            undecided = [each.path for each in journal.undecided()]
+            undecided, again = len(journal.undecided()), may_be_tried_again(journal, seed)
         if finished:
             folder.reveal()
     stopped = stop.scope.cancelled_caught
-    return RunOutcome(stopped, stop.reason if stopped else "", level, undecided)
+    return RunOutcome(stopped, stop.reason if stopped else "", level, undecided, len(again))
 
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
