@@ -27,9 +27,7 @@ class OneShot:
         self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
-        self._granted = self._free = (
-            self._limits.per_move
-        )  # seconds of the question that is asked, with and without a bank
+        self._granted = self._limits.per_move  # seconds, of the question that is asked
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
