@@ -162,9 +162,7 @@ async def run_tournament(
             for change in journal.changes(before):
                 watch.say(change.sentence)
             logs.built(bots)
-            if tried := try_again(journal, seed):
-                journal.set_status(RunStatus.RUNNING)
-                watch.say(f"trying {counted(len(tried), 'undecided fixture')} again")
+            _try_again(journal, seed, watch.say)
             setup = tournament.setup(bots, seed, level)
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 journal.set_state(replace(journal.state(), workers=pool.description))
@@ -186,6 +184,13 @@ async def run_tournament(
             folder.reveal()
     stopped = stop.scope.cancelled_caught
     return RunOutcome(stopped, stop.reason if stopped else "", level, undecided, len(again))
+
+
+def _try_again(journal: Journal, root: bytes, say: Callable[[str], None]) -> None:
+    """Let undecided fixtures be played again, as far as nothing depends on them."""
+    if tried := try_again(journal, root):
+        journal.set_status(RunStatus.RUNNING)
+        say(f"trying {counted(len(tried), 'undecided fixture')} again")
 
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
