@@ -83,6 +83,7 @@ def write_line(value: Mapping[str, Any]) -> bytes:
     return _encode(value).encode() + b"\n"
 
 
+_quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _encode: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -97,14 +98,16 @@ def open_line(opened: Opened) -> bytes:
 
 def answers_line(grammar: Grammar, table: int, answers: Iterable[tuple[int, Answer]]) -> bytes:
     """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
-    return write_line({"table": table, "answers": [_answer(grammar, seat, answer) for seat, answer in answers]})
+    # Most lines that the host writes are these. Without a JSON encoder a line takes a fifth of the time.
+    said = ",".join([_answer(grammar, seat, answer) for seat, answer in answers])
+    return f'{{"table":{table},"answers":[{said}]}}\n'.encode()
 
 
-def _answer(grammar: Grammar, seat: int, answer: Answer) -> dict[str, Any]:
+def _answer(grammar: Grammar, seat: int, answer: Answer) -> str:
     if isinstance(answer, Fault):
-        said: dict[str, Any] = {"seat": seat, "fault": str(answer.kind)}
-        return said | {"detail": answer.detail} if answer.detail else said
-    return {"seat": seat, "move": grammar.spell(answer)}
+        detail = f',"detail":{_quoted(answer.detail)}' if answer.detail else ""
+        return f'{{"seat":{seat},"fault":"{answer.kind}"{detail}}}'
+    return f'{{"seat":{seat},"move":{_quoted(grammar.spell(answer))}}}'
 
 
 def drop_line(table: int) -> bytes:
@@ -303,6 +306,14 @@ def _over(said: Any) -> Over:
     return Over(tuple(scores), moves)
 
 
+ReadUsual = Callable[[bytes, frozenset[str]], Message | None]
+"""Parses a line as `read_message` does, or returns None for a line that it does not accept."""
+
+
+def read_nothing(_line: bytes, _fields: frozenset[str]) -> None:
+    """Return None: `read_message` parses every line."""
+
+
 # The conversation with one process.
 
 
@@ -334,8 +345,9 @@ class Conversation:
     Every method that returns bytes returns what must be written to the process.
     """
 
-    def __init__(self, grammar: Grammar, fields: Iterable[str]) -> None:
-        self._grammar, self._fields = grammar, frozenset(fields)
+    def __init__(self, grammar: Grammar, fields: Iterable[str], read_usual: ReadUsual = read_nothing) -> None:
+        """`read_usual` parses some lines faster than `read_message`, to the same messages."""
+        self._grammar, self._fields, self._read_usual = grammar, frozenset(fields), read_usual
         self._tables: dict[int, _Table] = {}
         self._rest = b""  # the beginning of a line
         self.lines = 0  # that the process has written
@@ -389,7 +401,7 @@ class Conversation:
             self.lines += 1
             try:
                 if self.greeted:
-                    message = read_message(line, self._fields)
+                    message = self._read_usual(line, self._fields) or read_message(line, self._fields)
                     self._check(message, len(line))
                     self.failed_at = None
                     messages.append(message)

@@ -3,6 +3,7 @@
 The machines of these tests cannot see the tournaments' folders, have their own caches, and have no package index.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import test_banksalad
 import test_lasting_state
 import test_simplepazaak
 import test_wheels
-from command import MEASURED, answers_in, croupier_process, environment
+from command import MEASURED, ROOT, answers_in, croupier_process, environment
 from machines import Machines, machines, until
 from test_adding_a_game import laid_out
 from test_cluster import present
@@ -108,6 +109,15 @@ def test_a_game_of_ones_own_travels_and_is_forgotten_again(elsewhere: Machines, 
         place = tmp_path / str(times)
         place.mkdir()
         assert same(with_a_game(times), place, elsewhere)
+
+
+def test_a_referee_travels_and_is_built_on_each_machine(elsewhere: Machines, tmp_path: Path) -> None:
+    def lay(place: Path) -> None:
+        laid_out(place)
+        shutil.copytree(ROOT / "sample_bots" / "referees" / "goofspiel_c", place / "prizes")
+        cup(place, "prizes/", '"bots/*"', "round-robin", "tables_per_pair = 20")
+
+    assert same(lay, tmp_path, elsewhere)
 
 
 def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, tmp_path: Path) -> None:

@@ -152,6 +152,13 @@ def test_a_foreign_referee_that_dies_charges_no_bot(tmp_path: Path) -> None:
     assert all(row["faults"] == 0 for row in rows)
 
 
+def test_a_foreign_referee_that_does_not_start_is_an_error_of_the_game(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text("import sys\nsys.exit('no heaps today')\n")
+    tournament(tmp_path, "nim", "brutaltester:nim.py", tables=1)
+    done = croupier("run", cwd=tmp_path)
+    assert done.code == 4 and "G002" in done.err and "no heaps today" in done.err and "bots/" not in done.err
+
+
 # What names stand for.
 
 

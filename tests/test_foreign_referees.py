@@ -373,7 +373,7 @@ else: say('{"command":"request","content":{"0":1}}')
 
 
 def test_a_process_plays_one_game_after_another_only_if_it_may(built: Built, start: Start) -> None:
-    for options, processes in ((), 3), (("--reuse",), 1):
+    for options, processes in ((), {3, 4}), (("--reuse",), {1}):  # the fourth one waits for another table
         adapter = start("brutaltester", *built["nim_python"], options=options)
         pids = set()
         for table in range(1, 4):
@@ -382,7 +382,7 @@ def test_a_process_plays_one_game_after_another_only_if_it_may(built: Built, sta
             pids.update(child.pid for child in adapter.children())
             adapter.send(adapter.talk.answer(table, [nim(table, message.ask[0])]))
             adapter.play(nim)
-        assert len(pids) == processes and adapter.end() == ""
+        assert len(pids) in processes and adapter.end() == ""
 
 
 def test_a_process_that_ends_after_its_game_is_replaced(built: Built, start: Start) -> None:
@@ -403,12 +403,12 @@ def test_a_dropped_table_leaves_no_process(built: Built, start: Start) -> None:
         adapter.open(table)
     adapter.hear()
     children = adapter.children()
-    assert len(children) == 2
+    assert len(children) in {2, 3}  # the third one waits for another table
     adapter.send(adapter.talk.drop(1))
     adapter.send(adapter.talk.answer(2, [Move("SAY", text="wrong\nwrong")]))
     adapter.hear()
-    gone, alive = psutil.wait_procs(children, timeout=20)
-    assert len(gone) == 2 and not alive  # the second game is over
+    gone, alive = psutil.wait_procs(children, timeout=1)
+    assert len(gone) == 2 and len(alive) == len(children) - 2  # the second game is over
 
 
 def test_the_end_of_input_leaves_no_process(tmp_path: Path, start: Start) -> None:
@@ -418,7 +418,7 @@ def test_the_end_of_input_leaves_no_process(tmp_path: Path, start: Start) -> Non
         adapter.open(table)
     adapter.hear()
     children = adapter.children()
-    assert len(children) == 6 and adapter.end() == ""
+    assert len(children) >= 6 and adapter.end() == ""
     assert psutil.wait_procs(children, timeout=20)[1] == []
 
 

@@ -3,6 +3,7 @@
 import random
 import runpy
 import shutil
+import subprocess
 import sys
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -59,6 +60,15 @@ def test_unchanged_players_in_three_languages_play_mirrored_matches(tmp_path: Pa
     assert "T60.000%20P0%20H" in replay and "%20D" in replay
 
 
+def test_a_new_process_in_the_middle_of_a_round_waits_for_the_next_one(tmp_path: Path) -> None:
+    bot(tmp_path / "bot", "python")
+    lines = "T60.000 C B2c,3c,4c\nT60.000 R10 O5c,5d D-2\nT60.000 P1 HAs,Ad R6\nT60.000 R10 F D10\n"
+    done = subprocess.run(
+        [sys.executable, "player.py"], cwd=tmp_path / "bot", input=lines, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["K", "K", "R10", "K"] and done.stderr.startswith("over 10")
+
+
 def test_hands_are_worth_what_pokerkit_says(referee: dict[str, Any]) -> None:
     chance, worth = random.Random(7), referee["worth"]
     hands = [chance.sample(referee["DECK"], 7) for _ in range(1500)]
@@ -90,7 +100,7 @@ def test_what_is_not_legal_is_a_check_or_a_fold(referee: dict[str, Any]) -> None
     assert said["illegal"] == [1] and " K B" in said["ask"][0]["view"]["message"]
     said = play.send([{"seat": 1, "move": "R5"}])
     said = play.send([{"seat": 0, "fault": "timeout"}])  # a fold
-    assert [ask["view"]["message"] for ask in said["ask"]] == ["T60.000 F D-2", "T60.000 F D2"]
+    assert [ask["view"]["message"] for ask in said["ask"]] == ["T60.000 F D-2", "T60.000 R5 F D2"]
     with pytest.raises(StopIteration) as over:
         play.send([{"seat": 0, "move": "K"}, {"seat": 1, "move": "K"}])
     assert over.value.value == [-2, 2]

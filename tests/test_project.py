@@ -70,7 +70,7 @@ def test_no_file_names_this_machine() -> None:
 
 def test_every_code_is_said_somewhere() -> None:
     sources = (ROOT / "host").rglob("*.py")
-    said = {code for path in sources for code in re.findall(r'"([BCEHRSUW]\d{3})"', path.read_text())}
+    said = {code for path in sources for code in re.findall(r'"([BCEGHRSUW]\d{3})"', path.read_text())}
     assert said == set(explanations())
 
 
@@ -105,13 +105,14 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 33_300
+MAX_CODE_LINES = 35_200
 """Code lines in croupier, host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LARGER_CLASSES = {"Game": 22, "PersistentProcess": 32}
-"""The classes above the limit, with what they may have. Game has one for each thing that a game defines.
-BotSpec has as many attributes as bot.toml has keys."""
+LARGER_CLASSES = {"Game": 22, "GameFile": 29, "Kind": 21, "PersistentProcess": 32, "Record": 21}
+"""The classes above the limit, with what they may have. Game and Kind have one for each thing that a game or a kind of
+stage defines, Record one for each thing that a fixture has produced.
+BotSpec has as many attributes as bot.toml has keys, GameFile as many as game.toml."""
 
 
 def code_lines(tree: ast.AST, text: str) -> set[int]:

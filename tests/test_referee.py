@@ -248,6 +248,41 @@ def test_a_game_of_four_on_a_grid_is_played_and_shown(tmp_path: Path) -> None:
     assert "\n      ........" in replay.out  # the grid, as the referee tells it
 
 
+BOTS = {
+    "argv": 'print("LOW")\n',
+    "lines": 'import sys\nfor line in sys.stdin:\n    print("HIGH", flush=True)\n',
+    "json": (
+        "import json, sys\nfor line in sys.stdin:\n    card = json.loads(line)['your_cards'][-1]\n"
+        '    print(json.dumps({"move": f"BID {card}"}), flush=True)\n'
+    ),
+    "block": 'while True:\n    fields = [input() for _ in range(5)]\n    print("BID", fields[3].split(",")[0], flush=True)\n',
+    "botzone": (
+        "import json\ncards = json.loads(input())['requests'][-1]['your_cards']\n"
+        'print(json.dumps({"response": f"BID {cards[0]}"}))\n'
+    ),
+}
+
+
+@pytest.mark.long
+def test_bots_of_every_protocol_play_mirrored_tables_of_a_referee(tmp_path: Path) -> None:
+    shutil.copytree(REFEREES / "goofspiel_c", tmp_path / "prizes")
+    for protocol, program in BOTS.items():
+        (tmp_path / "bots" / protocol).mkdir(parents=True)
+        (tmp_path / "bots" / protocol / "bot.py").write_text(program)
+        (tmp_path / "bots" / protocol / "bot.toml").write_text(f'protocol = "{protocol}"\n')
+    (tmp_path / "croupier.toml").write_text(
+        'game = "prizes/"\nbots = ["bots/*"]\n\n[limits]\nmove = "10 s"\ncpu = "10 s"\n\n'
+        '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\nmirror = true\n'
+    )
+    assert croupier("-C", tmp_path, "run").code == 0
+    rows = croupier("-C", tmp_path, "standings", "--json").json["rows"]
+    assert {row["bot"]: row["faults"] for row in rows} == dict.fromkeys(BOTS, 0)
+    assert croupier("-C", tmp_path, "verify").code == 0
+    asked = croupier("-C", tmp_path, "ask", "lines", "round-robin/argv+lines/1:2")
+    assert asked.code == 0, asked.err
+    assert croupier("-C", tmp_path, "report", "-o", tmp_path / "report.html").code == 0
+
+
 @pytest.mark.parametrize("language", ["c", "java", "javascript", "lisp", "python"])
 def test_init_writes_a_working_referee(language: str, tmp_path: Path) -> None:
     folder = tmp_path / "my-game"

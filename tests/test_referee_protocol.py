@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from host.play.sources.fast_lines import read_usual
 from protocols.referee import (
     MAX_QUESTIONS,
     MAX_REFEREE_LINE_BYTES,
@@ -20,6 +21,7 @@ from protocols.referee import (
     Over,
     Show,
     Violation,
+    read_message,
 )
 from protocols.wire import Fault, FaultKind, Grammar, Move, read_text
 
@@ -286,6 +288,23 @@ def test_any_json_is_a_message_or_is_refused(value: dict[str, Any]) -> None:
     else:
         (message,) = heard
         assert message.table == 1
+
+
+@given(messages)
+def test_the_fast_parser_says_the_same_or_nothing(value: dict[str, Any]) -> None:
+    line = json.dumps(value).encode()
+    fast = read_usual(line, frozenset({"n"}))
+    if fast is not None:
+        assert read_message(line, frozenset({"n"})) == fast
+
+
+@pytest.mark.parametrize("line", [*REFUSED, *[line[2:] for line in TRANSCRIPT.splitlines() if line.startswith("< ")]])
+def test_the_fast_parser_accepts_nothing_that_is_refused(line: str) -> None:
+    for fields in (frozenset({"n"}), frozenset(FIELDS)):
+        fast = read_usual(line.encode(), fields)
+        if fast is not None:
+            assert read_message(line.encode(), fields) == fast
+    assert fast is not None or "ask" not in line or "illegal" in line or line in REFUSED
 
 
 @given(st.binary(max_size=200))

@@ -14,6 +14,7 @@ from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, So
 from host.play.table_plans import TableSetup
 from host.play.transcript import (
     MAX_TRANSCRIPT_BYTES,
+    are_same,
     decode_steps,
     encode_step,
     join_steps,
@@ -229,9 +230,11 @@ def test_a_transcript_is_read_as_it_was_written() -> None:
     assert decode_steps(table, View) == tuple(steps)
 
 
-def test_equal_steps_have_equal_bytes_whatever_the_order_of_their_facts() -> None:
+def test_the_order_of_facts_is_kept_and_makes_no_difference() -> None:
     one, other = (Progress(told=(Told("x", dict(facts)),)) for facts in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
-    assert encode_step(one) == encode_step(other)
+    assert encode_step(one) != encode_step(other) and are_same(encode_step(one), encode_step(other))
+    assert [*decode_steps(join_steps([encode_step(other)]), View)[0].told[0].facts] == ["b", "a"]
+    assert not are_same(encode_step(one), encode_step(Progress()))
 
 
 @pytest.mark.parametrize("damaged", [b"", b"x", pack_transcript([])[:-2], "text"])

@@ -27,9 +27,7 @@ class OneShot:
         self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
-        self._granted = self._free = (
-            self._limits.per_move
-        )  # seconds of the question that is asked, with and without a bank
+        self._granted = self._limits.per_move  # seconds, of the question that is asked
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
@@ -78,10 +76,10 @@ class OneShot:
         if self._bank is not None:
             self._bank.begin(question.table, question.number)
             banked = self._bank.left
-        self._free = granted(question, self._limits.per_move)
-        self._granted = self._free + banked
+        free = granted(question, self._limits.per_move)
+        self._granted = free + banked
         self._monitored.new_process()
-        computing = self._limits.computing if self._limits.clock == "wall" else min(self._limits.computing, self._free)
+        computing = self._limits.computing if self._limits.clock == "wall" else min(self._limits.computing, free)
         self._allowed = min(computing + banked, self._budget.begin(question.table, self._control.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
@@ -95,7 +93,7 @@ class OneShot:
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
         wall = self._limits.patience_for(self._granted)
         overdue: Overdue = self._overdue if self._policy.fair else self._look
-        looked_at = self._free if self._policy.fair else NEARLY * wall  # seconds, if it is slow
+        looked_at = free if self._policy.fair else NEARLY * wall  # seconds, if it is slow
         limits = self._limits._replace(cpu=self._allowed, move=looked_at)
         ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
         self.stderr_log.question = question
@@ -107,7 +105,7 @@ class OneShot:
         self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
         if self._bank is not None:
-            self._settle(self._bank, ended, answer)
+            self._settle(self._bank, ended, answer, free)
         return Outcome(
             answer,
             ended.output,
@@ -120,9 +118,9 @@ class OneShot:
             stalls=self._monitored.samples.stalls,
         )
 
-    def _settle(self, bank: TimeBank, ended: Ended, answer: Answer) -> None:
-        """Take the time of a question from the bank, and add the increment for a move."""
-        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - self._free)
+    def _settle(self, bank: TimeBank, ended: Ended, answer: Answer, free: float) -> None:
+        """Take the time of a question beyond `free` seconds from the bank, and add the increment for a move."""
+        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - free)
         if isinstance(answer, Move):
             bank.add()
         elif answer.kind is FaultKind.TIMEOUT:

@@ -86,8 +86,10 @@ def run(context: CliContext, /, **values: Any) -> None:
         click.echo(f"{stopped}\n    continue with:  {_same_command(context, chosen)}", err=True)
         raise click.exceptions.Exit(5)
     if outcome.undecided:
-        number = counted(len(outcome.undecided), "fixture")
-        click.echo(f"    {number} undecided: the game failed.  Try again:  {_same_command(context, chosen)}", err=True)
+        later = outcome.undecided - outcome.again
+        stay = f"  {counted(later, 'fixture')} cannot be played again: what followed depends on it." if later else ""
+        again = f"  Try again:  {_same_command(context, chosen)}" if outcome.again else ""
+        click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: the game failed.{stay}{again}", err=True)
         raise click.exceptions.Exit(7)
 
 

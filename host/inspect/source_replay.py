@@ -8,7 +8,7 @@ import trio
 from host.bots.monitor import running_monitor
 from host.inspect.recorded import RecordedTable, load_fixture
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace
-from host.play.transcript import encode_step
+from host.play.transcript import are_same, encode_step
 from host.results.journal import Journal
 from host.sandbox.levels import Level
 from protocols.wire import Answer
@@ -73,7 +73,7 @@ async def _compare(source: Source, tables: Sequence[RecordedTable], first: int) 
         for number, progress in said.items():
             given = next(again[number].steps, None)
             path = again[number].table.sitting.path
-            if given is None or encode_step(progress) != encode_step(given):
+            if given is None or not are_same(encode_step(progress), encode_step(given)):
                 found.append(f"{path}: its program says something else than its transcript, given the same answers")
                 dropped += [number] if progress.requests else []
             elif progress.requests:

@@ -21,6 +21,9 @@ from host.base.safe_text import one_line
 OPTIONS: Mapping[str, type] = {"seed": bool, "reuse": bool, "fault": str, "keep_running": bool, "scale": int}
 """The options of an adapter, as a table in game.toml has them."""
 
+PATIENCE = "20 s"  # a process is started for each table, and a JVM with its libraries takes seconds on a busy machine
+LIMITS: Mapping[str, Any] = {"memory": "2 GiB", "tasks": 512}
+
 MAX_SCALE = 10**9
 MAX_FAULT_CHARS = 200
 MAX_FILES = 1000  # beside croupier.toml that are the program of `game = "brutaltester:COMMAND"`
@@ -114,7 +117,11 @@ def completed(toml: Toml) -> Toml:
     said = toml.data.get("adapter")
     name = said.get("host") if isinstance(said, dict) else said
     host = HOSTS.get(name) if isinstance(name, str) else None
-    return toml._replace(data={**host.defaults, **toml.data}) if host else toml
+    if host is None:
+        return toml
+    limits = toml.data.get("limits", {})
+    data = {"patience": PATIENCE, **host.defaults, **toml.data}
+    return toml._replace(data=data | {"limits": {**LIMITS, **limits} if isinstance(limits, dict) else limits})
 
 
 def has_edges(toml: Toml) -> bool:

@@ -170,8 +170,9 @@ class Seals:
             case "fixture":
                 return fixture_content(self._fixture(ref), salt)
             case "undecided":
-                row = self._row("SELECT path, stage, at, about, why FROM undecided WHERE id = ?", ref)
-                return undecided_content(StoredUndecided(ref, *row[:3], parsed(row[3]), row[4]))
+                query = "SELECT path, stage, at, about, why FROM undecided WHERE id = ?"
+                path, stage, at, about, why = self._row(query, ref)
+                return undecided_content(StoredUndecided(ref, path, stage, at, parsed(about), why))
             case "version":
                 return self._version(ref)
             case "change":

@@ -48,10 +48,14 @@ Kit = Mapping[str, tuple[str, str]]
 
 
 class Starter(NamedTuple):
-    """The source file of a starter bot, and the keys that its bot.toml needs in addition to those of every bot."""
+    """The source file of a starter bot, and the keys that its bot.toml needs in addition to those of every bot.
+
+    `referee` is the folder in sample_bots/referees that `init --referee` copies; empty if there is none.
+    """
 
     file: str
     keys: Mapping[str, object]
+    referee: str = ""
 
 
 class EmptyBot(NamedTuple):
@@ -586,7 +590,7 @@ C = Language(
     keys=("sources",),
     build=build_c,
     empty=EmptyBot(C_HELLO),
-    starter=Starter("bot.c", {}),
+    starter=Starter("bot.c", {}, "goofspiel_c"),
     output=OutputHints(flush="C: fflush(stdout)", debug="fprintf(stderr, …)", crash=C_CRASH),
 )
 CPP = Language(
@@ -609,7 +613,7 @@ JAVA = Language(
     build=build_java,
     run=run_java,
     empty=EmptyBot('public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n', 70),
-    starter=Starter("Bot.java", {"heap": "64 MiB"}),
+    starter=Starter("Bot.java", {"heap": "64 MiB"}, "goofspiel_java"),
     output=OutputHints(flush="Java: out.flush()", debug="System.err.println(…)", crash=JAVA_CRASH),
     symptoms=(
         Symptom(
@@ -665,7 +669,7 @@ PYTHON = Language(
     keys=("entry", "python", "requires", "warm"),
     run=run_python,
     empty=EmptyBot('print("S")\n', 20),
-    starter=Starter("bot.py", {"entry": "bot.py"}),
+    starter=Starter("bot.py", {"entry": "bot.py"}, "goofspiel_python"),
     output=OutputHints(
         "Python: print(…, flush=True)", "print(…, file=sys.stderr)", PYTHON_CRASH, is_line_buffered=True
     ),
@@ -714,7 +718,7 @@ LISP = Language(
     build=build_lisp,
     run=run_lisp,
     empty=EmptyBot('(format t "S~%")\n', 15),
-    starter=Starter("bot.lisp", {"entry": "bot.lisp"}),
+    starter=Starter("bot.lisp", {"entry": "bot.lisp"}, "goofspiel_lisp"),
     output=OutputHints(flush="Lisp: (finish-output)", debug="(format *error-output* …)", crash=LISP_CRASH),
     programs_of=lisp_programs,
     symptoms=(
@@ -758,7 +762,7 @@ def scripts(
         package=package,
         keys=("entry",),
         run=lambda submission, _files: (need(command[0]), *command[1:], submission.spec.entry),
-        starter=Starter(file, {"entry": file}),
+        starter=Starter(file, {"entry": file}, "goofspiel_js" if suffixes[0] == ".js" else ""),
         marks=Marks(interpreter=re.compile(command[0])),
         output=output,
         empty=EmptyBot(empty, 20),

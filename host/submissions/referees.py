@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.play.custom_games import attach_referee, origin
@@ -21,6 +22,7 @@ from host.submissions.languages import PYTHON, environment, need
 from protocols.wire import View
 
 PROTOCOL = "lines"  # like a bot over lines, a referee is one process that lives for a fixture
+CHECK_HINT = "croupier check DIR, with the folder of the game, says more"
 ADAPTER_FOLDER = "croupier_referee"  # in the folder of a program with an adapter
 TOURNAMENT_FILE = "croupier.toml"
 
@@ -110,7 +112,7 @@ async def prepare_referee(game: str, level: Level) -> None:
 
 
 async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> View:
-    """Return the first question of a table, from a referee whose game.toml has no edge cases; () if it fails."""
+    """Return the first question of a table, from a referee whose game.toml has no edge cases. Raise UserError if it fails."""
     rules = next(iter(known.game.presets.values()))
     setup = TableSetup(tuple(f"bot {number}" for number in range(rules.seats)), rules, "check/1")
     async with running_monitor() as monitor:
@@ -118,7 +120,9 @@ async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> V
             program, place = RefereeProgram(built, known.game, known.file.words), SourcePlace(level, (), monitor)
             async with referee_source(program, place) as source:
                 progress = await source.advance([Opened(1, setup, bytes(16))], {}, ())
-        except SourceFailed:
-            return ()  # its tables say why
+        except SourceFailed as failed:
+            said = one_line(failed.said[-1000:].decode(errors="replace"))
+            problem = Problem("G002", known.toml.name, f"does not begin a table: {failed.reason}", said, CHECK_HINT)
+            raise UserError([problem], 4) from failed
     requests = progress[1].requests
     return requests[0].view if requests else ()

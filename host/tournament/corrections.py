@@ -169,8 +169,8 @@ class _Without(Mapping[str, Record]):
 # Try again.
 
 
-def try_again(journal: Journal, seed: bytes) -> list[str]:
-    """Let the fixtures without a result be played again if nothing depends on them yet. Return their paths.
+def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
+    """Return the paths of the fixtures without a result that the next run plays again.
 
     They are those of the last stage that has begun, without the ones that have decided what was played after them.
     """
@@ -180,11 +180,16 @@ def try_again(journal: Journal, seed: bytes) -> list[str]:
     begun = last_begun(journal, seed)
     records = journal.stage_records(begun.name)
     paths = [each.path for each in undecided if each.stage == begun.name]
-    free = [path for path in paths if not _paired_later(begun, records, frozenset([path]))]
-    if free:
-        journal.try_again(free)
+    return [path for path in paths if not _paired_later(begun, records, frozenset([path]))]
+
+
+def try_again(journal: Journal, seed: bytes) -> list[str]:
+    """Let the fixtures without a result be played again if nothing depends on them yet. Return their paths."""
+    paths = may_be_tried_again(journal, seed)
+    if paths:
+        journal.try_again(paths)
         _settle(journal, seed, True)
-    return free
+    return paths
 
 
 # Withdraw.

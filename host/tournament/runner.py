@@ -48,7 +48,7 @@ from host.tournament.additions import (
     record_additions,
     with_raised,
 )
-from host.tournament.corrections import try_again
+from host.tournament.corrections import may_be_tried_again, try_again
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
 from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
@@ -105,11 +105,15 @@ class LoggingObserver(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """How a run ended; `reason` says why if it was interrupted. `undecided` has the fixtures without a result."""
+    """How a run ended; `reason` says why if it was interrupted.
+
+    `undecided` is the number of fixtures without a result, and `again` the number of those that the next run tries again.
+    """
 
     interrupted: bool
     reason: str
-    undecided: Sequence[str] = ()
+    undecided: int = 0
+    again: int = 0
 
 
 async def run_tournament(
@@ -132,7 +136,7 @@ async def run_tournament(
     `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
     Raise UserError for any problem, before any table is played.
     """
-    loaded, undecided = load_checked(place, watch.say, last=last), list[str]()
+    loaded, missing = load_checked(place, watch.say, last=last), Missing()
     terms = PlayTerms(fresh=fresh, last=last, workers=workers, unsafe=unsafe, reason=reason)
     async with (
         interruptible(watch.say) as stop,
@@ -143,9 +147,16 @@ async def run_tournament(
             if until is not None:
                 stop.scope.deadline = trio.current_time() + until
 
-        undecided = await play_tournament(loaded, watch, backend, terms, begin)
+        missing = await play_tournament(loaded, watch, backend, terms, begin)
     stopped = stop.scope.cancelled_caught
-    return RunOutcome(stopped, stop.reason if stopped else "", undecided)
+    return RunOutcome(stopped, stop.reason if stopped else "", missing.undecided, missing.again)
+
+
+def _try_again(journal: Journal, root: bytes, say: Callable[[str], None]) -> None:
+    """Let undecided fixtures be played again, as far as nothing depends on them."""
+    if tried := try_again(journal, root):
+        journal.set_status(RunStatus.RUNNING)
+        say(f"trying {counted(len(tried), 'undecided fixture')} again")
 
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
@@ -155,6 +166,13 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
         return display_path(write_bundle(folder.undecided, undecided, root))
     except OSError as failed:
         return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
+
+
+class Missing(NamedTuple):
+    """The number of fixtures without a result, and of those that the next run can try again."""
+
+    undecided: int = 0
+    again: int = 0
 
 
 class PlayTerms(NamedTuple):
@@ -173,10 +191,10 @@ async def play_tournament(
     backend: Backend,
     terms: PlayTerms,
     begin: Callable[[], None] = lambda: None,
-) -> list[str]:
+) -> Missing:
     """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
 
-    Return the fixtures that have no result because the game failed. A caller that cancels it loses only the fixtures in
+    Return how many fixtures have no result because the game failed. A caller that cancels it loses only the fixtures in
     flight. Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = loaded
@@ -202,9 +220,7 @@ async def play_tournament(
         for change in journal.changes(before):
             watch.say(change.sentence)
         logs.built(bots)
-        if again := try_again(journal, seed):
-            journal.set_status(RunStatus.RUNNING)
-            watch.say(f"trying {counted(len(again), 'undecided fixture')} again")
+        _try_again(journal, seed, watch.say)
         setup = tournament.setup(bots, seed, level)
         async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
@@ -220,10 +236,10 @@ async def play_tournament(
             await play_stages(tournament, terms.last, setup, journal, pool, observer)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
-        undecided = [each.path for each in journal.undecided()]
+        missing = Missing(len(journal.undecided()), len(may_be_tried_again(journal, seed)))
     if finished:
         folder.reveal()
-    return undecided
+    return missing
 
 
 class Loaded(NamedTuple):

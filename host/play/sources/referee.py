@@ -21,9 +21,10 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.deadline import AnswerStatus, AnswerTimer, DeadlinePolicy, HostStall
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
-from host.games.engine import Game, Request
+from host.games.engine import Game, Request, new_tuple
 from host.games.luck import derive, words
 from host.play.placement import starting_on
+from host.play.sources.fast_lines import read_usual
 from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
@@ -56,7 +57,7 @@ class ViewReader:
 
     def __init__(self, view: type[Any]) -> None:
         hints = view.__annotations__
-        self._view: type[Any] = view
+        self._view, self._names = view, view._fields
         self._lines = next((name for name, hint in hints.items() if hint is AnswerLines), "")
         self._texts = tuple(name for name, hint in hints.items() if hint in (Lines, Once, Json))
         self._json = tuple(name for name, hint in hints.items() if hint is Json)
@@ -82,7 +83,7 @@ class ViewReader:
             values = {**values, self._lines: asked.lines}
         elif asked.lines != 1:
             raise Violation("asks for several lines, and no field of game.toml has the type `answer lines`")
-        view: View = self._view(**values)
+        view: View = new_tuple(self._view, map(values.__getitem__, self._names))
         return view
 
 
@@ -114,7 +115,7 @@ class RefereeSource:
         self._program, self._process = program, process
         self._game = program.game
         self._views = ViewReader(program.game.view)
-        self._talk = Conversation(program.game.grammar, self._views.fields)
+        self._talk = Conversation(program.game.grammar, self._views.fields, read_usual)
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote

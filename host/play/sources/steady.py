@@ -9,7 +9,7 @@ import trio
 from host.play.records import Undecided, spelled_answer
 from host.play.sources.source import Opened, OpenSource, Progress, Source, SourceFailed, SourcePlace
 from host.play.table_plans import TableSetup
-from host.play.transcript import MAX_TRANSCRIPT_BYTES, encode_step, join_steps, seats_asked
+from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps, seats_asked
 from protocols.wire import Answer
 
 MAX_FAILURES_IN_A_ROW = 5
@@ -166,7 +166,7 @@ class SteadySource:
                     said = (await source.advance(opened, given, ()))[table.number]
                     if step == len(table.steps):
                         self._add(table, said)
-                    elif encode_step(said) != table.steps[step]:
+                    elif not are_same(encode_step(said), table.steps[step]):
                         raise SourceFailed("given the same answers, it said something else than before", table.number)
             self._source = source
         except SourceFailed as failed:

@@ -199,6 +199,7 @@ class Driver:
         self.command, self.play, self.options = command, play, options
         self.games: dict[int, Game] = {}
         self.idle: list[Child] = []  # processes that wait for another table
+        self.begun = 0  # how often a table has begun a process
         self.selector = selectors.DefaultSelector()
         self.input = b""
         self.output: list[bytes] = []
@@ -302,6 +303,8 @@ class Driver:
             case Ask(questions):
                 game.said["ask"] = [asked(each) for each in questions]
                 self.say_of(game)
+                if self.begun > 1 and not self.idle and not self.options.reuse:
+                    self.idle.append(self.spare())
                 return False, None
         return True, None
 
@@ -315,8 +318,14 @@ class Driver:
         assert game.child
         return game.child
 
+    def spare(self) -> Child:
+        """Start a process that nobody needs yet, while bots think: the next table, or turn, does not wait for its start."""
+        self.write()
+        return Child(self.command, self.selector, lambda: None)
+
     def begin(self, game: Game) -> Child:
         """Return a process that waits for another table and has not ended, or a new one."""
+        self.begun += 1
         while self.idle:
             child = self.idle.pop()
             if child.process.poll() is None and not child.ended:

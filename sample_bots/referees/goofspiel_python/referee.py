@@ -46,7 +46,7 @@ class Table:
         tell = [{"event": "play", "seat": seat, "cards": [card]} for seat, card in enumerate(bids)]
         tell.append({"event": "discard", "cards": bids})
         # New lists: those before are still in replies that have not been written.
-        self.hands = [[each for each in hand if each != card] for hand, card in zip(self.hands, bids)]
+        self.hands = [[each for each in hand if each != card] for hand, card in zip(self.hands, bids, strict=True)]
         prize = self.prizes.pop(0)
         if bids[0] != bids[1]:
             taker = 0 if bids[0] > bids[1] else 1

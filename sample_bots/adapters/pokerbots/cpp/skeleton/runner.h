@@ -89,6 +89,8 @@ template <typename BotType> class Runner {
 
     void hear(char letter, const std::string &rest)
     {
+        if (!round && letter != 'T' && letter != 'P' && letter != 'H')
+            return; // a new process in the middle of a round: it answers K until the next one
         switch (letter) {
         case 'T':
             game = std::make_shared<GameInfo>(game->bankroll, std::stod(rest), game->roundNum);

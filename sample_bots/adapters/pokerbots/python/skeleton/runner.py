@@ -39,6 +39,8 @@ class Runner:
             self.active = int(rest)
         elif letter == "H":
             self.begin(rest.split(","))
+        elif self.round is None:
+            return  # a new process in the middle of a round: it answers K until the next one
         elif letter in ACTIONS:
             self.round = self.round.proceed(ACTIONS[letter]())
         elif letter == "R":

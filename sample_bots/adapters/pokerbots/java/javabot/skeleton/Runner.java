@@ -59,6 +59,9 @@ public class Runner {
     }
 
     private void hear(char letter, String rest) {
+        if (round == null && "TPH".indexOf(letter) < 0) {
+            return; // a new process in the middle of a round: it answers K until the next one
+        }
         switch (letter) {
             case 'T':
                 game = new GameState(game.bankroll, Float.parseFloat(rest), game.roundNum);
