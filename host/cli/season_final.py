@@ -27,7 +27,7 @@ def command(context: CliContext, folder: Path, with_references: bool) -> None:
         context.folder, tournament, folder, references=with_references, tell=lambda text: click.echo(text, err=True)
     )
     if context.json:
-        entries = [entry._asdict() for entry in made.entries]
+        entries = [{"label": each.label, "author": each.author, "sha256": each.sha256} for each in made.entries]
         facts = {"folder": str(folder), "entries": entries, "withdrawn": [*made.withdrawn], "digest": made.digest}
         print_json("season-final", **facts, seed_sha256=made.commitment)
         return
