@@ -11,7 +11,11 @@ from host.cli import CliContext, print_json
 
 @click.command("final")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--with-references", is_flag=True, help="let the references play, too: ranked like the others, and part of what the cards follow from")
+@click.option(
+    "--with-references",
+    is_flag=True,
+    help="let the references play, too: ranked like the others, and part of what the cards follow from",
+)
 @click.pass_obj
 def command(context: CliContext, folder: Path, with_references: bool) -> None:
     """Close entry and make the final: an ordinary tournament folder with the versions that are entered.
