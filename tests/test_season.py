@@ -296,7 +296,11 @@ def test_the_freeze_closes_entry_and_nothing_else(tmp_path: Path) -> None:
         season.submit("grace", "other", plain_bot("STAND", "g"))
         season.accepted("mine-1", "other-1")
         season.ask(Manage("freeze"))
-        season.until(lambda: season.events("entries"), "the entries")
+        season.until(lambda: (season.folder / "published/entries.json").exists(), "the entries")
+        entries = season.document("entries.json")
+        hashes = sorted(bytes.fromhex(entry["sha256"]) for entry in entries["entries"])
+        assert {entry["label"] for entry in entries["entries"]} == {"mine-1", "other-1"}
+        assert entries["digest"] == hashlib.sha256(b"".join(hashes)).hexdigest()
         season.submit("ada", "mine", plain_bot("STAND", "too late"))
         season.accepted("mine-2")
         season.until(lambda: any("off the ladder" in json.dumps(row) or "after entry" in json.dumps(row)

@@ -11,7 +11,11 @@ from host.cli import CliContext, print_json
 
 @click.command("final")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--with-references", is_flag=True, help="let the references play, too; they are ranked like the others")
+@click.option(
+    "--with-references",
+    is_flag=True,
+    help="let the references play, too: ranked like the others, and part of what the cards follow from",
+)
 @click.pass_obj
 def command(context: CliContext, folder: Path, with_references: bool) -> None:
     """Close entry and make the final: an ordinary tournament folder with the versions that are entered.
@@ -27,7 +31,7 @@ def command(context: CliContext, folder: Path, with_references: bool) -> None:
         context.folder, tournament, folder, references=with_references, tell=lambda text: click.echo(text, err=True)
     )
     if context.json:
-        entries = [entry._asdict() for entry in made.entries]
+        entries = [{"label": each.label, "author": each.author, "sha256": each.sha256} for each in made.entries]
         facts = {"folder": str(folder), "entries": entries, "withdrawn": [*made.withdrawn], "digest": made.digest}
         print_json("season-final", **facts, seed_sha256=made.commitment)
         return

@@ -126,8 +126,8 @@ class SeasonTable:
     places: Annotated[int, integer(1, 1000)] = 8
     """The first places that the season has to find: rounds play most tables for them. Example: `places = 3`"""
     references: tuple[Text, ...] = ()
-    """Bots that everybody practises against: patterns of files and folders, and `sample:NAME`. They are also in the final,
-    and are not ranked. Example: `references = ["sample:nestor"]`"""
+    """Bots that everybody practises against: patterns of files and folders, and `sample:NAME`. They are not on the ladder.
+    Example: `references = ["sample:nestor"]`"""
     practice: Tables = 200
     """Practice tables of each submission against each reference. They do not count. Example: `practice = 1000`"""
     keep: Annotated[Keep, KEEP] = DEFAULT_KEEP

@@ -3,7 +3,7 @@
 They are JSON files below `published/`, each written under another name and renamed. The site reads nothing else but
 uploads that it hands back to their author. Files below `published/private` are for one author, or for the organiser.
 
-    site.json  ladder.json  rounds.json  rounds/41.json  bots/NAME.json
+    site.json  ladder.json  rounds.json  rounds/41.json  bots/NAME.json  entries.json
     private/authors/NAME.json  private/admin.json  private/tokens.json
 """
 
@@ -185,6 +185,22 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     quota: dict[str, str]  # what is left of each limit, in words
     messages: tuple[str, ...] = ()  # what the season has answered to the last requests
     answers: dict[str, Answer] = {}  # the same by the id of the request, which `write_request` has returned
+
+
+class EntryRow(msgspec.Struct, frozen=True):
+    """A version that is entered in the final. `sha256` is that of what was built; the cards of the final follow from all."""
+
+    label: str
+    author: str
+    sha256: str
+
+
+class EntriesDocument(msgspec.Struct, frozen=True):
+    """The entries of the final, fixed when entry closed (entries.json)."""
+
+    at: float
+    digest: str  # SHA-256 of the hashes of all entries, each once, in ascending order
+    entries: tuple[EntryRow, ...]
 
 
 class AdminDocument(msgspec.Struct, frozen=True):

@@ -19,11 +19,12 @@ from host.entries.store import Store
 from host.games.luck import digest_of
 from host.results.journal import lock_holder
 from host.results.tournament_dir import Folder
+from host.season.documents import EntryRow
 from host.season.folder import SeasonFolder, final_seed, write_atomically
 from host.season.manage import manage
 from host.season.play import copy_own_code, toml_of
 from host.season.requests import FROZEN
-from host.season.season import ENTRIES, Entry, Season
+from host.season.season import Season, entries_in
 from host.submissions.discovery import expand_patterns
 
 POLL_S = 0.5
@@ -33,7 +34,7 @@ class Final(NamedTuple):
     """The final that has been made."""
 
     folder: Path
-    entries: Sequence[Entry]
+    entries: Sequence[EntryRow]
     withdrawn: Sequence[str]  # labels that were entered when entry closed, and have been withdrawn since
     digest: str
     commitment: str
@@ -63,13 +64,18 @@ def make_final(
         places = {each.label: store.versions.labelled(each.label).place for each in playing}
     digest = digest_of(bytes.fromhex(each.sha256) for each in playing).hex()
     _write(folder, tournament, target, places, references)
-    said = {"folder": str(target.absolute()), "at": time.time(), "digest": digest, "entries": [*map(list, playing)]}
+    said = {
+        "folder": str(target.absolute()),
+        "at": time.time(),
+        "digest": digest,
+        "entries": [each.label for each in playing],
+    }
     write_atomically(folder.final_file, json.dumps(said).encode() + b"\n")
     promised = hashlib.sha256(final_seed(folder.seed())).hexdigest()
     return Final(target, playing, gone, digest, promised)
 
 
-def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> list[Entry]:
+def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> Sequence[EntryRow]:
     """Ask the season process to close entry, and wait for the entries."""
     with Store.reading(folder.path) as store:
         frozen = store.setting(FROZEN)
@@ -78,8 +84,8 @@ def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> 
     said = ""
     while lock_holder(folder.store):
         with Store.reading(folder.path) as store:
-            if entries := entries_in(store):
-                return entries
+            if fixed := entries_in(store):
+                return fixed.entries
             waiting = counted(len(store.submissions.open()), "submission")
         if said != (said := f"entry is closed; waiting for the verdict on {waiting}"):
             tell(said)
@@ -88,11 +94,11 @@ def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> 
     raise UserError([Problem("E104", str(folder.path), "the season process has ended meanwhile", hint=hint)], 5)
 
 
-def _closed_here(folder: SeasonFolder, tournament: Tournament) -> list[Entry]:
+def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[EntryRow]:
     """Close entry while no process runs the season."""
     with Store.open(folder.path) as store:
-        if entries := entries_in(store):
-            return entries
+        if fixed := entries_in(store):
+            return fixed.entries
         season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
         if waiting := season.store.submissions.open():
             message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
@@ -101,13 +107,7 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> list[Entry]:
         if not season.frozen():
             store.set_setting(FROZEN, repr(time.time()))
             season.event("freeze", "season", "entry is closed for the final")
-        return [*season.fix_entries()]
-
-
-def entries_in(store: Store) -> list[Entry]:
-    """Return the entries of the final that have been fixed; none before that."""
-    said = store.setting(ENTRIES)
-    return [Entry(*each) for each in json.loads(said)] if said else []
+        return season.fix_entries().entries
 
 
 def _write(

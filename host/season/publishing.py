@@ -31,7 +31,7 @@ from host.season.publish import (
 from host.season.retention import remove_answers, too_old
 from host.season.round_files import write_round_files
 from host.season.round_loop import RoundPlayer
-from host.season.season import ORGANISER, Season
+from host.season.season import ORGANISER, Season, entries_in
 
 SHOWN_HISTORY = 200
 """Rounds after which the ladder shows the rating of a version, the newest last."""
@@ -111,6 +111,8 @@ class Publishing:
         now = self.now()
         publish_site(self._season, self._publisher, now)
         publish_rounds(self._publisher, now.rounds)
+        if (entries := entries_in(self._season.store)) is not None:
+            self._publisher.write("entries.json", entries)
         if (current := self._player.current) and current.entry.state in ("waiting", "running"):
             publish_round(self._publisher, current)
         if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while

@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
 
+import msgspec
 import trio
 
 from host.base.errors import UserError
@@ -16,7 +16,7 @@ from host.entries.store import Store
 from host.entries.values import Version
 from host.games.luck import digest_of
 from host.season.book import Book, Tally
-from host.season.documents import State
+from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.folder import SeasonFolder
 from host.season.play import how_tables_are_played
 from host.season.requests import FROZEN, PAUSED
@@ -29,12 +29,10 @@ Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
 
 
-class Entry(NamedTuple):
-    """A bot of the final: the SHA-256 of what was built is part of the seed from which the final deals."""
-
-    label: str
-    author: str
-    sha256: str
+def entries_in(store: Store) -> EntriesDocument | None:
+    """Return the entries of the final that have been fixed; None before that."""
+    said = store.setting(ENTRIES)
+    return msgspec.json.decode(said, type=EntriesDocument) if said else None
 
 
 class Bell:
@@ -134,18 +132,14 @@ class Season:
         closes, submission = self.closes, self.store.submissions.get(version.submission)
         return closes is not None and submission is not None and submission.at >= closes
 
-    def entries(self) -> list[Entry]:
-        """Return the entries of the final, which were fixed and published when entry closed; none before that."""
-        said = self.store.setting(ENTRIES)
-        return [Entry(*each) for each in json.loads(said)] if said else []
-
-    def fix_entries(self) -> Sequence[Entry]:
+    def fix_entries(self) -> EntriesDocument:
         """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
-        entries = [Entry(version.label, version.author, version.sha256) for version in self.entered()]
+        entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
         digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
-        self.store.set_setting(ENTRIES, json.dumps(entries))
+        document = EntriesDocument(time.time(), digest, entries)
+        self.store.set_setting(ENTRIES, msgspec.json.encode(document).decode())
         self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
-        return entries
+        return document
 
     # Changes of the terms.
 

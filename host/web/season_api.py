@@ -11,7 +11,14 @@ from starlette.responses import Response
 from host.base.errors import Problem
 from host.entries.inbox import Activate, Cancel, Practise
 from host.entries.names import season_bot_name
-from host.season.documents import BotDocument, LadderDocument, RoundDocument, RoundsDocument, SubmissionRow
+from host.season.documents import (
+    BotDocument,
+    EntriesDocument,
+    LadderDocument,
+    RoundDocument,
+    RoundsDocument,
+    SubmissionRow,
+)
 from host.web.live import CachedResponse, cached_response
 from host.web.season_charts import final, ladder_csv
 from host.web.season_context import HandedIn, Season, own_version
@@ -75,6 +82,13 @@ class SeasonApi:
     async def rounds(self, request: Request) -> Response:
         """Return the list of rounds."""
         return self._document(request, "rounds", self._season.published.required("rounds.json", RoundsDocument))
+
+    async def entries(self, request: Request) -> Response:
+        """Return the entries of the final, which are fixed when entry closes."""
+        found = self._season.published.optional("entries.json", EntriesDocument)
+        if found is None:
+            raise not_found("entry has not been closed yet, so there are no entries of the final", "/api/entries")
+        return self._document(request, "entries", found)
 
     async def round(self, request: Request) -> Response:
         """Return one round."""

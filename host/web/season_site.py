@@ -120,6 +120,7 @@ class SeasonSite:
             Route("/api/ladder", api.ladder),
             Route("/api/ladder.csv", api.ladder_table),
             Route("/api/rounds", api.rounds),
+            Route("/api/entries", api.entries),
             Route("/api/rounds/{number:int}", api.round),
             Route("/api/bots/{name}", api.bot),
             Route("/api/bots/{name}", api.put, methods=["PUT"]),
