@@ -11,6 +11,7 @@ from host.backends.local import WorkerFailed
 from host.base.errors import Problem, UserError
 from host.base.format import counted, duration, thousands
 from host.entries.values import Version
+from host.play.custom_games import game_by_name
 from host.season.book import Round, RoundPlan
 from host.season.folder import round_root
 from host.season.play import how_tables_are_played, read_round, write_round
@@ -138,6 +139,7 @@ class RoundPlayer:
             seats=season.tournament.rules.seats,
             tables=self._tables(len(players)),
             places=season.terms.places,
+            fewest=game_by_name(season.tournament.game).seats[0],
         )
         meetings = next_round(players, season.tally.sums, terms)
         if not meetings:
