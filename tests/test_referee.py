@@ -20,6 +20,7 @@ from test_adding_a_game import laid_out
 from test_every_language import needs
 from test_referee_protocol import TRANSCRIPT
 
+from croupier import Error, env
 from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games.engine import Game, Table
@@ -331,6 +332,11 @@ def test_check_gives_a_referee_the_answers_of_a_bundle(tmp_path: Path) -> None:
     bundle.write_bytes(b"no bundle")
     assert "R014" in croupier("check", folder, "--bundle", bundle).err
     assert croupier("check", "sample:dumb", "--bundle", bundle).code == 2
+
+
+def test_an_environment_for_learners_refuses_a_referee() -> None:
+    with pytest.raises(Error, match="cannot be stepped"):
+        env(str(REFEREES / "rogue"), opponents=[REFEREES / "lightcycles_bots" / "straight.lisp"])
 
 
 @pytest.mark.parametrize(
