@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -182,7 +183,7 @@ def test_an_undecided_tie_goes_to_the_better_seed(elimination: str, tmp_path: Pa
     assert "every recorded answer" in verified(folder)
     run(folder, code=7)  # only the last set of a tie that nothing follows is tried again
     again = [each for each in standings(folder)["undecided"] if each not in told["undecided"]]
-    assert len(again) <= 1 and all("/set 3/" in each["fixture"] for each in again)
+    assert len(again) <= 1 and all(re.search("/set [36]/", each["fixture"]) for each in again)
 
 
 SWISS = """
