@@ -352,3 +352,10 @@ def test_the_key_of_a_table_is_all_that_a_referee_learns_of_the_seed() -> None:
     source = (ROOT / "host" / "play" / "sources" / "referee.py").read_text()
     assert source.count("table.root") == 1
     assert "derive(table.root, table.luck_path)" in source
+
+
+def test_what_the_bots_have_used_is_recorded(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "t", "goofspiel_c/")
+    assert croupier("-C", folder, "run").code == 0
+    for row in croupier("-C", folder, "standings", "--json").json["rows"]:
+        assert row["cpu_per_decision"] > 0.000_001
