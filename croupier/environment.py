@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from croupier.session import Bar, context_of, errors, session
+from croupier.session import Bar, Error, context_of, errors, session
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import HostFailures
@@ -27,7 +27,7 @@ from host.cli.bot_arguments import find_bots
 from host.cli.play import PlayOptions, adhoc_settings
 from host.games.engine import Game
 from host.play.bot_pool import BotPool
-from host.play.custom_games import origin
+from host.play.custom_games import CustomName, origin
 from host.play.jobs import WorkerSetup
 from host.play.match import max_open_tables
 from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables
@@ -85,6 +85,10 @@ class _Tables:
     """The tables of an environment, in the thread where croupier plays. They begin with the first reset."""
 
     def __init__(self, settings: AdhocSettings, count: int) -> None:
+        if (known := origin(settings.game.name)).has_referee:
+            why = "cannot be stepped: its rules are in a program of their own"
+            hint = "play and compare work; for a learner, a game in Python"
+            raise Error(CustomName("game", known.said).refused(why, hint))
         self.settings, self.count, self._session = settings, count, session()
         self._root = b""
         self._stepped: SteppedTables | None = None

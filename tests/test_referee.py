@@ -20,6 +20,7 @@ from test_adding_a_game import laid_out
 from test_every_language import needs
 from test_referee_protocol import TRANSCRIPT
 
+from croupier import Error, env
 from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games.engine import Game, Table
@@ -333,6 +334,11 @@ def test_check_gives_a_referee_the_answers_of_a_bundle(tmp_path: Path) -> None:
     assert croupier("check", "sample:dumb", "--bundle", bundle).code == 2
 
 
+def test_an_environment_for_learners_refuses_a_referee() -> None:
+    with pytest.raises(Error, match="cannot be stepped"):
+        env(str(REFEREES / "rogue"), opponents=[REFEREES / "lightcycles_bots" / "straight.lisp"])
+
+
 @pytest.mark.parametrize(
     ("said", "reason"),
     [("nowhere/", "is not a folder with a game.toml"), ("./", "is not a folder with a game.toml")],
@@ -346,3 +352,10 @@ def test_the_key_of_a_table_is_all_that_a_referee_learns_of_the_seed() -> None:
     source = (ROOT / "host" / "play" / "sources" / "referee.py").read_text()
     assert source.count("table.root") == 1
     assert "derive(table.root, table.luck_path)" in source
+
+
+def test_what_the_bots_have_used_is_recorded(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "t", "goofspiel_c/")
+    assert croupier("-C", folder, "run").code == 0
+    for row in croupier("-C", folder, "standings", "--json").json["rows"]:
+        assert row["cpu_per_decision"] > 0.000_001

@@ -19,7 +19,7 @@ from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.placement import starting_on
-from host.play.records import BOTS_AT_ONCE, Fixture, Record, undecided_record
+from host.play.records import BOTS_AT_ONCE, Fixture, Record, Undecided, undecided_record
 from host.play.results import recorded
 from host.play.sources.in_process import InProcess
 from host.play.sources.source import SourcePlace
@@ -215,13 +215,15 @@ class BotPool:
         failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
         of_game: list[str] = []  # failures
+        played: list[PlayedTable] = []
+        why: Undecided | None = None
         async with self.seats(job, failures) as seats:
             try:
                 played = await self._played(job.fixture, seats, of_game)
             except FixtureUndecided as undecided:
-                played, record = [], undecided_record(job.fixture, undecided.why)
-            else:
-                record = recorded(self.game, job.fixture, played, seats)
+                why = undecided.why
+        # After the block: what a process has used is known when it has ended.
+        record = undecided_record(job.fixture, why) if why else recorded(self.game, job.fixture, played, seats)
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)
