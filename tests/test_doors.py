@@ -503,3 +503,10 @@ def test_without_a_season_process_a_request_waits_in_the_inbox(tmp_path: Path) -
     assert croupier("-C", tmp_path, "season", "invite", "ada").code == 0
     (stored,) = read_requests(tmp_path / "inbox").requests
     assert isinstance(stored.request, Invite)
+
+
+def test_a_watched_folder_needs_a_season_that_has_been_opened(tmp_path: Path) -> None:
+    watched = WatchedFolder(SeasonFolder(tmp_path), tmp_path, AuthorLimits(), print)
+    with pytest.raises(UserError) as refused:
+        watched.look(0.0)
+    assert (refused.value.problems[0].code, refused.value.exit_code) == ("E015", 5)
