@@ -74,6 +74,7 @@ BOT = """\
 while read -r seat luck partner; do echo $(( (luck * FACTOR + seat + partner + CROUPIER_SEED % 7) % 10 )); done
 """
 STAGES = {
+    "pairs": 'meetings = ["4 bot0 / bot1", "2 bot2 / bot3", "3 bot4 / bot0 / bot3"]',
     "league": "tables = 6",
     "swiss": "tables_per_pairing = 2\nrounds = 2",
     "round-robin": "tables_per_pair = 2",
@@ -81,7 +82,6 @@ STAGES = {
     "gauntlet": 'references = ["bots/bot2.sh"]\ntables = 2',
     "groups": "repeat = 1\nadvance = 1",
     "mixed_tables": "tourneys = 2\nrounds = 2",
-    "pairs": 'meetings = ["4 bot0 / bot1", "2 bot2 / bot3", "3 bot4 / bot0 / bot3"]',
 }
 BOTS = 5
 

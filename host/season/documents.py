@@ -52,7 +52,7 @@ class Opponent(msgspec.Struct, frozen=True):
 class LadderRow(msgspec.Struct, frozen=True):
     """A version on the ladder."""
 
-    rank: int
+    rank: int  # 0: not ranked
     label: str
     bot: str
     number: int
