@@ -45,7 +45,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         'withdraw ada --dry-run --reason "author\'s wish"',
     ),
     "seed": ("seed commit", "seed reveal"),
-    "packet": ("packet mine -o mine.zip",),
+    "packet": ("packet mine", "packet mine -o mine.zip"),
     "export": ("export csv", "export jsonl -o tables.jsonl"),
     "config": ("config check", "config schema bot.toml", "config reference"),
     "watch": ("watch", "-C spring watch"),
