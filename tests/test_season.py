@@ -210,8 +210,8 @@ def test_a_season_goes_on_after_it_was_stopped_or_killed(tmp_path: Path) -> None
         season.until(lambda: season.croupier("season", "status", "--json").json["running"], "the status")
         assert season.end(signal.SIGINT) == 0
     with season.store() as store:
-        assert [version.label for version in store.versions.all()] == ["mine-1", "other-1", "mine-2"]
-        assert [version.label for version in store.versions.playing()] == ["other-1", "mine-2"]
+        assert sorted(version.label for version in store.versions.all()) == ["mine-1", "mine-2", "other-1"]
+        assert sorted(version.label for version in store.versions.playing()) == ["mine-2", "other-1"]
     assert season.croupier("season", "verify").code == 0
 
 
