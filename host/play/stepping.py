@@ -45,7 +45,7 @@ class SteppedTable:
         if not played.together:
             seat, view = played.request
             if seat != self.seat:
-                return ((seat, new_tuple(Question, (self.number, first, view))),)
+                return ((seat, new_tuple(Question, (self.number, first, view, None))),)
             self.view = view
             return ()
         found = list[tuple[int, Question]]()

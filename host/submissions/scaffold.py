@@ -104,7 +104,9 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
     return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}
 
 
-REFEREES: Mapping[str, str] = {name: row.starter.referee for name, row in LANGUAGES.items() if row.starter.referee}
+REFEREES: Mapping[str, str] = {
+    name: row.starter.referee for name, row in sorted(LANGUAGES.items()) if row.starter.referee
+}
 """The folder of the game with a referee that `init --referee` copies, by language: Goofspiel."""
 
 
