@@ -3,7 +3,9 @@
     python -m benchmarks.season_site [BOTS] [SECONDS]
 
 It writes the documents of a season, starts its site, opens a stream of events for each reader, and publishes anew once a
-second. Whenever a reader hears of it, it loads the ladder again within 1.5 s, as the script of the pages does, and another page. The figure is the time from
+second. Whenever a reader hears of it,
+it loads the ladder again within 1.5 s, as the script of the pages
+does, and another page. The figure is the time from
 request to last byte; the aim is a 95th percentile below 200 ms.
 """
 
