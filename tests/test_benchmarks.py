@@ -72,3 +72,10 @@ def test_equal_bots_are_rarely_called_different_in_leagues_and_swiss_systems_and
     assert len(shares) == 11 and max(shares[:6]) <= 9 and min(shares[6:]) >= 90
     paired = [int(re.search(r"([0-9]+) ms", line)[1]) for line in lines if " ms" in line]  # type: ignore[index]
     assert len(paired) == 5 and max(paired[:2]) < 1_000
+
+
+@pytest.mark.long
+def test_the_benchmark_of_seasons_hands_in_bots_while_the_ladder_plays() -> None:
+    words = ["--authors", "2", "--submissions", "30", "--minutes", "0.1", "--practice", "4", "--budget", "2"]
+    printed = printed_by("season_load", *words)
+    assert "from request to verdict" in printed and "without answers" in printed

@@ -38,7 +38,7 @@ function live() {
     }
   }
   const news = new EventSource(`/events?since=${document.documentElement.dataset.live}`);
-  news.addEventListener("news", fetched);
+  news.addEventListener("news", () => setTimeout(fetched, 1500 * Math.random())); // not all readers at the same moment
   news.addEventListener("open", () => { said.textContent = "live"; });
   news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
 }
