@@ -8,6 +8,7 @@ import click
 
 from host.cli import CliContext, print_json_line
 from host.cli.run import check_cluster
+from host.cli.season_site import require_web
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
     from host.season.season import Log
@@ -32,6 +33,8 @@ def command(context: CliContext, bind: str, no_site: bool, workers: int | None, 
     from host.season.service import ServiceTerms, run_season, site_address
 
     check_cluster(cluster, workers)
+    if not no_site:
+        require_web("season open")
     terms = ServiceTerms(bind="" if no_site else bind, cluster=cluster, workers=workers or 0, new_link=new_link)
     address = site_address(context.folder, bind)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -9,6 +10,8 @@ import click
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json_line
 
+WEB_PACKAGES = ("hypercorn", "multipart", "prometheus_client", "sse_starlette", "starlette")
+"""What the extra `web` installs."""
 NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
 
 
@@ -27,13 +30,10 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
     """
     import trio
 
-    try:
-        from host.web.season_identity import LOOPBACK, SiteOptions
-        from host.web.season_site import serve_season
-        from host.web.server import open_listener
-    except ImportError as lacking:
-        hint = "pip install '.[web]'   in a clone of croupier"
-        raise UserError([Problem("S008", "", f"season site needs the extra web: {lacking}", hint=hint)], 6) from lacking
+    require_web("season site")
+    from host.web.season_identity import LOOPBACK, SiteOptions
+    from host.web.season_site import serve_season
+    from host.web.server import open_listener
 
     if (Path(context.folder) / "croupier.toml").exists():  # a container of the site alone has none
         from host.config.tournament_config import load
@@ -51,3 +51,10 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     trio.run(serve_season, Path(context.folder), listener, SiteOptions(url, proxy_header, (*LOOPBACK, *proxies)))
+
+
+def require_web(command: str) -> None:
+    """Raise UserError (exit code 6) if a package of the extra `web` is missing. Nothing is imported."""
+    if lacking := [package for package in WEB_PACKAGES if find_spec(package) is None]:
+        message = f"{command} needs the extra web: {', '.join(lacking)} cannot be imported"
+        raise UserError([Problem("S008", "", message, hint="pip install '.[web]'   in a clone of croupier")], 6)
