@@ -131,7 +131,8 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def main() -> None:
-    """Run the benchmark."""
+    """Run the benchmark. A signal ends the season process, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser()
     parser.add_argument("--authors", type=int, default=50)
     parser.add_argument("--submissions", type=float, default=6.0, help="a minute")
