@@ -58,9 +58,10 @@ class News:
         """
         self._watched.update(names)
         try:
-            yield b"retry: 2000\n\n"
+            # Looked at before the first bytes are sent: what changes after the listener has them is news.
             known = {name: self._signature(name) for name in names}
             missed = bool(since) and since != self.edition(names)
+            yield b"retry: 2000\n\n"
             while True:
                 event = self._changed  # taken before the documents are looked at, so that no change is missed
                 now = {name: self._signature(name) for name in names}
