@@ -347,10 +347,11 @@ def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path
     with pytest.raises(UserError, match="has a time bank of 3600001 ms"):
         unpacked(bundle)
 
+    every = range(len(recorded.sittings))
     more = (*record.banks[:-1], last._replace(left=last.left + 2000))
-    found = replay(replace(recorded, record=record._replace(banks=more)), bots, 1.0)[1]
+    found = replay(replace(recorded, record=record._replace(banks=more)), bots, every)[1]
     assert f"is recorded with {last.left + 2000} ms, but it had at most" in found[0]
-    found = replay(replace(recorded, record=record._replace(banks=record.banks[:-1])), bots, 1.0)[1]
+    found = replay(replace(recorded, record=record._replace(banks=record.banks[:-1])), bots, every)[1]
     assert found[0].endswith("is not recorded")
 
 

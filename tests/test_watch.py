@@ -135,7 +135,15 @@ def test_status_prints_one_frame_of_watch(finished: Path, tmp_path: Path) -> Non
     assert lines[4].split() == ["#", "bot", "mean", "±", "faults"]
     assert {line.split()[1] for line in lines[5:]} == {*kept[0][0].results}
     assert again["rows"] == [
-        {"stage": "tables", "kind": "mixed_tables", "fixtures": 1, "known": 3, "state": "running", "seal": None}
+        {
+            "stage": "tables",
+            "kind": "mixed_tables",
+            "fixtures": 1,
+            "known": 3,
+            "state": "running",
+            "seal": None,
+            "undecided": 0,
+        }
     ]
 
 

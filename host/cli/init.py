@@ -96,7 +96,8 @@ class StarterBot(NamedTuple):
         from host.submissions.sample_bots import samples
 
         place = shlex.quote(str(self.place))
-        named = origin(self.game.name).said or self.game.name
+        known = origin(self.game.name)
+        named = known.said if known.has_referee else self.game.name
         game = f" -g {shlex.quote(named)}" if self.source == self.place else ""  # a bot.toml would name it
         opponent = "sample:NAME" if samples(self.game.name) else place
         opponents = " ".join([opponent] * max(1, self.game.seats[0] - 1))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -125,7 +125,7 @@ class Season:
         if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(files):
             raise not_found("you have no tables with this number", number[:20])
         name = files[int(number[:9]) - 1]
-        return name.rpartition("/")[2], self.published.file(name, "private")
+        return PurePosixPath(name).name, self.published.file(name, "private")
 
 
 def own_version(mine: AuthorDocument, label: str) -> VersionRow:

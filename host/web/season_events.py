@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import trio
 
@@ -68,7 +68,10 @@ class News:
                 changed, known = [name for name in names if missed or now[name] != known[name]], now
                 if changed:
                     missed = False
-                    told = {PRIVATE_NAMES.get(name.rpartition("/")[0], name.removesuffix(".json")) for name in changed}
+                    told = {
+                        PRIVATE_NAMES.get(str(PurePosixPath(name).parent), name.removesuffix(".json"))
+                        for name in changed
+                    }
                     data = json.dumps({"changed": sorted(told)})
                     yield f"event: news\nid: {self.edition(names)}\ndata: {data}\n\n".encode()
                 else:
