@@ -226,7 +226,7 @@ WRONG = [
     (CARDS + '[[stage]]\nkind = "mixed_tabels"', 'error[C008] croupier.toml:3: kind = "mixed_tabels" is not a kind of stage\n  hint: mixed_tables'),
     (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss"),
     (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet, pairs'),
     (PAIRS + '[[stage]]\nkind = "mixed_tables"', 'error[C013] croupier.toml:3: kind = "mixed_tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss, pairs'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
