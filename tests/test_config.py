@@ -224,7 +224,7 @@ WRONG = [
     (PAIRS + "[rules]\nstands_at_goal = 1", "error[C006] croupier.toml:3: stands_at_goal = 1 is neither true nor false"),
     # stages
     (CARDS + '[[stage]]\nkind = "mixed_tabels"', 'error[C008] croupier.toml:3: kind = "mixed_tabels" is not a kind of stage\n  hint: mixed_tables'),
-    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss"),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss, pairs"),
     (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
     (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet, pairs'),
     (PAIRS + '[[stage]]\nkind = "mixed_tables"', 'error[C013] croupier.toml:3: kind = "mixed_tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss, pairs'),
