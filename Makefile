@@ -4,7 +4,7 @@ PYTEST = .venv/bin/python -m pytest
 # Two test processes at a time, each with whole files, because tests of a file share what one of them has played.
 TOGETHER = $(PYTEST) -n 2 --dist loadfile
 
-.PHONY: demo test test-as-user test-long test-toolchains setup
+.PHONY: demo test test-as-user test-long test-proofs test-toolchains setup
 
 demo: ## play a Blackjack tournament of the sample bots (after ^C, the same command continues)
 	@echo "demo: about half a minute of play; the first time also a few minutes of installing"
@@ -17,9 +17,9 @@ test: ## run the tests (less than ten minutes on two cores)
 	@echo "test: up to ten minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
 	@failed=0; \
-	$(TOGETHER) -m 'not long and not toolchains and not timing' || failed=1; \
+	$(TOGETHER) -m 'not long and not proof and not toolchains and not timing' || failed=1; \
 	echo "test: now the tests that depend on the machine's speed, one at a time"; \
-	$(PYTEST) -m 'timing and not long and not toolchains' || failed=1; \
+	$(PYTEST) -m 'timing and not long and not proof and not toolchains' || failed=1; \
 	exit $$failed
 
 test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
@@ -32,6 +32,10 @@ test-long: ## run the long tests: all attacks, complete seasons
 	$(TOGETHER) -m 'long and not timing' || failed=1; \
 	$(PYTEST) -m 'long and timing' || failed=1; \
 	exit $$failed
+
+test-proofs: ## run what takes minutes of a whole machine: random kills, a season of forty rounds
+	@tools/setup.sh '.[test]'
+	@$(PYTEST) -m proof
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'

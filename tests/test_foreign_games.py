@@ -112,6 +112,7 @@ def test_a_tournament_with_a_referee_of_brutaltester(tmp_path: Path) -> None:
     assert report.code == 0 and "the same with eight tables in parallel" in report.out
 
 
+@pytest.mark.long
 def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     subprocess.run(["javac", "-d", tmp_path / "classes", REFEREES / "hares_java" / "Referee.java"], check=True)
     subprocess.run(["jar", "cfe", tmp_path / "hares.jar", "Referee", "-C", tmp_path / "classes", "."], check=True)
@@ -125,6 +126,7 @@ def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     assert replay.count("→") == 6 and "turn 1: " in replay  # three turns, and what spectators are told
 
 
+@pytest.mark.long
 def test_a_tournament_with_a_judge_of_botzone(tmp_path: Path) -> None:
     shutil.copytree(REFEREES / "undercut_js", tmp_path / "judge")
     tournament(tmp_path, "undercut", "botzone:judge/", tables=2)

@@ -79,6 +79,7 @@ def test_the_first_bot_of_a_line_has_the_first_seat_and_the_cards_do_not_depend_
     assert (one.bots, other.bots) == (("b", "a"), ("a", "b")) and one.path == other.path == "pairs/a+b/1"
 
 
+@pytest.mark.long
 def test_five_hundred_bots_and_ten_thousand_meetings_are_listed_in_a_file(tmp_path: Path) -> None:
     chance, names = random.Random(2), [f"a-bot-of-many-{nth:03}" for nth in range(500)]
     pairs = sorted({tuple(sorted(chance.sample(names, 2))) for _ in range(11_000)})[:10_000]

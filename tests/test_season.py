@@ -248,6 +248,7 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")
 
 
+@pytest.mark.long
 def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_acts(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")

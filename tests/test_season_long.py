@@ -13,8 +13,6 @@ import pytest
 from command import croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
-pytestmark = pytest.mark.long
-
 KILLS = 12
 ROUNDS = 40
 C_BOT = r"""
@@ -40,6 +38,7 @@ def source(file: str, answer: str, note: str) -> bytes:
     return LANGUAGES[file].format(answer=answer, note=note).encode()
 
 
+@pytest.mark.proof
 def test_nothing_is_lost_or_entered_twice_whenever_the_process_is_killed(tmp_path: Path) -> None:
     season, chance = TestSeason(tmp_path / "cup"), random.Random(41)
     names = ("ada", "grace", "kim")
@@ -83,6 +82,7 @@ def test_nothing_is_lost_or_entered_twice_whenever_the_process_is_killed(tmp_pat
         ]
 
 
+@pytest.mark.long
 def test_a_full_disk_stops_nothing_for_good(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can mount a disk")
@@ -112,6 +112,7 @@ def test_a_full_disk_stops_nothing_for_good(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", disk], check=True)
 
 
+@pytest.mark.long
 def test_a_stopped_process_goes_on_where_it_was(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")
@@ -132,6 +133,7 @@ def test_a_stopped_process_goes_on_where_it_was(tmp_path: Path) -> None:
     assert season.croupier("season", "verify").code == 0
 
 
+@pytest.mark.proof
 def test_a_season_of_forty_rounds_with_authors_who_improve_break_and_resubmit(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup", 'keep = "10 rounds"\n')
     files, chance = list(LANGUAGES), random.Random(7)

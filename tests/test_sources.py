@@ -116,6 +116,7 @@ def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path
         assert bundle["rules"] == {"seats": 2, "chips": 10} and bundle["given_by"] == ["cyd"]
 
 
+@pytest.mark.long
 @GAMES
 def test_running_again_tries_undecided_fixtures_again(game: str, unfailing: Path, tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", game, LEAGUE, mode="always")
@@ -132,6 +133,7 @@ def test_running_again_tries_undecided_fixtures_again(game: str, unfailing: Path
     assert "undecided" not in verified(folder)
 
 
+@pytest.mark.long
 def test_the_undecided_fixtures_depend_neither_on_workers_nor_on_interruptions(tmp_path: Path) -> None:
     found = []
     for name, workers, parallel in (("one", 1, 1), ("two", 2, 8), ("cut", 2, 8)):
