@@ -2,7 +2,7 @@
 
     python -m benchmarks.season_site [BOTS] [SECONDS]
 
-It writes the documents of a season, starts its site, opens a stream of events for each reader, and publishes anew once a
+It writes the documents of a season, starts its site, opens a stream of events for each reader, and publishes again once a
 second. Whenever a reader hears of it,
 it loads the ladder again within 1.5 s, as the script of the pages
 does, and another page. The figure is the time from

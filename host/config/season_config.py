@@ -138,7 +138,7 @@ class SeasonTable:
     proxy: tuple[Annotated[str, ValueType(_proxy, {"type": "string", "examples": ["127.0.0.1"]})], ...] = ()
     """The addresses from which a reverse proxy speaks for readers: it adds TLS, and tells their addresses."""
     login_header: Annotated[str, matches(HEADER, "name of a header", '"X-Remote-User"')] = ""
-    """The header in which the proxy tells the name of a reader who has logged in. Default: links are the only way in.
+    """The header in which the proxy sends the name of a reader who has logged in. Default: links are the only way in.
     Example: `login_header = "X-Remote-User"`"""
     per_author: PerAuthorTable = PerAuthorTable()
 

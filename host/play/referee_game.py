@@ -306,7 +306,7 @@ def _seats_of(sides: Sequence[Sequence[int]], rules: Any) -> Sequence[Sequence[i
 
 
 def _never_played(_rules: Any, _luck: Shuffler, _tell: Any = None) -> Play:
-    raise NotImplementedError("the rules of this game are in the process of its referee")
+    raise RuntimeError("the rules of this game are in the process of its referee")
 
 
 def _always(_rules: Any, _view: View, _move: Move) -> bool:
