@@ -152,4 +152,4 @@ def serving_season(folder: Path, *options: str, bind: str = "127.0.0.1:0") -> It
         finally:
             process.send_signal(signal.SIGTERM)
             code, said = process.wait(STOP_TIMEOUT_S), process.stderr.read()
-            assert (code, said) == (0, "")
+            assert (code, said) == (0, ""), f"ended with {code}: {said}"

@@ -19,7 +19,7 @@ from season_client import Site, serving_season
 from season_published import SECRETS, hostile, own, plain, publish, season_in, site
 
 from host.entries.inbox import Submit
-from tests.browser import browser, complaints, missing
+from tests.browser import browser, complaints, missing, visit
 
 pytestmark = [
     pytest.mark.long,
@@ -45,7 +45,7 @@ class Page:
 
     def open(self, path: str) -> "Page":
         """Open an address."""
-        self.driver.get(self.site.url + path)
+        visit(self.driver, self.site.url + path)
         return self
 
     def enter(self, *authors: str) -> "Page":
@@ -189,7 +189,7 @@ def test_no_text_of_a_stranger_runs(hostile_site: Site) -> None:
             page.open(path)
             assert driver.execute_script("return window.evil") is None
             assert not [each for each in complaints(driver) if "404" not in each]
-        driver.get(f"{hostile_site.url}/rounds/1/report")
+        visit(driver, f"{hostile_site.url}/rounds/1/report")
         assert (
             driver.execute_script("try { return document.cookie } catch (error) { return error.name }")
             == "SecurityError"
@@ -226,5 +226,5 @@ def test_axe_finds_nothing_that_keeps_anybody_out(running: Site, axe: str, size:
             told = driver.execute_async_script("axe.run(document).then((told) => arguments[0](told.violations))")
             found += [(path, each["id"], each["nodes"][0]["html"][:160]) for each in told]
             titled = re.fullmatch(r".+ · Winter Cup", driver.title)
-            assert titled, driver.title
+            assert titled, f"{path}: {driver.title}"
     assert found == []

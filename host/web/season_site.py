@@ -1,6 +1,7 @@
 """The site of a season. It reads what the season publishes, and writes only requests and uploads into its inbox."""
 
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import trio
@@ -54,7 +55,10 @@ class Gate:
             if message["type"] == "http.response.start":
                 handler = getattr(scope.get("endpoint"), "__name__", "none")
                 self._site.metrics.answered(handler, scope["method"], message["status"], trio.current_time() - began)
-            await send(message)
+            with suppress(
+                trio.BusyResourceError
+            ):  # the client has gone, and Hypercorn is refusing its unfinished request
+                await send(message)
 
         request = Request(scope, receive)
         try:

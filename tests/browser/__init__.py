@@ -24,6 +24,10 @@ FLAGS = (
 )
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
+VISITS = 20
+GIVEN_UP = """return document.URL.startsWith("chrome-error:")
+    || [...document.querySelectorAll("link[rel=stylesheet]")].some((each) => !each.sheet)"""
+
 
 def missing() -> list[str]:
     """Return the programs that are not installed here."""
@@ -52,6 +56,15 @@ def browser(width: int = 1280, height: int = 900, dark: bool = False) -> Iterato
             yield driver
         finally:
             driver.quit()
+
+
+def visit(driver: Any, url: str) -> None:
+    """Open an address. Chromium gives up what it is loading when a network interface appears or goes, as Docker's do."""
+    for _ in range(VISITS):
+        driver.get(url)
+        if not driver.execute_script(GIVEN_UP):
+            return
+    raise AssertionError(f"Chromium could not open {url}: {driver.execute_script('return document.body.innerText')}")
 
 
 def complaints(driver: Any) -> list[str]:

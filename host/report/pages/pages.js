@@ -90,10 +90,13 @@ function live() {
       if (again) { again = false; setTimeout(fetched, 500); }
     }
   }
-  const news = new EventSource("/api/events");
-  news.addEventListener("news", fetched);
-  news.addEventListener("open", () => { said.textContent = "live"; });
-  news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
+  streamWhileSeen(() => {
+    const news = new EventSource("/api/events");
+    news.addEventListener("news", fetched);
+    news.addEventListener("open", () => { said.textContent = "live"; });
+    news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
+    return news;
+  });
 }
 
 document.addEventListener("DOMContentLoaded", () => {

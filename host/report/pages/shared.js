@@ -36,6 +36,18 @@ function sortable(table) {
   }
 }
 
+// Keeps a stream of events open while the page is seen: a browser has six connections for a site, and tabs that nobody
+// looks at, or pages that were left, must not hold them.
+function streamWhileSeen(open) {
+  let stream = null;
+  const follow = () => {
+    if (!document.hidden) stream ??= open();
+    else { stream?.close(); stream = null; }
+  };
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
+
 // Marks what is wider than its place, and whether more of it follows on the right.
 const measured = (box) => {
   box.classList.toggle("wide", box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1);

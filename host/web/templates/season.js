@@ -37,10 +37,17 @@ function live() {
       if (again) { again = false; setTimeout(fetched, 500); }
     }
   }
-  const news = new EventSource(`/events?since=${document.documentElement.dataset.live}`);
-  news.addEventListener("news", () => setTimeout(fetched, 1500 * Math.random())); // not all readers at the same moment
-  news.addEventListener("open", () => { said.textContent = "live"; });
-  news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
+  let since = document.documentElement.dataset.live;
+  streamWhileSeen(() => {
+    const news = new EventSource(`/events?since=${since}`);
+    news.addEventListener("news", (event) => {
+      since = event.lastEventId;
+      setTimeout(fetched, 1500 * Math.random()); // not all readers at the same moment
+    });
+    news.addEventListener("open", () => { said.textContent = "live"; });
+    news.addEventListener("error", () => { said.textContent = "waiting for the server …"; });
+    return news;
+  });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
