@@ -63,7 +63,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B013": ({"bot+": SHORT_OF_SPACE + "sbcl --dynamic-space-size 1GB --non-interactive --eval 1\n"}, "mine: SBCL cannot reserve its heap:  "),
     "B018": ({"bot+": b"\x7fELF\x02\x01\x01 is not all of it"}, "mine: cannot be started: Exec format error"),
     # answering
-    "B020": ({"bot.toml": LINES, "bot.c": C.format(READS.format('printf("S\\n");'))}, "mine: answered only after its input was closed: it does not flush (nothing came for 1.0 s)"),
+    "B020": ({"bot.toml": LINES + BRIEF, "bot.c": C.format(READS.format('printf("S\\n");'))}, "mine: answered only after its input was closed: it does not flush (nothing came for 1.0 s)"),
     "B021": ({"bot.c": C.format(READS.format('puts("S");'))}, "mine: waits for input, but cardshark sends its question as arguments: it answers when the question is typed"),
     "B022": ({"bot.py": 'print("thinking...")\nprint("H")\n'}, "mine: wrote more than its answer:  'thinking...\\nH\\n'"),
     "B023": ({"bot.py": 'print("Hit")\n'}, "mine: 'Hit' is not a move; a move is H, S, D or B <chips>"),
@@ -74,7 +74,7 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "B034": ({"bot.c": C.format("abort();")}, "mine: crashed: killed by signal 6 (aborted)"),
     "B035": ({"bot.py": 'raise ValueError("min() arg is an empty sequence")\n'}, "mine: exited with 1 without an answer:  ValueError: min() arg is an empty sequence"),
     "B036": ({"bot+": "#!/bin/sh\nexec sbcl --noinform --eval '(car 1)'\n"}, "mine: stopped in the Lisp debugger, and exited with 0"),
-    "B040": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "mine: answered only after it was sent a second question: it reads more than its question (nothing came for 1.0 s)"),
+    "B040": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "mine: answered only after it was sent a second question: it reads more than its question (nothing came for 1.0 s)"),
     "B041": ({"bot.py": "import nosuch.part\n"}, "mine: needs a module that is not installed:  ModuleNotFoundError: No module named 'nosuch'"),
     "B037": ({"bot.py": "import socket\nsocket.create_connection(('1.2.3.4', 443))\n"}, "mine: the sandbox denied an operation, and the bot exited with 1:  PermissionError: "),
     "B038": ({"bot.c": C.format('for (int i = 0; i < 100000; i++) puts("S");')}, "mine: wrote more than 4 KiB for one move: output cut, bot killed"),
@@ -105,9 +105,9 @@ def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) ->
 
 BRIEF_LINES = LINES + PYTHON + BRIEF
 CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
-    "waits for the end of its input": ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor line in sys.stdin.read().splitlines():\n    print('S')\n"},
+    "waits for the end of its input": ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": "import sys\nfor line in sys.stdin.read().splitlines():\n    print('S')\n"},
         "error[B040] mine: answered only after its input was closed: it reads more than its question", "read one line, answer it, and only then read the next"),
-    "waits for the end of its input, in C": ({"bot.toml": LINES, "bot.c": C.format("while (getchar() != EOF); puts(\"S\");")},
+    "waits for the end of its input, in C": ({"bot.toml": LINES + BRIEF, "bot.c": C.format("while (getchar() != EOF); puts(\"S\");")},
         "error[B040] mine: answered only after its input was closed: it reads more than its question", "read one line, answer it, and only then read the next"),
     "reads too much later": ({"bot.toml": BRIEF_LINES, "bot.py": "import sys\nfor number, line in enumerate(sys.stdin):\n    number == 4 and sys.stdin.readline()\n    print('S')\n"},
         ": it has read its question and waits for more input)", "read one line, answer it, and only then read the next"),
@@ -146,7 +146,7 @@ KEPT = BOTZONE + 'lifetime = "table"\n' + BRIEF
 SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
     "answers each line": ({"bot.toml": BLOCK, "bot.py": "import sys\nfor line in sys.stdin:\n    print('S', flush=True)\n"},
         "error[B022] mine: wrote more than its answer:  'S\\nS\\n", "print as many lines as the question asks for per answer"),
-    "does not flush": ({"bot.toml": 'protocol = "block"\n', "bot.c": C.format('int lines = 0; for (int c; (c = getchar()) != EOF;) if (c == 10 && ++lines % 5 == 0) puts("S");')},
+    "does not flush": ({"bot.toml": 'protocol = "block"\n' + BRIEF, "bot.c": C.format('int lines = 0; for (int c; (c = getchar()) != EOF;) if (c == 10 && ++lines % 5 == 0) puts("S");')},
         "error[B020] mine: answered only after its input was closed: it does not flush", "fflush(stdout)"),
     "reads a line too many": ({"bot.toml": BLOCK + BRIEF, "bot.py": "while True:\n    [input() for _ in range(6)]\n    print('S', flush=True)\n"},
         "error[B040] mine: answered only after it was sent a second question", "read all lines of one question, answer it, and only then"),
@@ -177,7 +177,7 @@ def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     [
         ({"bot.py": "raise ValueError('no card')\n"}, "(crash)"),
         ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nfor n, line in enumerate(sys.stdin):\n    print('SX'[n == 4])\n"}, "(unreadable)"),
-        ({"bot.toml": LINES + PYTHON, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "(timeout)"),
+        ({"bot.toml": LINES + PYTHON + BRIEF, "bot.py": "import sys\nwhile sys.stdin.readline() and sys.stdin.readline():\n    print('S')\n"}, "(timeout)"),
     ],
 )  # fmt: skip
 def test_ask_repeats_a_fault_that_check_has_found(files: dict[str, str | bytes], answer: str, here: Path) -> None:

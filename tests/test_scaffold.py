@@ -40,7 +40,9 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
 
     assert (init.code, init.err) == (0, "")
     assert (check.code, check.err) == (0, "")
-    assert "ready to play · " in check.out and " note" not in check.out, check.out
+    notes = [line for line in check.out.splitlines() if line.startswith("  !")]
+    assert "ready to play · " in check.out, check.out
+    assert all(note.startswith("  ! limits ") and "slowest" in note for note in notes), check.out  # a busy machine
     bot, views = built(place, game), GAMES[game].examples
 
     async def answers() -> list[Answer]:
