@@ -87,6 +87,7 @@ def altered(lines: list[bytes], draw: random.Random) -> tuple[list[bytes], int]:
     return new, at + 1
 
 
+@pytest.mark.long
 def test_200_random_alterations_of_the_records_are_found(
     corrected: Path,  # noqa: F811
     tmp_path: Path,

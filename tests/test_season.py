@@ -329,6 +329,7 @@ def test_the_final_is_a_tournament_bound_to_the_entries(played: TestSeason, tmp_
     assert croupier_process("-C", copied, "season", "final", final).code == 2
 
 
+@pytest.mark.long
 def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")

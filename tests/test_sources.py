@@ -171,7 +171,7 @@ seeds = {seeds}
 SEEDS = '["dan", "cyd", "bob", "ada"]'
 
 
-@pytest.mark.parametrize("elimination", ["single", "double"])
+@pytest.mark.parametrize("elimination", ["single", pytest.param("double", marks=pytest.mark.long)])
 def test_an_undecided_tie_goes_to_the_better_seed(elimination: str, tmp_path: Path) -> None:
     stages = CUP.format(elimination=elimination, seeds=SEEDS)
     folder = tournament(tmp_path / "cup", "GAME", stages, mode="always", often=1)

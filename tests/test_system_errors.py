@@ -251,6 +251,7 @@ def test_a_full_standard_output_is_named_not_the_folder(words: str, finished: Pa
     assert "Traceback" not in told and "df -h" not in told
 
 
+@pytest.mark.long
 def test_a_command_without_memory_says_so(finished: Path) -> None:
     refused = system_error(MemoryError(), [])
     assert refused and refused.exit_code == 6 and refused.problems[0].message == "there is not enough memory"
