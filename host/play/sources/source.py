@@ -9,14 +9,16 @@ before the last call has returned.
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from host.bots.monitor import Monitor
 from host.games.engine import Request, Scores
 from host.games.luck import Shuffler
 from host.play.table_plans import TableSetup
 from host.sandbox.levels import Level
 from protocols.wire import Answer
+
+if TYPE_CHECKING:  # commands that only read a journal need no trio
+    from host.bots.monitor import Monitor
 
 
 class Opened(NamedTuple):
@@ -100,7 +102,7 @@ class SourcePlace(NamedTuple):
 
     level: Level
     cores: Sequence[int]  # () for every core of this process
-    monitor: Monitor
+    monitor: "Monitor"
 
 
 class OpenSource(Protocol):
