@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import FAST, ROOT, Done, croupier, cup_in
+from command import FAST, ROOT, Done, croupier, croupier_process, cup_in
 from machines import until
+from season_process import TestSeason, plain_bot
 from test_cluster import outcome
 
 from host.base.errors import UserError
@@ -256,3 +257,73 @@ def test_the_small_image_has_a_keeper_and_no_toolchain(tmp_path: Path) -> None:
     assert refused.code == 6
     assert refused.first.startswith("error[S005] ")
     assert "apt install gcc" in refused.err
+
+
+class SeasonInContainers(TestSeason):
+    """A season in containers, and its site."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        user = {} if os.geteuid() == 0 else {"CROUPIER_USER": f"{os.geteuid()}:{os.getegid()}"}
+        settings = {"CROUPIER_SEASON": str(folder), "CROUPIER_WORKERS": "1", "CROUPIER_BIND": f"127.0.0.1:{self.port}"}
+        self._env = os.environ | settings | user
+
+    def compose(self, *words: str) -> Done:
+        """Run a command of compose."""
+        return ran("docker", "compose", "-p", f"{PROJECT}-season", "-f", "season.yaml", *words, env=self._env)
+
+    def kill(self, service: str) -> None:
+        """Kill the first process of a container; the engine starts it again."""
+        (number,) = self.compose("ps", "-q", service).out.split()
+        os.kill(json.loads(ran("docker", "inspect", number).out)[0]["State"]["Pid"], signal.SIGKILL)
+
+    def link(self, author: str) -> str:
+        """Invite an author with the documented command; return the link, for the port of this test."""
+        told = self.compose("exec", "-T", "season", "croupier", "--json", "season", "invite", author)
+        assert told.code == 0, told.err
+        (row,) = told.json["rows"]
+        return f"{self.url}/a/{row['link'].rpartition('/')[2]}"
+
+    def rounds(self) -> int:
+        """Return how many rounds the site shows as finished; -1 if it does not answer."""
+        told = self.page("/api/rounds")
+        return -1 if told is None else sum(row["state"] == "finished" for row in json.loads(told)["rows"])
+
+    def until_rounds(self, more: int) -> None:
+        """Wait until the site shows more rounds than now."""
+        before = max(self.rounds(), 0)
+        deadline = time.monotonic() + 200
+        while self.rounds() < before + more:
+            assert time.monotonic() < deadline, self.compose("logs", "--no-color", "--tail", "50").out
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def season(tmp_path: Path) -> Iterator[SeasonInContainers]:
+    """Open a season in containers; remove all of them afterwards."""
+    if False not in versions():
+        pytest.skip("NO DOCKER COMPOSE 2: a season in containers is not tested")
+    made = SeasonInContainers(tmp_path / "cup")
+    try:
+        assert (done := made.compose("up", "-d")).code == 0, done.err
+        yield made
+    finally:
+        made.compose("down", "-v", "-t", "5")
+
+
+def test_a_season_in_containers_goes_on_whatever_is_killed(season: SeasonInContainers, tmp_path: Path) -> None:
+    until(lambda: season.rounds() >= 0, 120)
+    for author, answer in (("ada", "END"), ("bob", "STAND")):
+        bot = tmp_path / f"{author}s.py"
+        bot.write_bytes(plain_bot(answer))
+        handed_in = croupier_process("submit", bot, "--to", season.link(author))
+        assert handed_in.code == 0 and "accepted" in handed_in.out, handed_in
+    season.until_rounds(2)
+    for service in ("worker", "season", "web", "scheduler"):
+        season.kill(service)
+        until(lambda: season.rounds() >= 0, 120)
+        season.until_rounds(2)
+    assert season.compose("stop", "-t", "30").code == 0
+    verified = croupier_process("-C", season.folder, "season", "verify", "--json")
+    assert verified.code == 0 and verified.json["differences"] == [], verified
+    assert {row["label"] for row in season.document("ladder.json")["rows"]} == {"adas-1", "bobs-1"}
