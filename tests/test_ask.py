@@ -280,7 +280,7 @@ def test_the_rogues_that_crash_crash_again_out_of_their_bundles(tmp_path: Path) 
     assert share(told) >= 0.95, told
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_what_rogues_do_for_certain_they_do_again_out_of_their_bundles(tmp_path: Path) -> None:
     told = come_again([rogue for rogue in CERTAIN if not rogue.numbers], tmp_path)
 

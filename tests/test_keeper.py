@@ -53,7 +53,7 @@ def test_no_level_runs_without_the_keeper(level: Level, tmp_path: Path) -> None:
     assert done.code == 6 and "error[S002]" in done.err
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_bubblewrap_that_never_ends_is_given_up() -> None:
     keeper.binary()
     env = machine("stuck") | {"CROUPIER_CACHE": str(CACHE)}

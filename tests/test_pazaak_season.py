@@ -12,7 +12,7 @@ from test_run import Running, played_whole, running
 from host.results.journal import reading
 from host.stages.kind import MAX_BLOCK_TABLES
 
-BOTS = ("dumb_cautious", "dumb_bold", "cincinnati_kid", "bastila", "hk_47")
+BOTS = ("dumb_cautious", "dumb_bold", "bastila", "hk_47")
 SEASON = """\
 game = "pazaak"
 name = "A season of tests"
@@ -27,7 +27,7 @@ name = "cup"
 kind = "knockout"
 set = 2000
 first_to = 2
-min_bots = 5
+min_bots = 4
 [limits]
 move = "10 s"
 cpu = "10 s"
