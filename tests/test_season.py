@@ -269,10 +269,9 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
 
 def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
-    config = season.folder / "croupier.toml"
-    config.write_text(config.read_text().replace("[season]\n", f'[season]\naddress = "{season.url}"\n'))
     with season.opened(site=True):
         season.until(lambda: season.page("/api/season") is not None, "the site")
+        assert season.document("site.json")["url"] == season.url  # where it listens: [season] names no address
         rows = season.croupier("season", "invite", "ada", "--json").json["rows"]
         (tmp_path / "mine.py").write_bytes(plain_bot("END", "by HTTP"))
         done = season.croupier("submit", tmp_path / "mine.py", "--to", rows[0]["link"])

@@ -15,6 +15,7 @@ from host.base.system_errors import file_problem
 from host.cli import CliContext, print_result
 
 SECRET_BYTES = 32
+DEFAULT_ADDRESS = "http://127.0.0.1:8080"
 MAX_ROWS = 10_000
 
 
@@ -46,7 +47,8 @@ class Invited(NamedTuple):
 def command(context: CliContext, names: tuple[str, ...], sheet: Path | None, again: tuple[str, ...]) -> None:
     """Draw a secret link for each author, and print it. Send each author his own.
 
-    The season takes them in within a second; if it is not open, when it is opened.
+    The season takes them in within a second; if it is not open, when it is opened. Without `address` in [season], the links
+    have the address at which its site listens, or has listened last.
     """
     print_result(context, "season-invite", invite(context.folder, [*names, *names_in(sheet)], again))
 
@@ -77,13 +79,23 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = tournament.season.address or "http://127.0.0.1:8080"
+    site = tournament.season.address or last_address(place)
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)
         leave(folder, Invite(author_name(name), hashlib.sha256(secret.encode()).hexdigest(), again=name in again))
         links[name] = f"{site}/a/{secret}"
     return Invited(links)
+
+
+def last_address(place: Path) -> str:
+    """Return the address at which the site of a season listens, or has listened last; else the default of `season open`."""
+    from host.season.status import season_status
+
+    try:
+        return season_status(place).site.url or DEFAULT_ADDRESS
+    except UserError:  # it has never been opened
+        return DEFAULT_ADDRESS
 
 
 def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]:

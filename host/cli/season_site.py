@@ -31,6 +31,7 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
     import trio
 
     require_web("season site")
+    from host.season.site_process import url_of
     from host.web.season_identity import LOOPBACK, SiteOptions
     from host.web.season_site import serve_season
     from host.web.server import open_listener
@@ -43,11 +44,11 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
             proxy_header = proxy_header or known.login_header
     listener = open_listener(bind)
     host, port = listener.getsockname()[:2]
-    here = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    here = url or url_of(host, port)
     if context.json:
-        print_json_line("season-site", url=url or here, bind=here)
+        print_json_line("season-site", url=here, bind=f"{host}:{port}")
     else:
-        click.echo(f"the season in {context.folder} at {url or here}/")
+        click.echo(f"the season in {context.folder} at {here}/")
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     trio.run(serve_season, Path(context.folder), listener, SiteOptions(url, proxy_header, (*LOOPBACK, *proxies)))

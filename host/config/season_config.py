@@ -134,7 +134,7 @@ class SeasonTable:
     """How much of finished rounds is kept. Of older ones, the answers of all tables are removed; results, faults and seals
     stay."""
     address: Annotated[str, matches(ORIGIN, "address of a site", '"https://cup.example"')] = ""
-    """The address of the site in links. Default: that of `croupier season open --bind`. Example: `address = "https://cup.example"`"""
+    """The address of the site in links. Default: where the site listens. Example: `address = "https://cup.example"`"""
     proxy: tuple[Annotated[str, ValueType(_proxy, {"type": "string", "examples": ["127.0.0.1"]})], ...] = ()
     """The addresses from which a reverse proxy speaks for readers: it adds TLS, and tells their addresses."""
     login_header: Annotated[str, matches(HEADER, "name of a header", '"X-Remote-User"')] = ""

@@ -39,6 +39,7 @@ class SiteDocument(msgspec.Struct, frozen=True):
     seed_sha256: str
     notices: tuple[str, ...] = ()  # changes of the terms, with their dates; and what the organiser has done
     upload_bytes: int = 16 << 20  # the largest file that an author may submit; the site refuses a larger one itself
+    url: str = ""  # the address of the site in links, without a slash at its end; empty: it is not known
 
 
 class Opponent(msgspec.Struct, frozen=True):

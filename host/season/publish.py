@@ -119,6 +119,7 @@ def publish_site(season: Season, publisher: Publisher, now: Now) -> None:
             seed_sha256=season.folder.committed().sha256,
             notices=notices(season),
             upload_bytes=terms.author_limits.size,
+            url=terms.address or season.url,
         ),
     )
 

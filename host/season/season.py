@@ -65,6 +65,8 @@ class Season:
         """The authors for whom something has changed since their documents were published."""
         self.now = ""
         """What is being done, in a line."""
+        self.url = ""
+        """Where its site listens; empty as long as it does not."""
 
     @property
     def terms(self) -> SeasonTable:
@@ -83,6 +85,11 @@ class Season:
         """Print an event that is in the store already, and wake the tasks that wait for a change."""
         self._log(kind, subject, text)
         self.bell.ring()
+
+    def listens(self, url: str) -> None:
+        """Take the address at which the site of this season listens now."""
+        self.url = url
+        self.logged("site", "process", f"listens at {url}")
 
     def doing(self, what: str) -> None:
         """Show what is being done."""

@@ -33,7 +33,7 @@ from host.season.publishing import Publishing
 from host.season.requests import EntryTerms
 from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.season import ENTRIES, ORGANISER, Log, Season
-from host.season.site_process import run_site
+from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
 from host.tournament.runner import leaves
 
@@ -69,7 +69,8 @@ def loaded_season(place: Path) -> Tournament:
 def site_address(place: Path, bind: str) -> str:
     """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
     season = loaded_season(place).season
-    return (season.address if season else "") or f"http://{bind}"
+    host, _, port = bind.rpartition(":")
+    return (season.address if season else "") or url_of(host.strip("[]"), port)
 
 
 async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[[str], None]) -> str:
@@ -146,7 +147,9 @@ class Service:
         season, terms = self._season, self._terms
         async with trio.open_nursery() as nursery:
             if terms.bind:  # it takes a moment to start, and has what was published before
-                nursery.start_soon(run_site, season.folder.path, terms.bind, partial(season.event, "site", "process"))
+                season.url = site_address(season.folder.path, terms.bind)
+                tell = partial(season.event, "site", "process")
+                nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
             intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
             await intake.prepare_references()
             player = RoundPlayer(season, self._backends.rounds, terms.workers)

@@ -1,13 +1,17 @@
 """Runs the site of a season as a child process, and starts it again whenever it ends."""
 
 import ctypes
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -18,6 +22,9 @@ SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
 """A site that has run for this long is started again at once."""
 
+DOCUMENTATION_ADDRESSES = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses that belong to nobody (RFC 5737, RFC 3849)."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -26,31 +33,71 @@ def _end_with_parent() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def url_of(host: str, port: int | str) -> str:
+    """Return the address of a site in links. For one that listens everywhere, it has this machine's address in its network."""
+    try:
+        address = ip_address(host)
+    except ValueError:  # a name
+        return f"http://{host}:{port}"
+    if address.is_unspecified:
+        address = ip_address(_own_address(socket.AF_INET if address.version == 4 else socket.AF_INET6))
+    return f"http://{address if address.version == 4 else f'[{address}]'}:{port}"
+
+
+def _own_address(family: socket.AddressFamily) -> str:
+    """Return the address from which this machine reaches others; that of the loopback if it reaches nobody."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((DOCUMENTATION_ADDRESSES[family], 9))  # chooses a route, and sends nothing
+            return str(probe.getsockname()[0])
+    except OSError:
+        return "127.0.0.1" if family == socket.AF_INET else "::1"
+
+
 def start_site(folder: Path, bind: str) -> subprocess.Popen[bytes]:
     """Start the site. ^C does not reach it: the season process ends it."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "host", "-C", str(folder), "season", "site", "--bind", bind],
+        [sys.executable, "-P", "-m", "host", "-C", str(folder), "--json", "season", "site", "--bind", bind],
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=_end_with_parent,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))},
     )
 
 
-async def run_site(folder: Path, bind: str, tell: Callable[[str], None]) -> None:
-    """Run the site until this is cancelled. After a site that ended at once it waits longer before the next one."""
+async def run_site(folder: Path, bind: str, tell: Callable[[str], None], listens: Callable[[str], None]) -> None:
+    """Run the site until this is cancelled. `listens` gets its address as soon as it listens.
+
+    After a site that ended at once it waits longer before the next one.
+    """
     pause = SHORTEST_PAUSE_S
     while True:
-        process, began = start_site(folder, bind), time.monotonic()
+        process, began, said = start_site(folder, bind), time.monotonic(), dict[str, Any]()
         try:
+            said = await _first_line(process)
+            if "url" in said:
+                listens(said["url"])
             while process.poll() is None:
                 await trio.sleep(POLL_S)
         finally:
             await _end(process)
         pause = SHORTEST_PAUSE_S if time.monotonic() - began > STEADY_S else min(2 * pause, LONGEST_PAUSE_S)
-        tell(f"has ended with {process.returncode}, and is started again")
+        why = f" ({said['message']})" if "message" in said else ""
+        tell(f"has ended with {process.returncode}{why}, and is started again")
         await trio.sleep(pause)
+
+
+async def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Return what a site says first: where it listens, or why it does not; an empty object if it says nothing."""
+    assert process.stdout is not None
+    line = await trio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
