@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -57,6 +58,7 @@ MIX = (("bot.py", PYTHON), ("bot.c", C), ("bot.py", PYTHON), ("Bot.java", JAVA),
 """Half Python, a quarter Java, a quarter C and C++."""
 
 FLUSH_S = 60.0
+SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
 class Load:
@@ -116,13 +118,9 @@ def gaps(load: Load) -> list[float]:
 
 
 def first_tables(load: Load) -> list[float]:
-    """Return the seconds from the beginning of each round until its workers play: the bots have been prepared by then."""
-    found = []
-    for place in sorted((load.folder / "rounds").glob("0*")):
-        journal, written = place / "run" / "run.sqlite", place / "croupier.toml"
-        if journal.exists():
-            found.append(journal.stat().st_ctime - written.stat().st_mtime)
-    return found
+    """Return the seconds from the beginning of each round until its bots are ready, as the log says them."""
+    said = [re.search(r"ready after ([\d.]+) (\S+),", each["text"]) for each in load.events("round")]
+    return [float(each[1]) * SECONDS[each[2]] for each in said if each]
 
 
 def percentile(values: list[float], share: float) -> float:

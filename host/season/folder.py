@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,14 +137,23 @@ def final_seed(seed: bytes) -> bytes:
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file completely or not at all. A reader sees the old content or the new one."""
+    """Write a file completely or not at all, and on the disk. A reader sees the old content or the new one."""
+    _replace(path, content, mode, os.fsync)
+
+
+def replace_content(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write a file that can be made again: after a power cut it may be empty. A reader sees the old content or the new one."""
+    _replace(path, content, mode, lambda _file: None)
+
+
+def _replace(path: Path, content: bytes, mode: int, sync: Callable[[int], None]) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)

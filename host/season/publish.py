@@ -34,10 +34,11 @@ from host.season.documents import (
     TokensDocument,
     VersionRow,
 )
-from host.season.folder import SeasonFolder, write_atomically
+from host.season.folder import SeasonFolder, replace_content, write_atomically
 from host.season.ladder import Listed
 from host.season.season import Season
 
+LADDER = "ladder.json"
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
 NOTICE_KINDS = ("terms", "pause", "resume", "freeze", "withdraw", "readmit", "entries", "final", "damaged")
 """The events that everybody may see."""
@@ -58,7 +59,10 @@ class Publisher:
         if self._written.get(name) == content:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content, 0o640 if name.startswith("private/") else 0o644)
+        # The ladder has a history that no other file has. The rest is published again when the season opens, and to wait
+        # for the disk a hundred times after each round would delay the next one.
+        write = write_atomically if name == LADDER else replace_content
+        write(path, content, 0o640 if name.startswith("private/") else 0o644)
         self._written[name] = content
 
 
@@ -195,7 +199,7 @@ def publish_round(publisher: Publisher, which: Round, report: str = "") -> None:
 def published_ladder(folder: SeasonFolder) -> LadderDocument | None:
     """Return the ladder that has been published; None if there is none, or if it is damaged."""
     try:
-        return msgspec.json.decode((folder.published / "ladder.json").read_bytes(), type=LadderDocument)
+        return msgspec.json.decode((folder.published / LADDER).read_bytes(), type=LadderDocument)
     except (OSError, msgspec.MsgspecError):
         return None
 

@@ -14,6 +14,7 @@ from host.season.intake import SeasonIntake
 from host.season.ladder import Before, LastRound, ladder
 from host.season.metrics import write_metrics
 from host.season.publish import (
+    LADDER,
     Now,
     Publisher,
     bytes_on_disk,
@@ -101,7 +102,7 @@ class Publishing:
             await trio.sleep(FASTEST_S)
             try:
                 self._publish()
-                while self._due:
+                while self._due and not self._player.prepares:  # both compute, and the next round is more urgent
                     await self._write_files(self._due.pop(0))
             except (UserError, OSError) as failed:
                 season.event("waits", "published", f"{failed}".replace("\n", " "))
@@ -156,7 +157,7 @@ class Publishing:
             Before(before.ranks, history),
             self._season.terms.places,
         )
-        self._publisher.write("ladder.json", self._ladder)
+        self._publisher.write(LADDER, self._ladder)
         self._season.book.set_ratings(last.number, {row.label: row.rating for row in self._ladder.rows})
 
     async def _write_files(self, which: Round) -> None:

@@ -70,6 +70,8 @@ class RoundPlayer:
         self.next_at: float | None = None
         self._rounds = season.book.rounds()
         self._damaged = 0
+        self.prepares = False
+        """Whether the bots of a round are being prepared."""
         for each in self._rounds:
             season.tally.add(each)
 
@@ -183,15 +185,19 @@ class RoundPlayer:
             which = self._rounds[-1] = self.current = season.book.begin(which)
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
-            first_table = [began]
+            first_table, self.prepares = [began], True
+
+            def begin() -> None:
+                first_table[0], self.prepares = time.monotonic(), False
+
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
                 terms = PlayTerms(workers=self._workers)
-                await play_tournament(loaded, log, backend, terms, lambda: first_table.__setitem__(0, time.monotonic()))
+                await play_tournament(loaded, log, backend, terms, begin)
             speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
-            took = duration(time.monotonic() - began)
+            took = f"{duration(time.monotonic() - began)}, ready after {duration(first_table[0] - began)}"
             tables = counted(brought.sums.all_tables, "table")
             season.event("round", str(which.number), f"is over: {tables} in {took}, seal {brought.seal[:16]}…")
             return which
@@ -199,6 +205,8 @@ class RoundPlayer:
             problem = _first(refused)
         except* (OSError, WorkerFailed) as failed:
             problem = _first(failed)
+        finally:
+            self.prepares = False
         return await self._after_failure(which, problem)
 
     def _write(self, which: Round, versions: list[Version]) -> None:

@@ -1,5 +1,6 @@
 """Defines the languages, one row each: how to find, build, start and diagnose a bot. `any` is any other program."""
 
+import hashlib
 import json
 import os
 import re
@@ -446,22 +447,10 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
     program = tool("python3")
     if program is None:
         return []  # `missing` reports it
-    root = os.geteuid() == 0
-    uid, gid = paths.sandbox_user()
+    error = _compile_error(program, contents.start_of(name, SUBMITTED.file_bytes))
     try:
-        done = subprocess.run(
-            [program, "-I", "-S", "-B", "-c", COMPILED],
-            input=contents.start_of(name, SUBMITTED.file_bytes),
-            capture_output=True,
-            cwd="/",
-            env={},
-            timeout=10,
-            user=uid if root else None,
-            group=gid if root else None,
-            extra_groups=[] if root else None,
-        )
-        kind, said, line, text = json.loads(done.stdout[:10_000])
-    except (subprocess.SubprocessError, OSError, ValueError):
+        kind, said, line, text = json.loads(error)
+    except ValueError:
         return []  # the source compiles, or this check failed; the first question reveals an error
     where, text = f"{contents.where(name)}:{line}", one_line(text.strip())[:80]
     words = f"{kind}: {one_line(said.partition('. Did you mean')[0])}"
@@ -470,6 +459,39 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
     printed = re.match(r"print\s+(.+)", text)
     change = f"change to print({printed[1]})" if printed else "rewrite it for Python 3"
     return [Problem("B006", where, f"is Python 2:  {text}", words, f"{change}; {python_2_cure(contents.where(name))}")]
+
+
+_compile_errors = dict[tuple[str, bytes], bytes]()
+"""What COMPILED has printed, by the program and the SHA-256 of the source: a season loads all its bots before every round."""
+MAX_COMPILE_ERRORS = 4096
+
+
+def _compile_error(program: str, source: bytes) -> bytes:
+    """Return the error of a source as JSON; empty if it compiles, or if this could not be found out."""
+    key = program, hashlib.sha256(source).digest()
+    if key not in _compile_errors:
+        root = os.geteuid() == 0
+        uid, gid = paths.sandbox_user()
+        try:
+            said = subprocess.run(
+                [program, "-I", "-S", "-B", "-c", COMPILED],
+                input=source,
+                capture_output=True,
+                cwd="/",
+                env={},
+                timeout=10,
+                user=uid if root else None,
+                group=gid if root else None,
+                extra_groups=[] if root else None,
+            ).stdout
+        except subprocess.TimeoutExpired:
+            said = b""
+        except (subprocess.SubprocessError, OSError):
+            return b""
+        if len(_compile_errors) >= MAX_COMPILE_ERRORS:
+            _compile_errors.clear()
+        _compile_errors[key] = said[:10_000]
+    return _compile_errors[key]
 
 
 def python_2_cure(path: str) -> str:
