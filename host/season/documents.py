@@ -13,6 +13,9 @@ import msgspec
 
 from host.entries.values import Answer, Verdict
 
+METRICS_FILE = "private/metrics.txt"
+"""The figures of the season process in the form that Prometheus reads, below `published/`."""
+
 State = Literal["open", "paused", "frozen", "final", "over"]
 
 

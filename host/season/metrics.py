@@ -3,14 +3,11 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from host.season.book import Round
-from host.season.folder import write_atomically
+from host.season.documents import METRICS_FILE
+from host.season.folder import replace_content
 from host.season.season import Season
-
-METRICS_FILE = "private/metrics.txt"
-"""Below `published/`."""
 
 
 def write_metrics(season: Season, rounds: Sequence[Round], disk_bytes: int) -> None:
@@ -40,12 +37,4 @@ def write_metrics(season: Season, rounds: Sequence[Round], disk_bytes: int) -> N
     states = Gauge("croupier_season_rounds", "Rounds by state", ["state"], registry=registry)
     for state, number in Counter(each.entry.state for each in rounds).items():
         states.labels(state).set(number)
-    write_atomically(season.folder.published / METRICS_FILE, generate_latest(registry), 0o640)
-
-
-def season_metrics(published: Path) -> bytes:
-    """Return the figures that have been written last, from the folder of documents; b"" if there are none."""
-    try:
-        return (published / METRICS_FILE).read_bytes()
-    except OSError:
-        return b""
+    replace_content(season.folder.published / METRICS_FILE, generate_latest(registry), 0o640)

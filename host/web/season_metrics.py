@@ -1,6 +1,10 @@
 """Counts the requests of a season's site in the form that Prometheus reads."""
 
+from pathlib import Path
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from host.season.documents import METRICS_FILE
 
 BUCKETS_S = (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0)
 
@@ -31,6 +35,14 @@ class SiteMetrics:
         """Return all counters, with the number of listeners of this moment."""
         self._listeners.set(listeners)
         return generate_latest(self.registry)
+
+
+def figures_of_season(published: Path) -> bytes:
+    """Return the figures that the season process has written last, from the folder of documents; b"" if there are none."""
+    try:
+        return (published / METRICS_FILE).read_bytes()
+    except OSError:
+        return b""
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT"})

@@ -65,6 +65,12 @@ def environment() -> Environment:
     return made
 
 
+def compile_templates() -> None:
+    """Compile all templates, so that the first readers do not wait for it. It may be called in a thread."""
+    for file in sorted(TEMPLATES.glob("*.html")):
+        environment().get_template(file.name)
+
+
 @cache
 def season_asset(file: str) -> CachedResponse:
     """Return a style sheet or script, compressed once for all clients."""

@@ -16,15 +16,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem
-from host.season.metrics import season_metrics
 from host.web.season_api import SeasonApi
 from host.web.season_context import Season
 from host.web.season_errors import Refusal, not_found
 from host.web.season_forms import SeasonForms
 from host.web.season_identity import SiteOptions, host_of
 from host.web.season_limits import REQUESTS, RateLimiter
-from host.web.season_metrics import SiteMetrics
-from host.web.season_pages import SeasonPages
+from host.web.season_metrics import SiteMetrics, figures_of_season
+from host.web.season_pages import SeasonPages, compile_templates
 from host.web.season_uploads import discard, remove_unfinished
 from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, wait_for_shutdown
 
@@ -189,7 +188,7 @@ class SeasonSite:
     async def _metrics(self, request: Request) -> Response:
         if not self.season.client(request).local:
             raise not_found("there is no such page", "/metrics")
-        text = season_metrics(self.season.published.folder) + self.metrics.text(self.season.listening.used)
+        text = figures_of_season(self.season.published.folder) + self.metrics.text(self.season.listening.used)
         return Response(text, media_type="text/plain; version=0.0.4")
 
 
@@ -217,5 +216,6 @@ async def serve_season(folder: Path, listener: socket.socket, options: SiteOptio
     async with trio.open_nursery() as nursery:
         await nursery.start(wait_for_shutdown, shutdown)
         nursery.start_soon(site.season.news.follow)
+        nursery.start_soon(trio.to_thread.run_sync, compile_templates)
         await serve(site.application(), config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]
         nursery.cancel_scope.cancel()
