@@ -20,6 +20,7 @@ from season_fixtures import (
     BROKEN_C,
     C_BOT,
     CRASHES,
+    HASH,
     JAVA_BOT,
     NEVER_ANSWERS,
     NONSENSE,
@@ -32,8 +33,9 @@ from season_fixtures import (
 from host.base.errors import UserError
 from host.entries.inbox import Cancel, Manage, Practise
 from host.entries.store import Store
-from host.entries.values import AuthorLimits, Practice
+from host.entries.values import AuthorLimits, Practice, Verdict, Version
 from host.season.examination import unpacked_upload
+from host.season.pruning import prune_uploads
 from host.season.unpack import UnpackRequest
 from host.submissions.discovery import load_submission
 
@@ -250,6 +252,34 @@ def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> 
         assert len(here.store.used("ada", time.time()).began) == 1
         assert here.examined().state == "accepted"
         assert len(here.store.used("ada", time.time()).began) == 1
+
+
+# What is kept.
+
+
+def test_only_what_a_version_was_made_of_or_somebody_waits_for_is_kept(tmp_path: Path) -> None:
+    day = 86400.0
+    with season(tmp_path) as here:
+        names = ("played", "waiting", "refused", "cancelled")
+        ids = {name: here.submit("ada", f"{name}.py", f"{STANDS}# {name}\n").submission for name in names}
+        found = {name: here.store.submissions.get(identity) for name, identity in ids.items()}
+        hashes = {name: each.sha256 for name, each in found.items() if each}
+        here.store.submissions.set_verdict(ids["refused"], Verdict(accepted=False), "no")
+        here.store.submissions.set_verdict(ids["played"], Verdict(accepted=True), "", 1)
+        here.ask(Cancel("ada", ids["cancelled"]))
+        version = Version("played", 1, "ada", HASH, ids["played"], time.time(), active=True, content=HASH)
+        here.store.versions.add(version, "python")
+        (tmp_path / version.place).mkdir(parents=True)
+        (tmp_path / "store" / HASH[:32] / "played-2").mkdir()
+        (tmp_path / "store" / "unknown" / "other-1").mkdir(parents=True)
+        uploads = tmp_path / "uploads"
+        assert prune_uploads(here.store, uploads, time.time()) == 0
+        assert prune_uploads(here.store, uploads, time.time() + 2 * day) == 2
+        assert {path.name for path in uploads.iterdir()} == {hashes["played"], hashes["waiting"]}
+        again = here.submit("ada", "refused.py", f"{STANDS}# refused\n")
+        assert (again.submission, again.code) == (ids["refused"], "")
+    with season(tmp_path):
+        assert [str(path.relative_to(tmp_path)) for path in (tmp_path / "store").glob("*/*")] == [version.place]
 
 
 # Hostile archives.

@@ -1,6 +1,6 @@
 """Stores the submissions of a season and their verdicts."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,15 @@ from host.entries.values import Submission, SubmissionState, Verdict
 
 COLUMNS = "id, author, bot, file_name, sha256, size, at, door, state, reason, verdict, licence, number"
 WITHOUT_VERDICT = "state IN ('waiting', 'building', 'checking', 'practising')"
+
+
+class Upload(NamedTuple):
+    """The file of a submission. It is needed if the submission has no verdict yet, or a version was made of it."""
+
+    sha256: str
+    size: int
+    at: float
+    needed: bool
 
 
 class Submissions:
@@ -32,6 +41,14 @@ class Submissions:
     def open(self) -> list[Submission]:
         """Return all submissions without a verdict, in the order in which they were received."""
         return self._some(f"WHERE {WITHOUT_VERDICT} ORDER BY at, id")
+
+    def uploads(self) -> list[Upload]:
+        """Return the files of all submissions, the newest first."""
+        query = (
+            f"SELECT sha256, size, at, {WITHOUT_VERDICT} OR id IN (SELECT submission FROM version) FROM submission "
+            "ORDER BY at DESC, id"
+        )
+        return [Upload(sha256, size, at, bool(needed)) for sha256, size, at, needed in self._database.rows(query)]
 
     def _some(self, condition: str, *values: Any) -> list[Submission]:
         rows = self._database.rows(f"SELECT {COLUMNS} FROM submission {condition}", *values)

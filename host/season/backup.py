@@ -1,5 +1,6 @@
 """Copies a season into one file while it runs. `tar xzf` restores it: `croupier season open` goes on in the new folder."""
 
+import contextlib
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -54,7 +55,8 @@ def back_up(place: Path, target: Path) -> Backup:
                         journal.copy_to(copy)
                     tar.add(copy, name)
                 else:
-                    tar.add(path, name, recursive=False)
+                    with contextlib.suppress(FileNotFoundError):  # the season has just removed it
+                        tar.add(path, name, recursive=False)
                 files += 1
         unfinished.chmod(0o600)  # it has the seed
         unfinished.rename(target)

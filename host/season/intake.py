@@ -25,6 +25,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
 from host.season.practice import Ground, Practised, practise
+from host.season.pruning import prune_store
 from host.season.requests import PAUSED, Desk, EntryTerms, handle
 from host.season.unpack import UnpackRequest
 from host.submissions.discovery import load_entry, refuse_broken
@@ -70,6 +71,7 @@ class SeasonIntake:
             paths.remove_tree(leftover)
         for name in (UPLOADS, WORK, STORED):
             (folder / name).mkdir(parents=True, exist_ok=True)
+        prune_store(store, folder, folder / STORED)
 
     async def prepare_references(self) -> None:
         """Build and start the references. Raise UserError with the problems of all that cannot play."""

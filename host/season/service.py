@@ -19,6 +19,7 @@ import trio
 from host.backends.backend import require_local
 from host.base.config_file import read
 from host.base.errors import Problem, UserError
+from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.entries.inbox import read_requests
@@ -29,6 +30,7 @@ from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
 from host.season.intake import IntakeTerms, SeasonIntake
 from host.season.machines import Backends, opened_backends
+from host.season.pruning import prune_uploads
 from host.season.publishing import Publishing
 from host.season.requests import EntryTerms
 from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
@@ -37,7 +39,7 @@ from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
 from host.tournament.runner import leaves
 
-INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S = 0.05, 2.0, 1.0
+INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 2
 """Submissions that are examined at the same time: one builds while another practises."""
 
@@ -159,6 +161,7 @@ class Service:
             for _ in range(EXAMINERS):
                 nursery.start_soon(self._examine, intake)
             nursery.start_soon(self._close_entry)
+            nursery.start_soon(self._prune)
             nursery.start_soon(self._follow_config, intake)
             nursery.start_soon(publishing.run)
             nursery.start_soon(player.run, publishing.round_over)
@@ -232,6 +235,17 @@ class Service:
         message = str(failed).removeprefix("error").replace("\n", " ") if isinstance(failed, UserError) else str(failed)
         self._season.event("waits", what, f"{message}; it is tried again")
         await trio.sleep(TRY_AGAIN_S)
+
+    async def _prune(self) -> None:
+        """Remove the uploads that are not needed any more, when the season opens and once an hour."""
+        season = self._season
+        while True:
+            try:
+                if removed := prune_uploads(season.store, season.folder.uploads, time.time()):
+                    season.logged("kept", "uploads", f"{counted(removed, 'file')} that no version needs removed")
+                await trio.sleep(PRUNE_INTERVAL_S)
+            except (UserError, OSError) as failed:
+                await self._wait_for_machine("uploads", failed)
 
     async def _close_entry(self) -> None:
         """Fix the entries of the final when entry is closed and everything received before has its verdict."""
