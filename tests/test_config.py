@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from helpers import offenders
 
-from host.base.config_file import MAX_FILE_BYTES, KeyPath, closest_match, parse, read
+from host.base.config_file import MAX_CONFIG_BYTES, MAX_FILE_BYTES, KeyPath, closest_match, parse, read, read_untrusted
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import RequestedLimits
@@ -140,7 +140,11 @@ def test_what_is_no_toml_is_refused_with_its_line(content: bytes, message: str |
 
 def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
     (tmp_path / "big.toml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    assert read(tmp_path / "big.toml").data == {}
     with pytest.raises(UserError, match="is larger than 64 KiB"):
+        read_untrusted(tmp_path / "big.toml")
+    (tmp_path / "big.toml").write_bytes(b"#" * (MAX_CONFIG_BYTES + 1))
+    with pytest.raises(UserError, match="is larger than 1024 KiB"):
         read(tmp_path / "big.toml")
 
 

@@ -18,7 +18,7 @@ from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
 from host.results.journal import reading
 from host.stages import KINDS
-from host.stages.kind import Field
+from host.stages.kind import MAX_LIST_BYTES, Field
 from host.stages.pairs import SCORED_TABLES, ListedMeeting
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
@@ -193,7 +193,7 @@ REFUSED = {
     'meetings = ["5 stands15"]': ("C009", NO_MEETING),
     'list = "none.txt"': ("C011", "cannot be read: No such file or directory"),
     'list = "empty.txt"': ("C007", '"empty.txt" lists no meetings'),
-    'list = "large.txt"': ("C005", "is larger than 1024 KiB"),
+    'list = "large.txt"': ("C005", "is larger than 16384 KiB"),
     'list = "wrong.txt"': ("C009", f'list: "ada" {NO_MEETING}'),
 }
 
@@ -202,7 +202,7 @@ REFUSED = {
 def test_a_wrong_list_is_refused_with_its_line_and_cure(keys: str, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", f"{keys}\n")
     (cup / "empty.txt").write_text("# nobody\n\n")
-    (cup / "large.txt").write_text("# " + "a" * (1 << 20))
+    (cup / "large.txt").write_text("# " + "a" * MAX_LIST_BYTES)
     (cup / "wrong.txt").write_text("3 stands15 / stands16\nada\n")
     done = croupier("run", "-C", ".", cwd=cup)
     code, why = REFUSED[keys]

@@ -1,6 +1,7 @@
 """A season as its organiser sees it: the process and its commands, restarts, the freeze, the final, verify and backup."""
 
 import hashlib
+import itertools
 import json
 import signal
 import subprocess
@@ -15,12 +16,17 @@ import yaml
 from command import ROOT, croupier, croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
+from host.base.config_file import read, read_text
 from host.base.errors import UserError
 from host.config.season_config import Keep
 from host.config.tournament_config import load
 from host.entries.inbox import Activate, Manage
+from host.entries.values import Version
 from host.games.luck import derive
 from host.season.folder import final_seed, round_root
+from host.season.play import MEETINGS, write_round
+from host.season.rounds import Meeting
+from host.stages.kind import MAX_LIST_BYTES
 
 AUTHORS = ("ada", "grace", "kim")
 
@@ -125,6 +131,19 @@ def test_a_round_deals_from_the_seed_that_follows_from_that_of_the_season(played
                 == round_root(seed, row["number"]).hex()
                 == derive(seed, f"round/{row['number']}")[:16].hex()
             )
+
+
+def test_a_round_names_two_thousand_versions(tmp_path: Path) -> None:
+    (tmp_path / "croupier.toml").write_text('game = "pazaak"\n[season]\n')
+    content = "ab" * 32
+    versions = [
+        Version(f"b{'x' * 24}{number}", 1, "ada", content, "", 0.0, active=True, content=content)
+        for number in range(2000)
+    ]
+    meetings = [Meeting((one.label, two.label), 10) for one, two in itertools.product(versions[:5], versions[5:])]
+    write_round(tmp_path / "0001", 1, bytes(16), load(tmp_path), versions, meetings)
+    assert len(read(tmp_path / "0001" / "croupier.toml").data["bots"]) == 2000
+    assert len(read_text(tmp_path / "0001" / MEETINGS, MAX_LIST_BYTES).splitlines()) == 9975
 
 
 def test_the_root_of_round_41_is_that_of_the_specification() -> None:

@@ -17,7 +17,8 @@ from host.base.format import with_article
 from host.base.safe_text import one_line
 from host.base.system_errors import cure
 
-MAX_FILE_BYTES = 64 * 1024
+MAX_FILE_BYTES = 64 * 1024  # of an untrusted author
+MAX_CONFIG_BYTES = 1 << 20  # of the organiser; the croupier.toml of a round of a season names up to 10 000 bots
 
 # croupier has no plugins of pydantic. To look for some, pydantic reads the metadata of every installed package.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
@@ -98,13 +99,13 @@ class Toml(NamedTuple):
 
 
 def read(path: Path) -> Toml:
-    """Read a file; follow links. Raise UserError (exit code 3) if it is missing, too large or not TOML."""
-    return _read(path, 0)
+    """Read a file of the organiser; follow links. Raise UserError (exit code 3) if it is missing, too large or not TOML."""
+    return _read(path, 0, MAX_CONFIG_BYTES)
 
 
 def read_untrusted(path: Path) -> Toml:
     """Read a file from an untrusted author: like `read`, but do not follow a link."""
-    return _read(path, os.O_NOFOLLOW)
+    return _read(path, os.O_NOFOLLOW, MAX_FILE_BYTES)
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
@@ -116,12 +117,12 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
         raise UserError([Problem("C005", name, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
 
 
-def _read(path: Path, flags: int) -> Toml:
+def _read(path: Path, flags: int, limit: int) -> Toml:
     name = display_path(path)
-    return parse(_content(path, name, flags), name)
+    return parse(_content(path, name, flags, limit), name)
 
 
-def _content(path: Path, name: str, flags: int, limit: int = MAX_FILE_BYTES) -> bytes:
+def _content(path: Path, name: str, flags: int, limit: int) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)

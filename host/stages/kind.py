@@ -25,8 +25,8 @@ FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE = 16, 4
 """Fixtures of a stage that can be played at the same time: the first number if its pairs have enough tables, else fewer
 until starting the bots takes a small part of a fixture, but not fewer than the second."""
 
-MAX_LIST_BYTES = 1 << 20
-"""Size of a text file that a stage names: a list of 10 000 meetings fits in."""
+MAX_LIST_BYTES = 16 << 20
+"""Size of a text file that a stage names: a list of 200 000 meetings fits in."""
 
 BLANK = Fixture("", None, "", "", (), 0)
 
