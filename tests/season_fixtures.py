@@ -18,10 +18,10 @@ from host.backends.local import local_workers
 from host.entries.inbox import Request, StoredRequest, Submit, read_requests, write_request
 from host.entries.store import Store
 from host.entries.values import Answer, AuthorLimits, Submission
+from host.intake.intake import IntakeTerms, SeasonIntake
+from host.intake.requests import EntryTerms
 from host.play.custom_games import game_by_name
 from host.sandbox.limits import Limits
-from host.season.intake import IntakeTerms, SeasonIntake
-from host.season.requests import EntryTerms
 from host.submissions.discovery import load_submission
 
 STANDS = "import sys\nfor line in sys.stdin:\n    print('END', flush=True)\n"

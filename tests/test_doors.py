@@ -23,11 +23,11 @@ from host.base.errors import UserError
 from host.entries.inbox import Invite, read_requests
 from host.entries.store import Store
 from host.entries.values import AuthorLimits, Submission
+from host.intake.git_hook import Repository, pushes
+from host.intake.imports import ImportedBot, Skipped, StackAnswer, answers_in, bot_in
+from host.intake.watched_folder import STABLE_S, WatchedFolder
 from host.season.documents import TokensDocument
 from host.season.folder import SeasonFolder
-from host.season.git_hook import Repository, pushes
-from host.season.imports import ImportedBot, Skipped, StackAnswer, answers_in, bot_in
-from host.season.watched_folder import STABLE_S, WatchedFolder
 
 CONFIG = """
 game = "pazaak"

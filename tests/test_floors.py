@@ -29,6 +29,8 @@ FLOORS = [
     {"host.tournament"},
     {"host.inspect", "host.backends"},
     {"host.report"},
+    {"host.season.documents", "host.season.folder"},
+    {"host.intake"},
     {"host.season"},
     {"host.web"},
     {"host.cli"},

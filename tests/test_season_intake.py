@@ -34,9 +34,9 @@ from host.base.errors import UserError
 from host.entries.inbox import Cancel, Manage, Practise
 from host.entries.store import Store
 from host.entries.values import AuthorLimits, Practice, Verdict, Version
-from host.season.examination import unpacked_upload
-from host.season.pruning import prune_uploads
-from host.season.unpack import UnpackRequest
+from host.intake.examination import unpacked_upload
+from host.intake.pruning import prune_uploads
+from host.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_submission
 
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"

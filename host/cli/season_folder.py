@@ -18,9 +18,9 @@ def command(context: CliContext, directory: Path) -> None:
     The verdict on mine.py is written beside it, as mine.py.verdict.txt. Whoever can write into the folder of an author can
     submit in his name.
     """
+    from host.intake.watched_folder import WatchedFolder
     from host.season.folder import SeasonFolder
     from host.season.service import loaded_season
-    from host.season.watched_folder import WatchedFolder
 
     tournament = loaded_season(context.folder)
     assert tournament.season is not None  # `loaded_season` has checked it

@@ -19,8 +19,8 @@ def command(context: CliContext, author: str | None, bot: str | None) -> None:
     It is the file hooks/pre-receive of a repository: `exec croupier -C SEASON season hook --author NAME`. After 60 s the push
     is accepted without a verdict. No program of the push is run.
     """
+    from host.intake.git_hook import Repository, hand_in, pushes
     from host.season.folder import SeasonFolder
-    from host.season.git_hook import Repository, hand_in, pushes
     from host.season.service import loaded_season
 
     tournament = loaded_season(context.folder)

@@ -13,7 +13,7 @@ from host.base.safe_text import one_line
 from host.cli import CliContext, print_result
 
 if TYPE_CHECKING:
-    from host.season.imports import ImportedBot, Skipped
+    from host.intake.imports import ImportedBot, Skipped
 
 
 class Imported(NamedTuple):
@@ -56,9 +56,9 @@ def import_answers(place: Path, answers: Path, *, dry_run: bool) -> Imported:
     """Leave the bots of a file of answers in the inbox of a season. Raise UserError if the file cannot be read."""
     from host.entries.inbox import Invite, Submit
     from host.entries.store import Store
-    from host.season.doors import leave
+    from host.intake.doors import leave
+    from host.intake.imports import Skipped, answers_in, bot_in
     from host.season.folder import SeasonFolder
-    from host.season.imports import Skipped, answers_in, bot_in
     from host.season.service import loaded_season
 
     loaded_season(place)

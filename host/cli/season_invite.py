@@ -58,7 +58,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.entries.inbox import Invite
     from host.entries.names import author_name
     from host.entries.store import Store
-    from host.season.doors import leave
+    from host.intake.doors import leave
     from host.season.folder import SeasonFolder
     from host.season.service import loaded_season
 

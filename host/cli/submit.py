@@ -14,7 +14,7 @@ from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, print_json
 
 if TYPE_CHECKING:
-    from host.season.client import SeasonClient
+    from host.intake.client import SeasonClient
 
 FINAL_STATES = ("accepted", "refused", "cancelled")
 MAX_TEXT_LINES = 30  # of each text of a verdict
@@ -48,7 +48,7 @@ def submit(context: CliContext, file: Path, link: str, name: str | None, wait: i
     The exit code is 0 if the bot is accepted, 1 if it is refused, 5 if it has no verdict yet. The same bytes may be handed
     in again: the answer is the same.
     """
-    from host.season.client import Link, SeasonClient
+    from host.intake.client import Link, SeasonClient
 
     file_name, content = contents_of(file)
     client = SeasonClient(Link.parse(link))

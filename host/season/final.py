@@ -17,13 +17,13 @@ from host.config.tournament_config import Tournament
 from host.entries.inbox import Manage
 from host.entries.store import Store
 from host.games.luck import digest_of
+from host.intake.requests import FROZEN
 from host.results.journal import lock_holder
 from host.results.tournament_dir import Folder
 from host.season.documents import EntryRow
 from host.season.folder import SeasonFolder, final_seed, write_atomically
 from host.season.manage import manage
 from host.season.play import copy_own_code, toml_of
-from host.season.requests import FROZEN
 from host.season.season import Season, entries_in
 from host.submissions.discovery import expand_patterns
 

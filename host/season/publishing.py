@@ -8,9 +8,9 @@ import trio
 
 from host.base.errors import UserError
 from host.entries.inbox import Manage, StoredRequest
+from host.intake.intake import SeasonIntake
 from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
-from host.season.intake import SeasonIntake
 from host.season.ladder import Before, LastRound, ladder
 from host.season.metrics import write_metrics
 from host.season.publish import (

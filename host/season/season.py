@@ -15,11 +15,11 @@ from host.config.tournament_config import Tournament
 from host.entries.store import Store
 from host.entries.values import Version
 from host.games.luck import digest_of
+from host.intake.requests import FROZEN, PAUSED
 from host.season.book import Book, Tally
 from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.folder import SeasonFolder
 from host.season.play import how_tables_are_played
-from host.season.requests import FROZEN, PAUSED
 
 ENTRIES, TERMS, ORGANISER = "entries", "terms", "organiser"
 """Settings of the store. `entries`: the entries of the final, as JSON. `terms`: [season], as it was shown last. `organiser`:

@@ -25,14 +25,14 @@ from host.config.tournament_config import Tournament, load
 from host.entries.inbox import read_requests
 from host.entries.store import Store
 from host.entries.values import Practice, Submission
+from host.intake.intake import IntakeTerms, SeasonIntake
+from host.intake.pruning import prune_uploads
+from host.intake.requests import EntryTerms
 from host.play.custom_games import game_by_name
 from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
-from host.season.intake import IntakeTerms, SeasonIntake
 from host.season.machines import Backends, opened_backends
-from host.season.pruning import prune_uploads
 from host.season.publishing import Publishing
-from host.season.requests import EntryTerms
 from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.season import ENTRIES, ORGANISER, Log, Season
 from host.season.site_process import run_site, url_of

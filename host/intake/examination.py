@@ -18,10 +18,10 @@ from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.bots.values import Evidence
 from host.entries.values import Finding, SlowAnswer, SubmissionState, Verdict
 from host.games.engine import Game
+from host.intake.practice import Practised
+from host.intake.unpack import Unpacked, UnpackRequest
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.season.practice import Practised
-from host.season.unpack import Unpacked, UnpackRequest
 from host.submissions.build import build, build_log
 from host.submissions.check import check_bot
 from host.submissions.diagnosis import diagnose
@@ -201,7 +201,7 @@ def practice_finding(played: Practised) -> Finding:
 
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
     """Unpack an upload in a process of its own. Cancelling ends it."""
-    command = [sys.executable, "-P", "-m", "host.season.unpack"]
+    command = [sys.executable, "-P", "-m", "host.intake.unpack"]
     refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
     with trio.move_on_after(UNPACK_TIMEOUT_S):
         done = await trio.run_process(
@@ -210,7 +210,7 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
         if done.returncode == 0:
             return msgspec.json.decode(done.stdout, type=Unpacked)
         last = _decoded(done.stderr).strip().rpartition("\n")[2]
-        raise UserError([Problem("H001", "host.season.unpack", f"has failed: {last}")], 6)
+        raise UserError([Problem("H001", "host.intake.unpack", f"has failed: {last}")], 6)
     return Unpacked(problems=(refused,))
 
 

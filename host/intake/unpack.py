@@ -1,4 +1,4 @@
-"""Unpacks one upload into a folder, in a process of its own: python -m host.season.unpack, with a request on standard input.
+"""Unpacks one upload into a folder, in a process of its own: python -m host.intake.unpack, with a request on standard input.
 
 The season process goes on meanwhile, and can end this process, whatever the archive does to it.
 """

@@ -13,7 +13,7 @@ from host.base.safe_text import one_line
 from host.entries.inbox import Submit
 from host.entries.names import usable_name
 from host.entries.values import AuthorLimits
-from host.season.doors import Outcome, authors_of, leave, outcome
+from host.intake.doors import Outcome, authors_of, leave, outcome
 from host.season.folder import SeasonFolder
 from host.submissions.file_tree import FILE_FLAGS, FOLDER_FLAGS, submitted
 from host.submissions.pack import packed

@@ -11,7 +11,7 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.entries.inbox import Submit
 from host.entries.names import MAX_BOT_CHARS, author_name, season_bot_name, usable_name
-from host.season.doors import Outcome, followed, leave
+from host.intake.doors import Outcome, followed, leave
 from host.season.folder import SeasonFolder
 
 WAIT_S = 60.0  # then the push is accepted without a verdict

@@ -21,13 +21,13 @@ from host.entries.queue import Place, Waiting, fair_order, places, why_held
 from host.entries.store import Store
 from host.entries.values import Answer, Finding, Practice, Submission, SubmissionState, Verdict, Version
 from host.games.engine import Game
+from host.intake.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
+from host.intake.practice import Ground, Practised, practise
+from host.intake.pruning import prune_store
+from host.intake.requests import PAUSED, Desk, EntryTerms, handle
+from host.intake.unpack import UnpackRequest
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.season.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
-from host.season.practice import Ground, Practised, practise
-from host.season.pruning import prune_store
-from host.season.requests import PAUSED, Desk, EntryTerms, handle
-from host.season.unpack import UnpackRequest
 from host.submissions.discovery import load_entry, refuse_broken
 from host.submissions.examine import prepare_bots
 from host.tournament.stage_runner import Executor

@@ -1,0 +1,1 @@
+"""What takes in submissions: requests from every door of a season, and the examination of what is handed in."""
