@@ -290,8 +290,10 @@ def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path
     season = TestSeason(tmp_path / "cup")
     with season.opened(site=True):
         season.until(lambda: season.page("/api/season") is not None, "the site")
-        assert season.document("site.json")["url"] == season.url  # where it listens: [season] names no address
+        admin = season.folder / "published/private/admin.json"
+        season.until(admin.exists, "where the site listens: [season] names no address")
         rows = season.croupier("season", "invite", "ada", "--json").json["rows"]
+        assert rows[0]["link"].startswith(f"{season.url}/a/")
         (tmp_path / "mine.py").write_bytes(plain_bot("END", "by HTTP"))
         done = season.croupier("submit", tmp_path / "mine.py", "--to", rows[0]["link"])
         assert done.code == 0 and "accepted: mine-1 plays from the next round on" in done.out, done.out + done.err

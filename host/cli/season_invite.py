@@ -15,7 +15,7 @@ from host.base.system_errors import file_problem
 from host.cli import CliContext, print_result
 
 SECRET_BYTES = 32
-DEFAULT_ADDRESS = "http://127.0.0.1:8080"
+DEFAULT_ADDRESS = "http://127.0.0.1:8080"  # that of `season open`, for a season that has not been opened yet
 MAX_ROWS = 10_000
 
 
@@ -61,6 +61,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.intake.doors import leave
     from host.season.folder import SeasonFolder
     from host.season.service import loaded_season
+    from host.season.status import last_url
 
     tournament = loaded_season(place)
     assert tournament.season is not None  # `loaded_season` has checked it
@@ -79,23 +80,13 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = tournament.season.address or last_address(place)
+    site = tournament.season.address or last_url(place) or DEFAULT_ADDRESS
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)
         leave(folder, Invite(author_name(name), hashlib.sha256(secret.encode()).hexdigest(), again=name in again))
         links[name] = f"{site}/a/{secret}"
     return Invited(links)
-
-
-def last_address(place: Path) -> str:
-    """Return the address at which the site of a season listens, or has listened last; else the default of `season open`."""
-    from host.season.status import season_status
-
-    try:
-        return season_status(place).site.url or DEFAULT_ADDRESS
-    except UserError:  # it has never been opened
-        return DEFAULT_ADDRESS
 
 
 def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]:

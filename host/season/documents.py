@@ -42,7 +42,6 @@ class SiteDocument(msgspec.Struct, frozen=True):
     seed_sha256: str
     notices: tuple[str, ...] = ()  # changes of the terms, with their dates; and what the organiser has done
     upload_bytes: int = 16 << 20  # the largest file that an author may submit; the site refuses a larger one itself
-    url: str = ""  # the address of the site in links, without a slash at its end; empty: it is not known
 
 
 class Opponent(msgspec.Struct, frozen=True):
@@ -214,6 +213,7 @@ class AdminDocument(msgspec.Struct, frozen=True):
     authors: tuple[str, ...]
     log: tuple[str, ...]  # the last events, newest last
     disk_bytes: int
+    url: str = ""  # the address of the site in links, without a slash at its end; empty: it is not known
 
 
 class TokensDocument(msgspec.Struct, frozen=True):

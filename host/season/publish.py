@@ -123,7 +123,6 @@ def publish_site(season: Season, publisher: Publisher, now: Now) -> None:
             seed_sha256=season.folder.committed().sha256,
             notices=notices(season),
             upload_bytes=terms.author_limits.size,
-            url=terms.address or season.url,
         ),
     )
 
@@ -392,6 +391,7 @@ def publish_admin(season: Season, publisher: Publisher, now: Now, disk_bytes: in
             authors=tuple(author.name for author in store.authors.all()),
             log=tuple(map(one_line, log)),
             disk_bytes=disk_bytes,
+            url=season.terms.address or season.url,
         ),
     )
 
