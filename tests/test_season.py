@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -26,6 +27,7 @@ from host.games.luck import derive
 from host.season.folder import final_seed, round_root
 from host.season.play import MEETINGS, write_round
 from host.season.rounds import Meeting
+from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES
 
 AUTHORS = ("ada", "grace", "kim")
@@ -304,6 +306,13 @@ def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path
         assert json.loads(season.page("/api/bots/mine") or b"")["author"] == "ada"
         assert b"croupier_season_versions 1.0" in (season.page("/metrics") or b"")
     assert not psutil.pid_exists(site.pid) or psutil.Process(site.pid).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "::"])
+def test_a_link_has_an_address_that_others_can_open(host: str) -> None:
+    found = urlsplit(url_of(host, 8462))
+    assert found.port == 8462 and found.hostname not in (None, "0.0.0.0", "::")
+    assert found.hostname == host or host in ("0.0.0.0", "::")
 
 
 # The end.
