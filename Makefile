@@ -1,8 +1,8 @@
 # `make demo` and `make test` work on a fresh Debian or Ubuntu machine: each first installs whatever is missing.
 
 PYTEST = .venv/bin/python -m pytest
-# Two test processes at a time, each with whole files, because tests of a file share what one of them has played.
-TOGETHER = $(PYTEST) -n 2 --dist loadfile
+# Three test processes at a time: many tests wait. Each has whole files, because tests of a file share what one has played.
+TOGETHER = $(PYTEST) -n 3 --dist loadfile
 
 .PHONY: demo test test-as-user test-long test-proofs test-toolchains setup
 

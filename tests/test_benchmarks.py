@@ -46,7 +46,7 @@ def test_the_benchmark_of_leagues_plays_every_pair() -> None:
     assert [row.split()[:2] for row in rows] == [["8", "28"], ["12", "66"]]
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_the_benchmark_of_starts_compares_commands_with_python() -> None:
     rows = printed_by("starts", "--rounds", "1", "--other", ".").splitlines()[3:]
     assert [row.split()[0] for row in rows[::2]] == [row.split()[0] for row in rows[1::2]]
@@ -65,7 +65,7 @@ def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
     assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_equal_bots_are_rarely_called_different_in_leagues_and_swiss_systems_and_intervals_cover() -> None:
     lines = printed_by("formats", "aa", "cover", "time", "--tournaments", "100").splitlines()
     shares = [float(re.search(r"([0-9.]+) %", line)[1]) for line in lines if " % " in line]  # type: ignore[index]

@@ -2,7 +2,9 @@
 
 import re
 import time
+from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -245,11 +247,16 @@ played at one level, one table long, because after 20 faults a bot would be benc
 SHORT_S = 0.06  # seconds of these limits
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(
-    ("at", "game"), [(at, game) for at in levels() for game in GAMES if at == level() or game not in LONG_TABLES]
-)
+def dozens() -> Iterator[Any]:
+    """Yield levels, games and protocols: CI plays every game over every protocol, at the levels in turn; a proof the rest."""
+    for nth, (game, protocol) in enumerate(product(GAMES, PROTOCOLS)):
+        here = [at for at in levels() if at == level() or game not in LONG_TABLES]
+        for at in here:
+            long = at == here[(nth + nth // len(PROTOCOLS)) % len(here)]
+            yield pytest.param(at, game, protocol, marks=pytest.mark.long if long else pytest.mark.proof)
+
+
+@pytest.mark.parametrize(("at", "game", "protocol"), dozens())
 def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_every_level(
     at: str, game: str, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

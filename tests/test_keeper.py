@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,8 @@ def test_a_build_whose_keeper_is_killed_for_lack_of_memory_is_refused(tmp_path: 
             for group in folders[controller].glob(f"{GROUP_PREFIX}{os.getpid()}-*"):
                 if re.search(r"^oom_kill [1-9]", (group / file).read_text(), re.MULTILINE):
                     for pid in (group / "cgroup.procs").read_text().split():
-                        os.kill(int(pid), signal.SIGKILL)
+                        with suppress(ProcessLookupError):
+                            os.kill(int(pid), signal.SIGKILL)
                     return
 
     async def work() -> None:

@@ -75,7 +75,7 @@ def test_in_a_league_all_bots_play_as_often_in_every_seat_and_all_pairs_meet_as_
     random_leagues(40)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_thousand_random_leagues_keep_their_promises() -> None:
     random_leagues(1_000)
 

@@ -41,8 +41,8 @@ HARMLESS = Verdict(PLAYS, "", undecided=False)
 VERDICTS = {
     "honest": HARMLESS,
     # At the start.
-    "ends_at_once": fails("has ended: it exited with 0", "G001"),
-    "crashes_at_start": fails("has ended: it killed by signal 11", "G001"),
+    "ends_at_once": fails("has ended: exited with 0", "G001"),
+    "crashes_at_start": fails("has ended: killed by signal 11", "G001"),
     "wrong_protocol": fails('line 1 is not {"protocol":"referee/1"}', "G001"),
     "memory": fails("used more memory than its limit", "G001"),
     "greets_twice": fails("line 2 has an unknown member 'protocol'"),
@@ -54,8 +54,8 @@ VERDICTS = {
     "closes_input": fails("was silent for 3 s"),
     "drips": fails("was silent for 3 s"),
     "closes_output": fails("has closed its output"),
-    "crashes_at_open": fails("has ended: it exited with 1"),
-    "crashes_at_over": fails("has ended: it exited with 3"),
+    "crashes_at_open": fails("has ended: exited with 1"),
+    "crashes_at_over": fails("has ended: exited with 3"),
     "takes_its_time": HARMLESS,
     # Lying about seats, tables and scores.
     "absent_seat": fails("names seat 7 of table 1, which has the seats 0 to 1"),
@@ -96,8 +96,8 @@ VERDICTS = {
     "table_number": differs("G004"),
     "open_tables": differs("G004"),
     # Faults and drops.
-    "crashes_at_a_fault": Verdict("G005", "has ended: it exited with 1", undecided=False),
-    "crashes_at_a_move": Verdict("G002", "has ended: it exited with 1", undecided=False),
+    "crashes_at_a_fault": Verdict("G005", "has ended: exited with 1", undecided=False),
+    "crashes_at_a_move": Verdict("G002", "has ended: exited with 1", undecided=False),
     "ignores_drops": Verdict("G005", "which is not open", undecided=False),
     "ends_dropped_tables": Verdict("G005", "which is not open", undecided=False),
     # Attacks.
@@ -175,7 +175,9 @@ def test_check_says_what_is_wrong(mode: str, tmp_path: Path) -> None:
     before, verdict = Traces.now(), VERDICTS[mode]
     report = checked(rogue(mode, tmp_path))
     problems = json.loads(json.dumps(report["problems"]))
-    assert [problem["code"] for problem in problems] == ([verdict.code] if verdict.code else []), problems
+    # It depends on the moment whether a second greeting is found before the first table or at it.
+    codes = {"G001", "G002"} if mode == "greets_twice" else {verdict.code} if verdict.code else set()
+    assert len(problems) == bool(codes) and {problem["code"] for problem in problems} <= codes, problems
     assert verdict.reason in (problems[0]["message"] if problems else "")
     assert Traces.now().processes == before.processes
 
@@ -201,7 +203,7 @@ def test_the_bot_whose_move_crashes_the_referee_is_named_and_not_charged(tmp_pat
     record = record_of(rogue("crashes_at_a_move", tmp_path), tmp_path, "LOW", "SAY 9", tables=1)
     assert record.faults == {}
     assert record.undecided is not None
-    assert record.undecided.reason == "the referee has ended: it exited with 1"
+    assert record.undecided.reason == "the referee has ended: exited with 1"
     assert b"SAY 9" in record.undecided.said
     assert "bot1" in record.undecided.given_by
 

@@ -110,7 +110,7 @@ def roster(place: Path) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_sixty_hand_ins_with_the_usual_troubles_become_a_grade_list(tmp_path: Path) -> None:
     course = tmp_path / "course"
     (course / "bots").mkdir(parents=True)

@@ -390,7 +390,7 @@ class _Process:
             return TOO_MUCH_MEMORY
         if ended.is_late:
             return str(ended)
-        return "has closed its output" if how.stopped else f"has ended: it {how.words}"
+        return "has closed its output" if how.stopped else f"has ended: {how.words}"
 
     async def shut_down(self) -> None:
         """End the process, with everything that it has started."""
