@@ -248,7 +248,7 @@ SHORT_S = 0.06  # seconds of these limits
 
 
 def dozens() -> Iterator[Any]:
-    """Yield levels, games and protocols: CI plays every game over every protocol, at the levels in turn; a proof the rest."""
+    """Yield levels, games and protocols. CI plays every game over every protocol, the levels by turns; a proof plays the rest."""
     for nth, (game, protocol) in enumerate(product(GAMES, PROTOCOLS)):
         here = [at for at in levels() if at == level() or game not in LONG_TABLES]
         for at in here:
@@ -256,7 +256,7 @@ def dozens() -> Iterator[Any]:
             yield pytest.param(at, game, protocol, marks=pytest.mark.long if long else pytest.mark.proof)
 
 
-@pytest.mark.parametrize(("at", "game", "protocol"), dozens())
+@pytest.mark.parametrize(("at", "game", "protocol"), [*dozens()])
 def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_every_level(
     at: str, game: str, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
