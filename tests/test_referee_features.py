@@ -137,3 +137,5 @@ def test_the_questions_of_such_a_table_are_replayed_exported_and_asked_again(pla
     table = events[0]["table"]
     asked = croupier("-C", played, "ask", events[0]["bots"][2], f"{table}:3", "--same", "--json")
     assert asked.code == 0, asked.err + asked.out
+    hurried = next(number for (number, seat) in questions if number > 4 and events[0]["bots"][seat] == "prompt")
+    assert "· limit 600" in croupier("-C", played, "ask", "prompt", f"{table}:{hurried}").out
