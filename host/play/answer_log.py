@@ -7,7 +7,7 @@ import mmap
 import os
 import signal
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -72,7 +72,8 @@ class AnswerLog:
         os.ftruncate(descriptor, FIRST_BYTES)
         self._descriptor, self._tables, self._end = descriptor, 0, _PLACE.size
         self._text = mmap.mmap(descriptor, FIRST_BYTES)
-        self._place = memoryview(mmap.mmap(descriptor, _PLACE.size)).cast("Q")
+        self.place = memoryview(mmap.mmap(descriptor, _PLACE.size)).cast("Q")
+        """What the rules are computing: see _PLACE."""
 
     def begin_fixture(self, before: Interrupted) -> None:
         """Forget the fixture before. Store the answers that the new one has already."""
@@ -88,8 +89,14 @@ class AnswerLog:
         return self._tables
 
     def add(self, name: str, answer: Answer, bank: float | None) -> None:
-        """Store an answer to a table before the rules get it, with the seconds that are left in the bank."""
+        """Store an answer to a table before the rules get it, with the seconds that are left in the bank of its bot."""
         self._write(f"{name}\t{'' if bank is None else bank}\t{spelled_answer(answer)}\n")
+
+    def add_all(self, names: Sequence[str], answers: Sequence[Answer], bank: float | None) -> None:
+        """Store answers of one bot, one to each of these tables."""
+        left = "" if bank is None else bank
+        pairs = zip(names, answers, strict=False)  # there may be more answers
+        self._write("".join([f"{name}\t{left}\t{spelled_answer(answer)}\n" for name, answer in pairs]))
 
     def _write(self, line: str) -> None:
         data = line.encode()
@@ -99,22 +106,12 @@ class AnswerLog:
             os.ftruncate(self._descriptor, size)
             self._text = mmap.mmap(self._descriptor, size)
         self._text[self._end : end] = data
-        self._end = self._place[2] = end
-
-    def enter(self, table: int, answer: int) -> None:
-        """Note that the rules of a table begin to compute, given an answer."""
-        place = self._place
-        place[1] = answer
-        place[0] = table
-
-    def leave(self) -> None:
-        """Note that the rules have returned."""
-        self._place[0] = 0
+        self._end = self.place[2] = end
 
     async def watch(self) -> None:
         """Let the kernel end this process when no task has had a turn for MAX_RULES_S: the rules do not return.
 
-        A timer for each answer would cost the rules of a simple game a quarter of their speed.
+        To set a timer for each answer would take half as long as the rules of a simple game.
         """
         while True:
             signal.setitimer(signal.ITIMER_REAL, MAX_RULES_S)

@@ -280,19 +280,29 @@ class _Match:
         """Ask several seats of one table at once, and send the answers to the table."""
         batches = {self._seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts}
         answers = await ask_all(batches)
-        self._log((), (asked,), answers)
+        self._log({}, (asked,), answers)
         self._answer_together(asked, {bot: iter(answers[self._seats[bot]]) for bot, _ in asked.parts})
 
     def _log(
-        self, asked: Iterable[tuple[str, OpenTable]], together: Iterable[Together], answers: Mapping[Seat, list[Answer]]
+        self,
+        asked: Mapping[str, Sequence[OpenTable]],
+        together: Iterable[Together],
+        answers: Mapping[Seat, list[Answer]],
     ) -> None:
-        """Store all answers of a round in the log, if there is one: each bot's in the order of its questions."""
-        if self._rules.log is not None:
-            given = {seat: iter(some) for seat, some in answers.items()}
-            places = [*asked, *((bot, each.one) for each in together for bot, _ in each.parts)]
-            for bot, one in places:
-                seat = self._seats[bot]
-                self._rules.log.add(one.table_setup.path, next(given[seat]), seat.bank_left)
+        """Store all answers of a round in the log, if there is one, before the rules get any of them."""
+        log, seats = self._rules.log, self._seats
+        if log is None:
+            return
+        for bot, tables in asked.items():
+            log.add_all([one.table_setup.path for one in tables], answers[seats[bot]], seats[bot].bank_left)
+        if together:
+            banks = {bot: seat.bank_left for bot, seat in seats.items()}
+            rest = {
+                bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers
+            }
+            for one, parts in together:
+                for bot, _ in parts:
+                    log.add(one.table_setup.path, next(rest[bot]), banks[bot])
 
     def _answer_together(self, asked: Together, given: Mapping[str, Iterator[Answer]]) -> None:
         """Send the next answer of each bot to a table that has asked several seats at once."""
@@ -312,7 +322,7 @@ class _Match:
         self._together = []
         all_asked = _joined(asked, together) if together else asked
         answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
-        self._log(((bot, one) for bot, tables in asked.items() for one in tables), together, answers)
+        self._log(asked, together, answers)
         ended = []
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):

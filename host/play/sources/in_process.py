@@ -83,20 +83,23 @@ class InProcess:
 class LoggedTable(Table):
     """A table whose rules may end the process, or never return: a log has what they compute."""
 
-    __slots__ = ("_log", "_number")
+    __slots__ = ("_number", "_place")
 
     def __init__(self, log: AnswerLog, game: Game, setup: TableSetup, luck: Shuffler) -> None:
-        self._log, self._number = log, log.add_table(setup.path)
-        log.enter(self._number, 0)
+        self._place, self._number = log.place, log.add_table(setup.path)
+        self._place[1] = 0
+        self._place[0] = self._number
         try:
             super().__init__(game, setup.rules, luck, name=setup.path)
         finally:
-            log.leave()
+            self._place[0] = 0
 
     def answer(self, answer: Answer) -> bool:
         """Answer the next question, as any table."""
-        self._log.enter(self._number, len(self.answers) + 1)
+        place = self._place
+        place[1] = len(self.answers) + 1
+        place[0] = self._number
         try:
             return Table.answer(self, answer)  # half the time of `super`
         finally:
-            self._log.leave()
+            place[0] = 0
