@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 RULES = '''
+import ctypes
 import re
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from host.games.engine import Game, Opening, Request, Table, best_unless_equal
+from host.play import answer_log
 from host.play.sources.source import Progress, SourceFailed, Told
 from protocols.wire import Grammar, Move
 
 HERE = Path(__file__).parent
 MODE = (HERE / "mode").read_text().split()  # when it fails: never, once or always; and how
+if "endless" in MODE:
+    answer_log.MAX_RULES_S = 0.5
 
 
 class Rules(NamedTuple):
@@ -57,7 +61,14 @@ def play(rules, luck, tell=None):
             for request in asked:
                 answers.append((yield request))
         numbers = [answer.n if isinstance(answer, Move) and answer.n < 100 else 0 for answer in answers]
+        if "heard" in MODE:
+            with (HERE / "heard").open("a") as file:
+                print(card, turn, *numbers, file=file)
         if 77 in numbers and fails(f"{card}-{turn}"):
+            if "segfault" in MODE:
+                ctypes.string_at(0)
+            while "endless" in MODE:
+                pass
             raise LookupError("77 is too much")
         heard += numbers
         totals = [total + number for total, number in zip(totals, numbers)]

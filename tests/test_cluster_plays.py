@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import failing_games
 import pytest
 import test_banksalad
+import test_foreign_games
 import test_lasting_state
 import test_simplepazaak
 import test_wheels
@@ -118,6 +120,23 @@ def test_a_referee_travels_and_is_built_on_each_machine(elsewhere: Machines, tmp
         cup(place, "prizes/", '"bots/*"', "round-robin", "tables_per_pair = 20")
 
     assert same(lay, tmp_path, elsewhere)
+
+
+def test_a_referee_of_another_host_travels_with_its_adapter(elsewhere: Machines, tmp_path: Path) -> None:
+    def lay(place: Path) -> None:
+        shutil.copytree(ROOT / "sample_bots" / "referees" / "nim_python", place / "nim")
+        test_foreign_games.tournament(place, "nim", "brutaltester:nim/")
+
+    assert same(lay, tmp_path, elsewhere)
+
+
+def test_a_game_that_ends_its_process_goes_on_from_its_answers(elsewhere: Machines, tmp_path: Path) -> None:
+    failing_games.tournament(tmp_path / "cup", "GAME", failing_games.LEAGUE)
+    game = tmp_path / "cup" / "sums.py"  # a file beside it would not travel
+    game.write_text(game.read_text().replace('(HERE / "mode").read_text()', '"always segfault"'))
+    done = croupier_process("-C", tmp_path / "cup", "run", "--cluster", elsewhere.address)
+    assert done.code == 7 and done.err.count("is undecided") == 2, done.err
+    assert "after an answer of cyd: it ended its process (Segmentation fault)" in done.err
 
 
 def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, tmp_path: Path) -> None:

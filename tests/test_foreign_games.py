@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import croupier
+from command import croupier, croupier_process, machine
 from helpers import SAMPLES
 
 from host.base.config_file import InvalidValue
@@ -124,6 +124,11 @@ def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     assert scores == {"one": 1, "two": 0}  # of each table
     replay = croupier("replay", "round-robin/one+two/1", cwd=tmp_path).out
     assert replay.count("→") == 6 and "turn 1: " in replay  # three turns, and what spectators are told
+    elsewhere = croupier_process("-C", tmp_path, "verify", env=machine("without-java"))
+    assert elsewhere.code == 0 and "4 of them: transcript and sums checked only" in elsewhere.out
+    (tmp_path / "hares.jar").write_bytes((tmp_path / "hares.jar").read_bytes() + b"\n")
+    other = croupier("verify", cwd=tmp_path)
+    assert other.code == 5 and "R008" in other.err and "is another one" in other.err
 
 
 @pytest.mark.long

@@ -102,16 +102,14 @@ def run(cup: Path, fail: str) -> Done:
 @pytest.mark.parametrize(
     ("fail", "said"),
     [
-        (
-            'raise OverflowError("too deep\\nfor it")',
-            r"failed at table league/\d+/high\+next/\d+, after an answer of next: OverflowError: too deep",
-        ),
-        ("os.abort()", r"league/\d+/high\+next/1 is undecided: .*: it ended its process 3 times \(tables 1 to \d+\)"),
+        ('raise OverflowError("too deep\\nfor it")', "OverflowError: too deep"),
+        ("os.abort()", r"it ended its process \(Aborted\)"),
     ],
 )
 def test_a_game_that_fails_is_named_no_bot_is_charged_and_the_rest_is_played(fail: str, said: str, cup: Path) -> None:
     done = run(cup, fail)
     assert done.code == 7, done.err
+    said = rf"failed at table league/\d+/high\+next/\d+, after an answer of next: {said}"
     assert re.search(said, done.err) and "no bot is charged" in done.err and "Traceback" not in done.err
     told = croupier_process("-C", cup, "standings", "--json", env=site(cup, fail)).json
     assert all(row["faults"] == 0 for row in told["rows"])

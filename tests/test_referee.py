@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 import trio
-from command import ROOT, croupier
+from command import ROOT, croupier, croupier_process, machine
 from helpers import level
 from test_adding_a_game import laid_out
 from test_every_language import needs
@@ -219,6 +219,9 @@ def test_a_tournament_with_a_referee_has_the_results_of_the_python_game(tmp_path
 def test_another_referee_does_not_continue_or_verify_a_run(tmp_path: Path) -> None:
     folder = tournament(tmp_path / "t", "goofspiel_c/")
     assert croupier("-C", folder, "run").code == 0
+    elsewhere = croupier_process("-C", folder, "verify", env=machine("without-compiler"))
+    assert elsewhere.code == 0, elsewhere.err
+    assert "40 tables of" in elsewhere.out and "40 of them: transcript and sums checked only" in elsewhere.out
     with (folder / "goofspiel_c" / "referee.c").open("a") as file:
         file.write("/* another one */\n")
     again = croupier("-C", folder, "run")
@@ -227,7 +230,7 @@ def test_another_referee_does_not_continue_or_verify_a_run(tmp_path: Path) -> No
     assert "referee" in again.err
     verified = croupier("-C", folder, "verify")
     assert verified.code == 5
-    assert "R008" in verified.err
+    assert "R008" in verified.err and "was played with the referee" in verified.err and not verified.out
 
 
 def test_a_game_of_four_on_a_grid_is_played_and_shown(tmp_path: Path) -> None:

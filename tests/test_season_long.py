@@ -4,13 +4,14 @@ import contextlib
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from command import croupier_process
+from command import ROOT, croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
 KILLS = 12
@@ -110,6 +111,28 @@ def test_a_full_disk_stops_nothing_for_good(tmp_path: Path) -> None:
         assert verified.code == 0, verified.out
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.mark.long
+def test_a_season_plays_a_game_with_a_referee(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup", game="prizes/")
+    shutil.copytree(ROOT / "sample_bots" / "referees" / "goofspiel_c", season.folder / "prizes")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "high", plain_bot("HIGH", "a"))
+        season.submit("grace", "low", plain_bot("LOW", "g"))
+        season.until(lambda: (season.folder / "published" / "ladder.json").exists(), "the ladder")
+        rows = season.document("ladder.json")["rows"]
+    assert sorted(row["label"] for row in rows) == ["high-1", "low-1"]
+    verified = season.croupier("season", "verify", "--json")
+    assert verified.code == 0 and verified.json["differences"] == [], verified.out
+    final = tmp_path / "final"
+    assert season.croupier("season", "final", final).code == 0
+    assert croupier_process("-C", final, "run").code == 0
+    for folder in (season.folder / "rounds" / "0001", final):
+        done = croupier_process("-C", folder, "verify")
+        assert done.code == 0 and "every recorded answer gives the recorded score" in done.out, done.out + done.err
+        assert "transcript and sums checked only" not in done.out
 
 
 @pytest.mark.long

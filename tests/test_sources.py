@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from command import answers_in, croupier, croupier_process
-from failing_games import BOT, LEAGUE, set_mode, tournament
+from failing_games import BOT, LEAGUE, bot, set_mode, tournament
 
 from host.play.transcript import pack_transcript, unpack_transcript
 
@@ -64,6 +64,56 @@ def test_a_game_that_fails_once_gets_the_answers_again_and_no_bot_is_asked_again
     assert told["replayed"] == marks and len(told["failures"]) == marks and not told["undecided"]
     assert "the game failed: LookupError" in told["failures"][0] or "the game failed: 77" in told["failures"][0]
     assert "every recorded answer gives the recorded score" in verified(folder)  # also: as many questions as answers
+
+
+ENDS = pytest.mark.parametrize("end", ["segfault", "endless"])
+"""How rules end their process, or never return."""
+
+ERRATIC = "77 if int(card) % 3 == 0 and turn == '1' else __import__('random').randrange(120)"
+"""The number of a bot that plays differently if it is asked again, and whose illegal moves are counted."""
+
+
+def heard(folder: Path) -> list[str]:
+    """Return what the game was given: a line for each turn of each table, however often it was given it."""
+    return sorted({*(folder / "heard").read_text().splitlines()})
+
+
+@pytest.mark.long
+@ENDS
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_a_game_that_ends_its_process_gets_the_answers_again_and_no_bot_is_asked_again(
+    end: str, parallel: int, tmp_path: Path
+) -> None:
+    more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
+    folder = tournament(tmp_path / "cup", "GAME", more, mode=f"once heard {end}", bots=())
+    for name in ("ada", "bob"):
+        bot(folder, name, ERRATIC)
+    if parallel == 1:
+        with (folder / "croupier.toml").open("a") as file:
+            file.write('bank = "60 s / table"\n')
+    run(folder, "--workers", 1)
+    marks = len([*(folder / "marks").iterdir()])
+    assert marks > 1
+    told = standings(folder)
+    assert told["replayed"] == marks and not told["undecided"]
+    reason = "it ended its process (Segmentation fault)" if end == "segfault" else "it computed for 0.5 s"
+    assert all(reason in failure for failure in told["failures"])
+    turns = [line.split()[:2] for line in heard(folder)]
+    assert len(turns) == len({*map(tuple, turns)}) == 12 * 3  # each turn of each table with the same answers
+    assert "every recorded answer gives the recorded score" in verified(folder)  # faults, questions and banks as well
+
+
+@pytest.mark.long
+@ENDS
+def test_a_game_that_ends_its_process_twice_at_an_answer_sets_its_fixture_aside(
+    end: str, unfailing: Path, tmp_path: Path
+) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode=f"always {end}")
+    run(folder, "--workers", 2, code=7)
+    whole, found, undecided = decided(unfailing), decided(folder), standings(folder)["undecided"]
+    assert len(found) == 4 and all(found[path] == whole[path] for path in found)
+    assert [(each["bots"], each["answer"]) for each in undecided] == [(["cyd"], 4)] * 2
+    assert all(each["table"].startswith(each["fixture"][:-1]) for each in undecided)
 
 
 # A second failure at the same answer.

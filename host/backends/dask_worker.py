@@ -8,6 +8,7 @@ with this process, however this one ends.
 import atexit
 import contextlib
 import hashlib
+import os
 import subprocess
 import tempfile
 import threading
@@ -24,9 +25,10 @@ from distributed import get_worker
 import host
 import protocols
 from host import __version__
-from host.backends.local import WORKER, WORKER_EXIT_TIMEOUT_S, start_module
+from host.backends.local import WORKER_EXIT_TIMEOUT_S, WorkerProcess, start_module, start_worker
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
 from host.bots.bot_spec import Submission
+from host.play.answer_log import STOPPED
 from host.play.jobs import encode, worker_input
 from host.play.load import choose_placement
 from host.play.placement import PlacementRequest
@@ -146,33 +148,36 @@ class _LocalPool:
         placement = trio.run(choose_placement, request)
         # The cores of workers that have not been started; none if there are more workers than cores.
         self._cores = [*placement.cores] if placement.workers == request.workers else []
-        self._cores_of = dict[subprocess.Popen[bytes], tuple[int, ...]]()
-        self._idle: list[tuple[int, subprocess.Popen[bytes]]] = []  # with the thread of the run that used each last
-        self._all: list[subprocess.Popen[bytes]] = []
+        self._cores_of = dict[WorkerProcess, tuple[int, ...]]()
+        self._idle: list[tuple[int, WorkerProcess]] = []  # with the thread of the run that used each last
+        self._all: list[WorkerProcess] = []
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.last_heartbeat = time.monotonic()
         threading.Thread(target=self._stop_when_abandoned, daemon=True).start()
 
     def play(self, job: bytes, thread: int) -> bytes | None:
-        """Play a job. Return b"" when its worker dies, and None when the pool has been stopped.
+        """Play a job. Return what PlayJob returns (local.py), and None when the pool has been stopped.
 
         A thread of the run gets its last worker again, which keeps the sandboxes of its bots.
         """
         worker = self._take_worker(thread)
         if worker is None:
             return None
-        assert worker.stdin is not None and worker.stdout is not None
+        process = worker.process
+        assert process.stdin is not None and process.stdout is not None
         reply = b""
         with contextlib.suppress(OSError, ValueError):  # it has died or was stopped, so the reply stays incomplete
-            worker.stdin.write(job + b"\n")
-            worker.stdin.flush()
-            reply = worker.stdout.readline()
+            process.stdin.write(job + b"\n")
+            process.stdin.flush()
+            reply = process.stdout.readline()
         if not reply.endswith(b"\n"):
-            _end([worker])
             with self._lock:
                 self._cores += [cores] if (cores := self._cores_of.pop(worker)) else []
-            return b""
+            try:
+                return worker.ended()
+            finally:
+                os.close(worker.log)
         with self._lock:
             self._idle.append((thread, worker))
         return reply
@@ -182,7 +187,7 @@ class _LocalPool:
         """Whether the pool has been stopped."""
         return self._stopped.is_set()
 
-    def _take_worker(self, thread: int) -> subprocess.Popen[bytes] | None:
+    def _take_worker(self, thread: int) -> WorkerProcess | None:
         with self._lock:
             if self._stopped.is_set():
                 return None
@@ -190,19 +195,22 @@ class _LocalPool:
                 own = [nth for nth, (last, _) in enumerate(self._idle) if last == thread]
                 return self._idle.pop(own[0] if own else -1)[1]
             cores = self._cores.pop(0) if self._cores else ()
-            worker = start_module(WORKER)
+            worker = start_worker()
             self._cores_of[worker] = cores
             self._all.append(worker)
-        assert worker.stdin is not None
+        assert worker.process.stdin is not None
         with contextlib.suppress(OSError):
-            worker.stdin.write(worker_input(cores, self._encoded_setup))
+            worker.process.stdin.write(worker_input(cores, self._encoded_setup))
         return worker
 
     def stop(self) -> None:
         """End every worker and its bots."""
         with self._lock:
             self._stopped.set()
-        _end(self._all)
+            idle, self._idle = self._idle, []
+        _end([worker.process for worker in self._all])
+        for _, worker in idle:  # `play` closes the others
+            os.close(worker.log)
 
     def _stop_when_abandoned(self) -> None:
         while not self._stopped.wait(1.0):
@@ -246,7 +254,7 @@ def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> N
 def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
     """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of those that were played.
 
-    The last record is b"" when the worker of its job has died. There is none when the tournament is not played here.
+    The last is what PlayJob returns when the worker of its job has died. There is none when the tournament is not played here.
     `thread` is the number of the task of this machine that the run has open.
     """
     pool, until, replies = _pools.get(tournament), time.monotonic() + MAX_TASK_S, list[bytes]()
@@ -255,7 +263,7 @@ def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
         if reply is None:
             break
         replies.append(reply)
-        if not reply or time.monotonic() > until:
+        if not reply or reply.startswith(STOPPED) or time.monotonic() > until:
             break
     return replies
 

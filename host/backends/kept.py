@@ -28,7 +28,7 @@ class KeptWorker:
         await self._link.send(NEW_SETUP + setup + b"\n")
 
     async def play(self, job: bytes) -> bytes:
-        """Send a job to the worker; return the record, or b"" when the worker is lost."""
+        """Send a job to the worker; return the record, or what PlayJob returns when the worker is lost."""
         self._is_playing = True
         record = await self._link.play(job)
         self._is_playing = False

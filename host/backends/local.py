@@ -15,6 +15,7 @@ import trio
 
 from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.base.errors import Problem, UserError
+from host.play.answer_log import STOPPED, Interrupted, decode_stop, new_log, read_stop
 from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
 from host.play.load import OtherLoad, choose_placement
@@ -25,7 +26,9 @@ MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
 
 MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
-"""The same for an organiser's own game or one of a library, whose code can end the process. Then the fixture is undecided."""
+"""The same for an organiser's own game or one of a library, whose code can end the process. Then the fixture is undecided.
+
+Workers that ended while its rules computed do not count: their fixture goes on from its answers."""
 
 WORKER = "host.play.worker"
 WORKER_EXIT_TIMEOUT_S = 2.0
@@ -36,11 +39,12 @@ class WorkerFailed(Exception):
 
 
 PlayJob = Callable[[bytes], Awaitable[bytes]]
-"""Sends an encoded job to a worker and returns the encoded record, or b"" when the worker is lost."""
+"""Sends an encoded job to a worker and returns the encoded record. When the worker is lost, the result is b"", or the line
+of `read_stop` if the rules of a game have ended it."""
 
 PlayJobs = Callable[[Sequence[bytes]], Awaitable[Sequence[bytes]]]
-"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; b"" is the last
-record when the worker is lost."""
+"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; the last is what
+PlayJob returns when the worker is lost."""
 
 SHORT_FIXTURE_S = 0.2
 """Seconds below which a fixture is short: a worker that has played one may be sent several at once."""
@@ -106,7 +110,8 @@ class FixtureQueue:
                     jobs += self._more_jobs(hand)
                 replies = await play([encode(job) for job in jobs])
                 seconds = 0.0
-                for reply in filter(None, replies):
+                is_lost = not replies[-1] or replies[-1].startswith(STOPPED)
+                for reply in replies[:-1] if is_lost else replies:
                     record = _decode_record(reply)
                     lost = self._lost.pop(record.path, [])
                     counted = record._replace(replayed=record.replayed + len(lost), failures=(*lost, *record.failures))
@@ -114,13 +119,16 @@ class FixtureQueue:
                     self._room.release()
                     del jobs[0]
                     seconds = max(seconds, record.seconds)
-                if not replies[-1]:
+                if is_lost:
                     break
                 for job in jobs:
                     self._requeue(job)
         for job in jobs[1:]:
             self._requeue(job)
-        self._requeue_lost(worker, jobs[0])
+        if replies[-1]:
+            self._requeue_stopped(jobs[0], decode_stop(replies[-1]))
+        else:
+            self._requeue_lost(worker, jobs[0])
 
     def _more_jobs(self, hand: Hand) -> Iterator[Job]:
         """Yield jobs to play together with another, and leave as many to each other worker. None has lost a worker."""
@@ -135,6 +143,14 @@ class FixtureQueue:
     def _requeue(self, job: Job) -> None:
         self._shares.add(job)
         self._waiting.release()
+
+    def _requeue_stopped(self, job: Job, now: Interrupted) -> None:
+        """Requeue a fixture whose game has ended its worker, with the answers so far."""
+        (stop,) = now.stops
+        self._on_lost(
+            f"the game failed at table {stop.table}: {stop.reason}; {job.fixture.path} goes on from its answers"
+        )
+        self._requeue(job._replace(interrupted=now._replace(stops=(*job.interrupted.stops, stop))))
 
     def _requeue_lost(self, worker: str, job: Job) -> None:
         """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
@@ -160,23 +176,25 @@ class EarlyStart:
 
     def __init__(self) -> None:
         self._load = OtherLoad()
-        self._idle = [start_module(WORKER)]
+        self._idle = [start_worker()]
 
     async def placement(self, request: PlacementRequest) -> Placement:
         """Return the placement of the workers on this machine."""
-        return await choose_placement(request, self._load, [process.pid for process in self._idle])
+        return await choose_placement(request, self._load, [worker.process.pid for worker in self._idle])
 
-    def worker(self) -> subprocess.Popen[bytes]:
+    def worker(self) -> "WorkerProcess":
         """Return the first worker process, and then a new one at each call."""
-        if self._idle and self._idle[0].poll() is None:
+        if self._idle and self._idle[0].process.poll() is None:
             return self._idle.pop()
-        return start_module(WORKER)
+        return start_worker()
 
     def close(self) -> None:
         """End the first worker process if it has not been used."""
-        for process in self._idle:
-            with process:  # closes its pipes and waits for it
+        for worker in self._idle:
+            with worker.process as process:  # closes its pipes and waits for it
                 process.kill()
+            os.close(worker.log)
+        self._idle = []
 
 
 @contextlib.asynccontextmanager
@@ -237,11 +255,33 @@ class WorkerLink(NamedTuple):
     play: PlayJob
 
 
-def start_module(module: str) -> subprocess.Popen[bytes]:
-    """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed."""
+class WorkerProcess(NamedTuple):
+    """A worker process, and the descriptor of its log of answers (host/play/answer_log.py)."""
+
+    process: subprocess.Popen[bytes]
+    log: int
+
+    def ended(self) -> bytes:
+        """Return what PlayJob returns for a worker whose output has ended."""
+        self.process.kill()  # it may have closed its output alone
+        return read_stop(self.log, self.process.wait())
+
+
+def start_worker() -> WorkerProcess:
+    """Start a worker."""
+    log = new_log()
+    return WorkerProcess(start_module(WORKER, log), log)
+
+
+def start_module(module: str, *inherited: int) -> subprocess.Popen[bytes]:
+    """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed.
+
+    Its arguments are the descriptors that it inherits.
+    """
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
+        [sys.executable, "-P", "-m", module, *map(str, inherited)],
+        pass_fds=inherited,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -250,8 +290,9 @@ def start_module(module: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.asynccontextmanager
-async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[WorkerLink]:
+async def connected(worker: WorkerProcess, first_lines: bytes) -> AsyncIterator[WorkerLink]:
     """Send a worker process its first lines, and end it when the block ends."""
+    process = worker.process
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
@@ -274,7 +315,7 @@ async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> Asy
 
             async def play(job: bytes) -> bytes:
                 await send(job + b"\n")
-                return await anext(replies, b"")
+                return await anext(replies, b"") or worker.ended()
 
             await send(first_lines)
             yield WorkerLink(process, send, play)
@@ -287,4 +328,5 @@ async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> Asy
             if process.poll() is None:
                 process.kill()
                 process.wait()
+            os.close(worker.log)
             await stdout.aclose()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from host.base.format import milliseconds, plural
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
+from host.bots.values import granted
 from host.inspect.reask import Reply, differences
 from host.inspect.replay import spelled
 from host.inspect.repro import Repro
@@ -64,7 +65,7 @@ class AskReport(NamedTuple):
         asked, before = self.repro.asked, len(self.repro.before)
         what = f"question {asked[0].number}" if len(asked) == 1 else f"{len(asked)} questions"
         how = f"after {before} other {plural(before, 'question')}" if before else "in a fresh process"
-        limit = f"limit {_ms(self.bot.limits.per_move)}" if self.limited else "no limits"
+        limit = f"limit {_ms(granted(asked[0], self.bot.limits.per_move))}" if self.limited else "no limits"
         if self.limited and asked[0].bank is not None:
             limit += f" and its bank, {format_limit(self.bot.limits.bank)}"
         table, bot = escape_control_chars(self.repro.table), escape_control_chars(self.bot.name)

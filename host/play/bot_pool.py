@@ -15,7 +15,8 @@ from host.bots.seat import Seat, open_seat
 from host.bots.startup import StartFailure, forget_start, startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
-from host.play.custom_games import game_by_name
+from host.play.answer_log import AnswerLog
+from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.placement import starting_on
@@ -56,14 +57,16 @@ class BotPool:
         monitor: Monitor,
         cores: Sequence[int] = (),
         functions: Mapping[str, AnswerAll] = MappingProxyType({}),
+        log: AnswerLog | None = None,
     ) -> None:
         """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process.
 
-        `functions` answers in this process for the bots with these names.
+        `functions` answers in this process for the bots with these names. `log` gets the answers if the rules are not
+        croupier's own: they may end this process.
         """
         self.setup, self.game, self._cores = setup, game_by_name(setup.game), cores
         self._bots = {bot.name: bot for bot in setup.bots}
-        self._monitor, self._functions = monitor, functions
+        self._monitor, self._functions, self._log = monitor, functions, log
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
         self._started = set[str]()  # bots that this worker has started before their first fixture
@@ -219,7 +222,7 @@ class BotPool:
         why: Undecided | None = None
         async with self.seats(job, failures) as seats:
             try:
-                played = await self._played(job.fixture, seats, of_game)
+                played = await self._played(job, seats, of_game)
             except FixtureUndecided as undecided:
                 why = undecided.why
         # After the block: what a process has used is known when it has ended.
@@ -237,15 +240,18 @@ class BotPool:
             overhead=time.process_time() - computed,
         )
 
-    async def _played(self, fixture: Fixture, seats: Mapping[str, Seat], failures: list[str]) -> list[PlayedTable]:
+    async def _played(self, job: Job, seats: Mapping[str, Seat], failures: list[str]) -> list[PlayedTable]:
         """Play the tables of a fixture. Add a sentence to `failures` for each failure of the game.
 
         Raise FixtureUndecided if it fails twice at the same answer.
         """
         root, most = self.setup.seed, self.setup.parallel_tables or MAX_PARALLEL_TABLES
-        plan, seating = PLANS[fixture.plan](fixture, root), Seating(seats, self._monitor, most)
+        plan, seating = PLANS[job.fixture.plan](job.fixture, root), Seating(seats, self._monitor, most)
         if self.game.source is None:
-            rules = InProcess(self.game, root)
+            log = self._log if origin(self.game.name).said else None
+            if log is not None:
+                log.begin_fixture(job.interrupted)
+            rules = InProcess(self.game, root, log, job.interrupted)
             try:
                 return await play(plan, seating, rules)
             finally:

@@ -7,6 +7,7 @@ import msgspec
 
 from host.base.config_file import plain_name
 from host.bots.bot_spec import BuiltBot
+from host.play.answer_log import UNINTERRUPTED, Interrupted
 from host.play.custom_games import GameOrigin, reload_game, rules_type
 from host.play.records import Fixture, States
 from host.sandbox.levels import Level
@@ -32,6 +33,7 @@ class Job(NamedTuple):
 
     fixture: Fixture
     states: States = ()  # state files that outlive their fixtures, before it
+    interrupted: Interrupted = UNINTERRUPTED
 
 
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new

@@ -19,7 +19,7 @@ from host.bots.values import Batch, HasQuestion, IllegalMove, Question
 from host.games.engine import Game, GameFailed, Scores, Table
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.sources.in_process import InProcess
-from host.play.sources.steady import SourceTable, SteadySource
+from host.play.sources.steady import FixtureUndecided, SourceTable, SteadySource, undecided_at
 from host.play.table_plans import TablePlan, TableSetup, bot_of
 from protocols.wire import Answer, View
 
@@ -194,12 +194,11 @@ class _Match:
         while True:
             while open_tables < at_once and (following := next(waiting, None)):
                 index, table_setup = following
-                table = self._rules.begin(table_setup)
-                opened = OpenTable(index, before + index + 1, table_setup, table)
+                opened = self._begin(index, before + index + 1, table_setup)
                 if self._queue(opened):
                     open_tables += 1
                 else:
-                    finished[index] = PlayedTable.of(table_setup, table)
+                    finished[index] = PlayedTable.of(table_setup, opened.game)
             if not open_tables:
                 return [finished[index] for index in range(len(table_setups))]
             if time.perf_counter() > self._turns.due:
@@ -210,8 +209,8 @@ class _Match:
 
     async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        table = self._rules.begin(table_setup)
-        opened = OpenTable(0, number, table_setup, table)
+        opened, log = self._begin(0, number, table_setup), self._rules.log
+        table = opened.game
         bots, seats, turns = opened.bots, [self._seats[bot] for bot in opened.bots], self._turns
         all_ended, all_illegal = self.news.ended, self.news.illegal
         while (request := table.request) is not None:
@@ -226,6 +225,8 @@ class _Match:
                 (answer,) = await seat.ask(self.news.batch(bot, (opened,)))
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
+            if log is not None:
+                log.add(table_setup.path, answer, seat.bank_left)
             try:
                 fair = table.answer(answer)
             except GameFailed as failed:
@@ -237,6 +238,27 @@ class _Match:
                 await turns.give()
         self.news.report_end(bots, number)
         return PlayedTable.of(table_setup, table)
+
+    def _begin(self, index: int, number: int, table_setup: TableSetup) -> OpenTable:
+        """Begin a table. Give it the answers that it had before its rules ended another process: nobody is asked again."""
+        one = OpenTable(index, number, table_setup, self._rules.begin(table_setup))
+        for answer, bank in self._rules.given(table_setup):
+            table = one.game
+            if table.request is None:
+                reason = "given the same answers, it ended before the last"
+                raise FixtureUndecided(undecided_at(table_setup, table.answers, (), reason))
+            place, view = table.request
+            seat, question = self._seats[one.bots[place]], Question(number, one.number, view)
+            given_by = [one.bots[seat] for seat, _ in table.together or (table.request,)]
+            self._rules.expect(table_setup, [*table.answers, answer], [bot_of(name) for name in given_by])
+            seat.recall(question, answer, bank)
+            try:
+                fair = table.answer(answer)
+            except GameFailed as failed:
+                fair = self._begin_again(one, failed, given_by)
+            if not fair:
+                seat.recall_illegal(question, answer)
+        return one
 
     def _begin_again(self, one: OpenTable, failed: GameFailed, given_by: Iterable[str]) -> bool:
         """Begin a table again whose rules have failed. Return whether its last answer, of these bots, is allowed."""
@@ -258,7 +280,29 @@ class _Match:
         """Ask several seats of one table at once, and send the answers to the table."""
         batches = {self._seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts}
         answers = await ask_all(batches)
+        self._log({}, (asked,), answers)
         self._answer_together(asked, {bot: iter(answers[self._seats[bot]]) for bot, _ in asked.parts})
+
+    def _log(
+        self,
+        asked: Mapping[str, Sequence[OpenTable]],
+        together: Iterable[Together],
+        answers: Mapping[Seat, list[Answer]],
+    ) -> None:
+        """Store all answers of a round in the log, if there is one, before the rules get any of them."""
+        log, seats = self._rules.log, self._seats
+        if log is None:
+            return
+        for bot, tables in asked.items():
+            log.add_all([one.table_setup.path for one in tables], answers[seats[bot]], seats[bot].bank_left)
+        if together:
+            banks = {bot: seat.bank_left for bot, seat in seats.items()}
+            rest = {
+                bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers
+            }
+            for one, parts in together:
+                for bot, _ in parts:
+                    log.add(one.table_setup.path, next(rest[bot]), banks[bot])
 
     def _answer_together(self, asked: Together, given: Mapping[str, Iterator[Answer]]) -> None:
         """Send the next answer of each bot to a table that has asked several seats at once."""
@@ -278,6 +322,7 @@ class _Match:
         self._together = []
         all_asked = _joined(asked, together) if together else asked
         answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
+        self._log(asked, together, answers)
         ended = []
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):

@@ -15,6 +15,7 @@ from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
 from host.entries.values import Version
+from host.play.custom_games import origin
 from host.play.fixture_id import FixtureId
 from host.play.records import Record
 from host.rating.ranking import orders
@@ -27,6 +28,8 @@ from host.season.rounds import Meeting
 from host.stages import results_of
 
 STAGE = "round"
+REFEREE = "referee"
+"""The folder of the game in a round's folder, if its rules are a program."""
 MEETINGS = "meetings.txt"
 """The file of a round's folder with the meetings that the scheduler has written down."""
 
@@ -72,7 +75,8 @@ def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequ
     """Return the text of a croupier.toml with the game, rules, limits and sandbox of a season, and these bots and stages."""
     settings = settings_of(tournament)
     settings["sandbox"]["level"] = str(tournament.level)
-    top = {"game": settings["game"], "name": name[:100], "seed": "random", "bots": list(bots)}
+    game = f"{REFEREE}/" if origin(tournament.game).has_referee else settings["game"]
+    top = {"game": game, "name": name[:100], "seed": "random", "bots": list(bots)}
     lines = [f"{key} = {whole_toml(value)}" for key, value in top.items()]
     for key in ("rules", "limits", "sandbox", "run"):
         lines += ["", f"[{key}]", *(f"{inner} = {whole_toml(value)}" for inner, value in settings[key].items())]
@@ -82,7 +86,13 @@ def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequ
 
 
 def copy_own_code(tournament: Tournament, target: Path) -> None:
-    """Copy the organiser's modules beside croupier.toml, if it names a game, a kind of stage or a ranking of his own."""
+    """Copy the organiser's modules beside croupier.toml, if it names a game, a kind of stage or a ranking of his own.
+
+    Copy a referee as well: a round is verified with the program that it was played with.
+    """
+    known = origin(tournament.game)
+    if known.has_referee:
+        shutil.copytree(known.folder, target / REFEREE)
     if not tournament.registry.own():
         return
     for module in tournament.path.parent.glob("*.py"):

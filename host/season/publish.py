@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.base.config_file import plain_name
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
@@ -52,7 +53,7 @@ class Publisher:
 
     def write(self, name: str, document: msgspec.Struct) -> None:
         """Write a document. Only this process and the site, which runs as the same user or group, read private ones."""
-        content = msgspec.json.encode(document)
+        content = msgspec.json.encode(document, enc_hook=plain_name)  # a game of one's own
         path = self._folder.published / name
         if name not in self._written and _content(path) == content:  # it was published before a restart
             self._written[name] = content

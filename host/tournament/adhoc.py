@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.custom_games import origin
-from host.play.jobs import Job, WorkerSetup
+from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.bot_logs import TableLogs
 from host.results.journal import Journal, writing
@@ -27,7 +28,7 @@ from host.stages.kind import Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.runner import Observer
-from host.tournament.stage_runner import DecidedPool, Executor, WorkerPool, run_stage
+from host.tournament.stage_runner import CheckedPool, Executor, WorkerPool, require_decided, run_stage
 
 
 class AdhocMatch(NamedTuple):
@@ -57,30 +58,6 @@ class AdhocSettings(NamedTuple):
     logs: Path | None = None  # the folder of `--logs`
     functions: Mapping[int, BuiltBot] = MappingProxyType({})
     """Functions of this process, which the executor asks, by their index among all bots."""
-
-
-class LoggingPool:
-    """Passes fixtures to another pool, and writes the logs of their bots."""
-
-    def __init__(self, pool: WorkerPool, logs: TableLogs) -> None:
-        self._pool, self._logs = pool, logs
-        self.description, self.count = pool.description, pool.count
-
-    async def submit(self, job: Job) -> None:
-        """Queue one fixture; wait while too many are not finished."""
-        await self._pool.submit(job)
-
-    @property
-    def has_result(self) -> bool:
-        """Whether a fixture has ended, so that `next_result` returns at once."""
-        return self._pool.has_result
-
-    async def next_result(self) -> Record:
-        """Return the record of the fixture that ends next."""
-        record = await self._pool.next_result()
-        for bot, pieces in record.said:
-            self._logs.heard(bot, pieces)
-        return record
 
 
 class AdhocSession(NamedTuple):
@@ -133,12 +110,18 @@ async def adhoc_session(
         ):  # one table at a time: of questions sent together, it would not be known which one a text belongs to
             setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
-            pool = DecidedPool(pool, game.name)
+            pool = CheckedPool(pool, partial(require_decided, game.name))
             if settings.logs:
-                pool = LoggingPool(pool, TableLogs(settings.logs, watch.say))
+                pool = CheckedPool(pool, partial(_write_logs, TableLogs(settings.logs, watch.say)))
             journal.set_state(replace(journal.state(), workers=pool.description))
             blank = with_plan(stage, Fixture(game.name, settings.rules, "", "", (), 0))
             yield AdhocSession(bots, seed, journal, pool, blank, stage)
+
+
+def _write_logs(logs: TableLogs, record: Record) -> None:
+    """Write what the bots of a fixture wrote to standard error."""
+    for bot, pieces in record.said:
+        logs.heard(bot, pieces)
 
 
 def _source_of(submission: Submission) -> str:

@@ -8,6 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -36,7 +37,7 @@ from host.tournament.runner import (
     slow_preparation_reporter,
     with_terms,
 )
-from host.tournament.stage_runner import BackendFactory, DecidedPool, WorkerPool
+from host.tournament.stage_runner import BackendFactory, CheckedPool, WorkerPool, require_decided
 
 TRIAL_S = 20.0  # at most, for the whole trial
 LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last
@@ -209,7 +210,7 @@ async def forecast(
         if now:
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 count = pool.count
-                cost = await trial(now, DecidedPool(pool, tournament.game), watch.say)
+                cost = await trial(now, CheckedPool(pool, partial(require_decided, tournament.game)), watch.say)
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 

@@ -41,11 +41,11 @@ class WorkerPool(Protocol):
         ...
 
 
-class DecidedPool:
-    """Passes fixtures to another pool. A fixture whose game fails raises an error: outside a tournament, nothing else matters."""
+class CheckedPool:
+    """Passes fixtures to another pool, and gives each record to a function before it is returned."""
 
-    def __init__(self, pool: WorkerPool, game: str) -> None:
-        self._pool, self._game = pool, game
+    def __init__(self, pool: WorkerPool, check: Callable[[Record], None]) -> None:
+        self._pool, self._check = pool, check
         self.description, self.count = pool.description, pool.count
 
     async def submit(self, job: Job) -> None:
@@ -58,12 +58,17 @@ class DecidedPool:
         return self._pool.has_result
 
     async def next_result(self) -> Record:
-        """Return the record of the fixture that ends next. Raise UserError (exit code 3) if its game has failed."""
+        """Return the record of the fixture that ends next. Raise what the function raises."""
         record = await self._pool.next_result()
-        if why := record.undecided:
-            place = f"at table {why.table}" if why.table else f"in {record.path}"
-            raise failed_game(self._game, f"failed {place}: {why.reason}", why.where)
+        self._check(record)
         return record
+
+
+def require_decided(game: str, record: Record) -> None:
+    """Raise UserError (exit code 3) if the game of a fixture has failed: outside a tournament, nothing else matters."""
+    if why := record.undecided:
+        place = f"at table {why.table}" if why.table else f"in {record.path}"
+        raise failed_game(game, f"failed {place}: {why.reason}", why.where)
 
 
 class BotPreparer(Protocol):
