@@ -127,8 +127,8 @@ LOUD = """\
 import sys
 for line in sys.stdin:
     print("asked", line.split()[0], file=sys.stderr)
-    print("STAND", flush=True)
     print("question 7", file=sys.stderr, flush=True)
+    print("STAND", flush=True)
 """
 
 

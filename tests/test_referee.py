@@ -216,6 +216,7 @@ def test_a_tournament_with_a_referee_has_the_results_of_the_python_game(tmp_path
     assert exported[0] == exported[1]
 
 
+@pytest.mark.long
 def test_another_referee_does_not_continue_or_verify_a_run(tmp_path: Path) -> None:
     folder = tournament(tmp_path / "t", "goofspiel_c/")
     assert croupier("-C", folder, "run").code == 0
