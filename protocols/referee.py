@@ -21,6 +21,7 @@ MAX_SCORE = 10**12
 MAX_ANSWER_LINES = 1000
 MAX_LIMIT_MS = 10**9
 MAX_INTEGER = 1 << 63
+MAX_REMEMBERED_ANSWERS = 1000  # each at most 24 KiB
 
 Scalar = str | int | bool | None
 Value = Scalar | tuple[Any, ...]
@@ -47,7 +48,7 @@ class Ask(NamedTuple):
     """A question to one seat."""
 
     seat: int
-    view: Mapping[str, Value]
+    view: Any  # the fields by name, or what `ReadUsual` has made of them
     limit_ms: int | None = None
     lines: int = 1  # of the answer
 
@@ -72,7 +73,7 @@ class Message(NamedTuple):
     table: int
     illegal: tuple[int, ...] = ()  # the seats whose last answer was an illegal move
     show: tuple[Show, ...] = ()
-    tell: tuple[dict[str, Any], ...] = ()  # events for spectators
+    tell: tuple[tuple[str, dict[str, Any]], ...] = ()  # events for spectators: their names and facts
     ask: tuple[Ask, ...] = ()
     over: Over | None = None
     raw: bytes = b""  # the line, without its end
@@ -96,18 +97,31 @@ def open_line(opened: Opened) -> bytes:
     return write_line(said)
 
 
-def answers_line(grammar: Grammar, table: int, answers: Iterable[tuple[int, Answer]]) -> bytes:
-    """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
-    # Most lines that the host writes are these. Without a JSON encoder a line takes a fifth of the time.
-    said = ",".join([_answer(grammar, seat, answer) for seat, answer in answers])
-    return f'{{"table":{table},"answers":[{said}]}}\n'.encode()
+class AnswerWriter:
+    """Writes answers. It remembers how they are written: there are few different ones."""
 
+    def __init__(self, grammar: Grammar) -> None:
+        self._grammar = grammar
+        self._written: dict[Answer, str] = {}
 
-def _answer(grammar: Grammar, seat: int, answer: Answer) -> str:
-    if isinstance(answer, Fault):
-        detail = f',"detail":{_quoted(answer.detail)}' if answer.detail else ""
-        return f'{{"seat":{seat},"fault":"{answer.kind}"{detail}}}'
-    return f'{{"seat":{seat},"move":{_quoted(grammar.spell(answer))}}}'
+    def line(self, table: int, seats: Sequence[int], answers: Sequence[Answer]) -> bytes:
+        """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
+        # Most lines that the host writes are these. Without a JSON encoder a line takes a tenth of the time.
+        written = self._written
+        said: list[str] = []
+        for seat, answer in zip(seats, answers, strict=True):
+            said.append(f'{{"seat":{seat},{written.get(answer) or self._write(answer)}}}')
+        return f'{{"table":{table},"answers":[{",".join(said)}]}}\n'.encode()
+
+    def _write(self, answer: Answer) -> str:
+        if isinstance(answer, Fault):
+            detail = f',"detail":{_quoted(answer.detail)}' if answer.detail else ""
+            written = f'"fault":"{answer.kind}"{detail}'
+        else:
+            written = f'"move":{_quoted(self._grammar.spell(answer))}'
+        if len(self._written) < MAX_REMEMBERED_ANSWERS:
+            self._written[answer] = written
+        return written
 
 
 def drop_line(table: int) -> bytes:
@@ -276,17 +290,18 @@ def _shows(said: Any) -> tuple[Show, ...]:
     return tuple(shown)
 
 
-def _tells(said: Any) -> tuple[dict[str, Any], ...]:
+def _tells(said: Any) -> tuple[tuple[str, dict[str, Any]], ...]:
     return tuple(map(_event, said)) if type(said) is list else (_event(said),)
 
 
-def _event(said: Any) -> dict[str, Any]:
-    if type(said) is not dict or type(said.get("event")) is not str:
+def _event(said: Any) -> tuple[str, dict[str, Any]]:
+    event = said.pop("event", None) if type(said) is dict else None
+    if type(event) is not str:
         raise Violation("has 'tell' that is not an object with a text 'event'")
     for name, value in said.items():
         if not (_is_fact(value) or (type(value) is list and all(map(_is_fact, value)))):
             raise Violation(f"has an event whose {name[:40]!r} is not a text, a number, or a list of these")
-    return said
+    return event, said
 
 
 def _is_fact(value: Any) -> bool:
@@ -306,11 +321,11 @@ def _over(said: Any) -> Over:
     return Over(tuple(scores), moves)
 
 
-ReadUsual = Callable[[bytes, frozenset[str]], Message | None]
+ReadUsual = Callable[[bytes], Message | None]
 """Parses a line as `read_message` does, or returns None for a line that it does not accept."""
 
 
-def read_nothing(_line: bytes, _fields: frozenset[str]) -> None:
+def read_nothing(_line: bytes) -> None:
     """Return None: `read_message` parses every line."""
 
 
@@ -330,13 +345,21 @@ REFEREE, HOST = TableState  # as globals: each attribute of an Enum costs 0.15 Â
 class _Table:
     """A table that is open in the process."""
 
-    __slots__ = ("asked", "bots", "bytes", "judged", "questions", "seats", "state")
+    __slots__ = ("answered", "answers", "asked", "bots", "bytes", "illegal", "questions", "seats", "state")
 
     def __init__(self, opened: Opened) -> None:
         self.seats, self.bots, self.state = opened.seats, opened.bots, REFEREE
         self.asked: tuple[int, ...] = ()  # the seats whose answers the host owes, in order
-        self.judged: frozenset[int] = frozenset()  # the seats that moved last, and may be called illegal
+        self.answered: tuple[int, ...] = ()  # the seats that have answered last
+        self.answers: Sequence[Answer] = ()  # of these seats
+        self.illegal: tuple[int, ...] = ()  # those of them whose moves were called illegal
         self.questions = self.bytes = 0
+
+    def may_be_illegal(self, seat: int) -> bool:
+        """Return whether a seat has just moved, and its move was not called illegal yet."""
+        if seat in self.illegal or seat not in self.answered:
+            return False
+        return type(self.answers[self.answered.index(seat)]) is not Fault
 
 
 class Conversation:
@@ -347,7 +370,8 @@ class Conversation:
 
     def __init__(self, grammar: Grammar, fields: Iterable[str], read_usual: ReadUsual = read_nothing) -> None:
         """`read_usual` parses some lines faster than `read_message`, to the same messages."""
-        self._grammar, self._fields, self._read_usual = grammar, frozenset(fields), read_usual
+        self._fields, self._read_usual = frozenset(fields), read_usual
+        self._answers = AnswerWriter(grammar)
         self._tables: dict[int, _Table] = {}
         self._rest = b""  # the beginning of a line
         self.lines = 0  # that the process has written
@@ -384,9 +408,9 @@ class Conversation:
         """Answer the open questions of a table, in the order in which they were asked."""
         one = self._tables[table]
         seats, one.state, one.asked, one.bytes = one.asked, REFEREE, (), 0
-        one.judged = frozenset(seat for seat, answer in zip(seats, answers, strict=True) if type(answer) is not Fault)
+        one.answered, one.answers, one.illegal = seats, answers, ()
         self.owed += 1
-        return answers_line(self._grammar, table, zip(seats, answers, strict=True))
+        return self._answers.line(table, seats, answers)
 
     def drop(self, table: int) -> bytes:
         """Abandon a table that waits for answers."""
@@ -401,7 +425,7 @@ class Conversation:
             self.lines += 1
             try:
                 if self.greeted:
-                    message = self._read_usual(line, self._fields) or read_message(line, self._fields)
+                    message = self._read_usual(line) or read_message(line, self._fields)
                     self._check(message, len(line))
                     self.failed_at = None
                     messages.append(message)
@@ -433,25 +457,25 @@ class Conversation:
         if one.bytes > MAX_TURN_BYTES:
             raise Violation(f"is the end of more than {MAX_TURN_BYTES} bytes about table {table} without a question")
         for seat in illegal:
-            if seat not in one.judged:
+            if not one.may_be_illegal(seat):
                 raise Violation(f"calls seat {seat} of table {table} illegal, which has not just moved")
         if illegal:
-            one.judged -= {*illegal}
+            one.illegal += illegal
         for seat, _ in show:
             self._check_seat(one, seat, table)
         if ask:
-            self._check_asks(one, message)
+            self._check_asks(one, table, ask)
         elif over is not None:
             if len(over.scores) != one.bots:
                 raise Violation(f"has {len(over.scores)} scores, and table {table} has {one.bots} bots")
             del self._tables[table]
             self.owed -= 1
 
-    def _check_asks(self, one: _Table, message: Message) -> None:
-        table, ask = message.table, message.ask
+    def _check_asks(self, one: _Table, table: int, ask: Sequence[Ask]) -> None:
         seats = tuple([each.seat for each in ask])
         for seat in seats:
-            self._check_seat(one, seat, table)
+            if not 0 <= seat < one.seats:
+                self._check_seat(one, seat, table)
         if len({*seats}) < len(seats):
             twice = next(seat for seat in seats if seats.count(seat) > 1)
             raise Violation(f"asks seat {twice} of table {table} twice at once")

@@ -40,7 +40,7 @@ class Told(NamedTuple):
 
     @property
     def tells(self) -> list[Mapping[str, Any]]:
-        return [tell for message in self.messages for tell in message.tell]
+        return [{"event": event, **facts} for message in self.messages for event, facts in message.tell]
 
     @property
     def scores(self) -> tuple[int, ...]:

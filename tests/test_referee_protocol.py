@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from host.play.sources.fast_lines import read_usual
+from host.play.sources.fast_lines import UsualLines
 from protocols.referee import (
     MAX_QUESTIONS,
     MAX_REFEREE_LINE_BYTES,
@@ -29,6 +30,7 @@ MANUAL = (Path(__file__).parent.parent / "protocols" / "referee.md").read_text()
 (TRANSCRIPT,) = re.findall(r"^## A conversation\n.*?^```\n(.*?)^```", MANUAL, re.MULTILINE | re.DOTALL)
 GRAMMAR = Grammar(re.compile(r"(?P<verb>LOW|HIGH|BID (?P<n>[0-9]{1,2}))", re.IGNORECASE), "LOW, HIGH or BID <card>")
 FIELDS = ("prize", "your_points", "opponent_points", "your_cards", "opponent_cards")
+FAST = {" ".join(fields): UsualLines(fields).read for fields in (("n",), FIELDS)}
 SEATS = 3
 
 
@@ -78,7 +80,7 @@ def test_the_manuals_conversation_is_what_the_host_writes_and_accepts() -> None:
             heard += talk.receive(line[2:].encode() + b"\n")
     assert [message.table for message in heard] == [1, 1, 1, 2, 1]
     assert heard[0].ask[1].view["your_cards"] == (1, 2, 3)
-    assert [event["event"] for event in heard[0].tell] == ["deal", "deal", "board"]
+    assert [event for event, _ in heard[0].tell] == ["deal", "deal", "board"]
     assert heard[2].illegal == (1,)
     assert heard[-1].over == Over((2, 1))
     assert not talk.is_waiting
@@ -113,7 +115,7 @@ def test_a_line_says_everything_about_its_table_at_once() -> None:
         1,
         (2,),
         (Show(0, "a\nb"),),
-        ({"event": "say", "seat": 1, "text": "é"},),
+        (("say", {"seat": 1, "text": "é"}),),
         (Ask(1, {"n": (1, "x", (True, None))}, 50, 2),),
     )
 
@@ -293,18 +295,26 @@ def test_any_json_is_a_message_or_is_refused(value: dict[str, Any]) -> None:
 @given(messages)
 def test_the_fast_parser_says_the_same_or_nothing(value: dict[str, Any]) -> None:
     line = json.dumps(value).encode()
-    fast = read_usual(line, frozenset({"n"}))
+    fast = FAST["n"](line)
     if fast is not None:
         assert read_message(line, frozenset({"n"})) == fast
 
 
 @pytest.mark.parametrize("line", [*REFUSED, *[line[2:] for line in TRANSCRIPT.splitlines() if line.startswith("< ")]])
 def test_the_fast_parser_accepts_nothing_that_is_refused(line: str) -> None:
-    for fields in (frozenset({"n"}), frozenset(FIELDS)):
-        fast = read_usual(line.encode(), fields)
+    for fields in (("n",), FIELDS):
+        fast = FAST[" ".join(fields)](line.encode())
         if fast is not None:
-            assert read_message(line.encode(), fields) == fast
-    assert fast is not None or "ask" not in line or "illegal" in line or line in REFUSED
+            assert read_message(line.encode(), frozenset(fields)) == fast
+    assert fast is not None or "protocol" in line or line in REFUSED
+
+
+def test_the_fast_parser_makes_views() -> None:
+    view = namedtuple("view", FIELDS)  # type: ignore[misc]
+    line = next(line[2:].encode() for line in TRANSCRIPT.splitlines() if '"ask"' in line)
+    fast, plain = UsualLines(FIELDS, view).read(line), read_message(line, frozenset(FIELDS))
+    assert fast and [ask.view for ask in fast.ask] == [view(**ask.view) for ask in plain.ask]
+    assert {type(ask.view) for ask in fast.ask} == {view}
 
 
 @given(st.binary(max_size=200))

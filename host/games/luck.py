@@ -80,6 +80,17 @@ def words(key: bytes, label: str) -> Iterator[int]:
         yield from _four_words(block.digest())
 
 
+def hex_words(key: bytes, label: str, count: int) -> list[str]:
+    """Return the first words of a stream as 16 hexadecimal digits each."""
+    start, blocks = hashlib.sha256(key + label.encode()), list[str]()
+    for number in map(_four_bytes, range((count + 3) // 4)):
+        block = start.copy()
+        block.update(number)
+        blocks.append(block.hexdigest())
+    digits = "".join(blocks)
+    return [digits[at : at + 16] for at in range(0, 16 * count, 16)]
+
+
 def whole_number(root: bytes, path: str) -> int:
     """Return a number below 2^31 for programs that have random numbers of their own: bots, referees."""
     return next(words(derive(root, path), "seed")) % (1 << 31)

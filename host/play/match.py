@@ -16,7 +16,7 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, HasQuestion, IllegalMove, Question
-from host.games.engine import Game, GameFailed, Scores, Table
+from host.games.engine import Game, GameFailed, Scores, Table, new_tuple
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.sources.in_process import InProcess
 from host.play.sources.steady import FixtureUndecided, SourceTable, SteadySource, undecided_at
@@ -380,12 +380,14 @@ class _SourceTable:
 
     def follow(self) -> bool:
         """Take over the open questions of the last step. Return False if the table is over."""
-        requests, limits = self.table.last.requests, self.table.last.limits
-        self.asked = [
-            (self.bots[seat], Question(self.number, number, view, limits[number - self.first] if limits else None))
-            for number, (seat, view) in enumerate(requests, self.first)
-        ]
-        self.first += len(requests)
+        requests, _, _, limits, _, _ = self.table.last
+        table, number, bots = self.number, self.first, self.bots
+        asked: list[tuple[str, Question]] = []
+        for seat, view in requests:
+            limit = limits[len(asked)] if limits else None
+            asked.append((bots[seat], new_tuple(Question, (table, number, view, limit))))
+            number += 1
+        self.asked, self.first = asked, number
         return bool(requests)
 
 

@@ -1,16 +1,27 @@
-"""Parses the usual lines of a referee in a third of the time of protocols/referee.py, which parses all others.
+"""Parses the usual lines of a referee in a fifth of the time of protocols/referee.py, which parses all others.
 
-The usual line has questions, and perhaps a list of events. A line that this module does not accept is not wrong for that:
-the other parser accepts it, or says what is wrong.
+A line that this module does not accept is not wrong for that: the other parser accepts it, or says what is wrong.
 """
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import asdict, astuple
 
 from host.games.engine import new_tuple
-from protocols.referee import MAX_ANSWER_LINES, MAX_INTEGER, MAX_LIMIT_MS, MAX_REFEREE_LINE_BYTES, Ask, Message
+from protocols.referee import (
+    MAX_ANSWER_LINES,
+    MAX_INTEGER,
+    MAX_LIMIT_MS,
+    MAX_REFEREE_LINE_BYTES,
+    MAX_SCORE,
+    Ask,
+    Message,
+    Over,
+)
 
+_View = TypeVar("_View", bound=msgspec.Struct)
 _Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER - 1)]
 _Scalar = str | _Integer | bool | None
 _Item = str | _Integer | bool | tuple[_Scalar, ...] | None
@@ -18,39 +29,57 @@ _Value = str | _Integer | bool | tuple[_Item, ...] | None
 _Fact = str | _Integer | float | bool | list[str | _Integer | float | bool | None] | None
 
 
-class _Ask(msgspec.Struct, forbid_unknown_fields=True):
+class _Ask(msgspec.Struct, Generic[_View], forbid_unknown_fields=True, gc=False):
     seat: _Integer
-    view: dict[str, _Value]
-    limit_ms: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT_MS)] | msgspec.UnsetType = msgspec.UNSET
+    view: _View
+    limit_ms: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT_MS)] = None  # type: ignore[assignment]  # null is refused
     lines: Annotated[int, msgspec.Meta(ge=1, le=MAX_ANSWER_LINES)] = 1
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _Over(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    scores: tuple[Annotated[int, msgspec.Meta(ge=-MAX_SCORE, le=MAX_SCORE)], ...]
+    moves: str | None = None
+
+
+class _Line(msgspec.Struct, Generic[_View], forbid_unknown_fields=True, gc=False):
     table: _Integer
-    ask: list[_Ask]
-    tell: list[dict[str, _Fact]] = []
+    ask: Annotated[tuple[_Ask[_View], ...], msgspec.Meta(min_length=1)] = ()
+    tell: tuple[dict[str, _Fact], ...] = ()
+    illegal: tuple[_Integer, ...] = ()
+    over: _Over = None  # type: ignore[assignment]  # null is refused
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+class UsualLines:
+    """Parses the lines of one game: those that ask or end a table, and show nothing."""
 
+    def __init__(self, fields: Sequence[str], view: type[Any] | None = None) -> None:
+        """`fields` are the fields of every view. The view of an `Ask` is a `view` with these fields; without it a dict."""
+        # To read a struct takes half the time of a dict, and it has all fields and no other.
+        values = msgspec.defstruct("Values", [(name, _Value) for name in fields], forbid_unknown_fields=True, gc=False)
+        self._decode = msgspec.json.Decoder(_Line[values]).decode  # type: ignore[valid-type]
+        self._view = view
 
-def read_usual(line: bytes, fields: frozenset[str]) -> Message | None:
-    """Return the message of a usual line; None for any other line, right or wrong."""
-    if len(line) > MAX_REFEREE_LINE_BYTES:
-        return None
-    try:
-        said = _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    asks: list[Any] = []
-    for each in said.ask:
-        if each.view.keys() != fields:
+    def read(self, line: bytes) -> Message | None:
+        """Return the message of a usual line; None for any other line, right or wrong."""
+        if len(line) > MAX_REFEREE_LINE_BYTES:
             return None
-        limit = None if each.limit_ms is msgspec.UNSET else each.limit_ms
-        asks.append(new_tuple(Ask, (each.seat, each.view, limit, each.lines)))
-    for event in said.tell:
-        if type(event.get("event")) is not str:
+        try:
+            said = self._decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-    if not asks:
-        return None
-    return new_tuple(Message, (said.table, (), (), tuple(said.tell), tuple(asks), None, line))
+        ask, over = said.ask, said.over
+        if bool(ask) is (over is not None):
+            return None
+        tell: list[tuple[str, dict[str, Any]]] = []
+        for facts in said.tell:
+            event = facts.pop("event", None)
+            if type(event) is not str:
+                return None
+            tell.append((event, facts))
+        asks: list[Ask] = []
+        kind = self._view
+        for each in ask:
+            view = asdict(each.view) if kind is None else new_tuple(kind, astuple(each.view))
+            asks.append(new_tuple(Ask, (each.seat, view, each.limit_ms, each.lines)))
+        ended = None if over is None else Over(over.scores, over.moves)
+        return new_tuple(Message, (said.table, said.illegal, (), tuple(tell), tuple(asks), ended, line))

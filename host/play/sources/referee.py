@@ -9,8 +9,8 @@ import fcntl
 import os
 import select
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from itertools import islice
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,10 @@ from host.bots.deadline import AnswerStatus, AnswerTimer, DeadlinePolicy, HostSt
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.games.engine import Game, Request, new_tuple
-from host.games.luck import derive, words
+from host.games.luck import derive, hex_words, words
 from host.play.placement import starting_on
-from host.play.sources.fast_lines import read_usual
-from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace, Told
+from host.play.sources.fast_lines import UsualLines
+from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -64,13 +64,17 @@ class ViewReader:
         self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
         """The field before whose text a seat gets the texts that it was shown since its last question."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
+        self.plain = None if self._texts or self._lines else view
+        """The type of the views, if a view is the fields of a question as they are."""
 
     def read(self, asked: Ask, shown: str) -> View:
         """Return the view of a question, with the texts that its seat was shown before.
 
         Raise Violation if a field has a wrong type, or if it asks for lines in vain.
         """
-        values = asked.view
+        values: Mapping[str, Any] = asked.view
+        if self.plain is not None and type(values) is self.plain and asked.lines == 1:
+            return values
         for name in self._texts:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
@@ -115,7 +119,8 @@ class RefereeSource:
         self._program, self._process = program, process
         self._game = program.game
         self._views = ViewReader(program.game.view)
-        self._talk = Conversation(program.game.grammar, self._views.fields, read_usual)
+        usual = UsualLines(self._views.fields, self._views.plain)
+        self._talk = Conversation(program.game.grammar, self._views.fields, usual.read)
         self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
@@ -138,12 +143,10 @@ class RefereeSource:
         talk, lines = self._talk, list[bytes]()
         for table in dropped:
             lines.append(talk.drop(table))
-            self._asked.pop(table, None)
             self._forget(table)
-        answered = {number: self._asked.pop(number) for number in answers}
         lines += [talk.answer(number, given) for number, given in answers.items()]
         lines += map(talk.open, map(self._opened, opened))
-        return self._progress(await self._exchange(b"".join(lines)), answered)
+        return self._progress(await self._exchange(b"".join(lines)))
 
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
@@ -156,29 +159,19 @@ class RefereeSource:
             rules={name: value for name, value in rules._asdict().items() if name != "seats"},
             luck=key.hex(),
             seed=next(words(key, "seed")) % (1 << 31),
-            words={
-                label: [f"{word:016x}" for word in islice(words(key, label), count)]
-                for label, count in self._program.words.items()
-            },
+            words={label: hex_words(key, label, count) for label, count in self._program.words.items()},
         )
 
     async def _exchange(self, data: bytes) -> list[Message]:
         """Write to the process, and return its messages, as soon as every table has its question or its end."""
         process, talk = self._process, self._talk
-        messages: list[Message] = []
         if self.watched:
             self.written.append(data)
         try:
             if process.has_output():  # it has written before it was asked
                 talk.receive(await process.read())
-            async with process.writing(data):
-                while talk.is_waiting:
-                    owed = talk.owed
-                    output = await process.read()
-                    self._said = (self._said + output)[-MAX_SAID_BYTES:]
-                    messages += talk.receive(output)
-                    if talk.owed < owed:
-                        process.restart_clock()
+            rest = process.ask(data)
+            messages = await (process.write_during(rest, self._replies) if rest else self._replies())
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         except _Ended as ended:
@@ -186,6 +179,18 @@ class RefereeSource:
         process.finish_round()
         if self.watched:
             self.heard += messages
+        return messages
+
+    async def _replies(self) -> list[Message]:
+        """Read until every table has its question or its end."""
+        process, talk, messages = self._process, self._talk, list[Message]()
+        while talk.is_waiting:
+            owed = talk.owed
+            output = await process.read()
+            self._said = (self._said + output)[-MAX_SAID_BYTES:]
+            messages += talk.receive(output)
+            if talk.owed < owed:
+                process.restart_clock()
         return messages
 
     def _failed(self, reason: str) -> SourceFailed:
@@ -196,43 +201,51 @@ class RefereeSource:
         said = self._said + (b"\nstandard error:\n" + stderr[-MAX_SAID_BYTES:] if stderr else b"")
         return SourceFailed(f"the referee {reason}", table, said)
 
-    def _progress(self, messages: Sequence[Message], answered: Mapping[int, tuple[int, ...]]) -> Mapping[int, Progress]:
+    def _progress(self, messages: Sequence[Message]) -> Mapping[int, Progress]:
         """Return the progress of each table. Several lines about one table are joined."""
         found: dict[int, Progress] = {}
         parts: dict[int, list[Message]] = {}
         try:
             for message in messages:
-                if not message.ask and message.over is None:
-                    parts.setdefault(message.table, []).append(message)
-                    continue
-                earlier = parts.pop(message.table, ())
-                found[message.table] = self._joined([*earlier, message], answered.get(message.table, ()))
+                table, illegal, show, tell, ask, over, _ = message
+                if not ask and over is None:
+                    parts.setdefault(table, []).append(message)
+                elif illegal or show or table in parts:
+                    found[table] = self._joined([*parts.pop(table, ()), message])
+                else:
+                    found[table] = self._last(message, (), tell)
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         return found
 
-    def _joined(self, messages: Sequence[Message], answered: tuple[int, ...]) -> Progress:
+    def _joined(self, messages: Sequence[Message]) -> Progress:
+        """Return the progress of a table about which several lines say something, or more than the usual."""
         last = messages[-1]
-        told = tuple(Told(event.pop("event"), event) for message in messages for event in message.tell)
+        before = self._asked.get(last.table, ())
         for message in messages:
             for seat, text in message.show:
                 self._show(last.table, seat, text)
-        illegal = tuple(answered.index(seat) for message in messages for seat in message.illegal)
-        if last.over is not None:
-            self._forget(last.table)
-            return Progress((), last.over.scores, illegal, (), told, last.over.moves)
-        self._asked[last.table] = tuple([asked.seat for asked in last.ask])
-        shown = self._shown
-        requests = tuple(
-            [
-                Request(asked.seat, self._views.read(asked, shown.pop((last.table, asked.seat), "") if shown else ""))
-                for asked in last.ask
-            ]
-        )
-        limits: tuple[float | None, ...] = ()
-        if any(asked.limit_ms is not None for asked in last.ask):
-            limits = tuple(None if asked.limit_ms is None else asked.limit_ms * SECONDS_PER_MS for asked in last.ask)
-        return Progress(requests, None, illegal, limits, told)
+        illegal = [before.index(seat) for message in messages for seat in message.illegal]
+        told = [event for message in messages for event in message.tell]
+        return self._last(last, tuple(illegal), tuple(told))
+
+    def _last(self, message: Message, illegal: tuple[int, ...], told: tuple[tuple[str, Any], ...]) -> Progress:
+        """Return the progress of a table whose last line is given."""
+        table, _, _, _, ask, over, _ = message
+        if over is not None:
+            self._forget(table)
+            return Progress((), over.scores, illegal, (), told, over.moves)
+        # Without a call of Python for each question this takes half the time.
+        seats, views, limits, lines = zip(*ask, strict=True)
+        self._asked[table] = seats
+        if type(views[0]) is not self._views.plain or lines.count(1) < len(lines):
+            shown = [self._shown.pop((table, seat), "") for seat in seats]
+            views = tuple(map(self._views.read, ask, shown))
+        requests = tuple(map(new_tuple, repeat(Request), zip(seats, views, strict=True)))
+        granted: tuple[float | None, ...] = ()
+        if limits.count(None) < len(limits):
+            granted = tuple([None if each is None else each * SECONDS_PER_MS for each in limits])
+        return new_tuple(Progress, (requests, None, illegal, granted, told, None))
 
     def _show(self, table: int, seat: int, text: str) -> None:
         """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""
@@ -246,7 +259,8 @@ class RefereeSource:
         self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
 
     def _forget(self, table: int) -> None:
-        """Forget the texts of a table that has ended: no question follows."""
+        """Forget a table that has ended: no question follows."""
+        self._asked.pop(table, None)
         if self._shown:
             self._shown = {place: text for place, text in self._shown.items() if place[0] != table}
 
@@ -301,25 +315,26 @@ class _Process:
             raise SourceFailed(f"the referee could not be started: {os.strerror(started.error)}")
         self._started = True
 
-    @contextlib.asynccontextmanager
-    async def writing(self, data: bytes) -> AsyncIterator[None]:
-        """Write data for the length of the block: at once, or while the block reads if the pipe has no room for all."""
+    def ask(self, data: bytes) -> bytes:
+        """Start the clock, and write what the pipe takes. Return the rest, which `write_during` writes."""
         self._monitored.turn.thaw()
         self._asked, self._is_slow = time.perf_counter(), False
-        rest = self._write(data)
-        if not rest:
-            yield
-            return
+        return self._write(data)
+
+    async def write_during(self, rest: bytes, reading: Callable[[], Awaitable[list[Message]]]) -> list[Message]:
+        """Write the rest while replies are read. Return the replies."""
+        messages = list[Message]()
         cause: Exception | None = None
         async with trio.open_nursery() as helpers:
             helpers.start_soon(self._write_on, rest)
             try:
-                yield
+                messages = await reading()
             except (_Ended, Violation) as failed:  # raised outside of the nursery, which would wrap it
                 cause = failed
             helpers.cancel_scope.cancel()
         if cause is not None:
             raise cause
+        return messages
 
     def _write(self, data: bytes) -> bytes:
         """Write what the pipe takes, and return the rest. A process that has closed its input is judged by its output."""

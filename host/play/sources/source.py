@@ -59,7 +59,8 @@ class Progress(NamedTuple):
     illegal: tuple[int, ...] = ()  # which of the answers just given were illegal moves: indexes, from 0
     limits: tuple[float | None, ...] = ()
     """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
-    told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
+    told: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """What happened, in order, before the requests or before the scores: the fields of a `Told` each."""
     moves: str | None = None  # at the end: see `Ended.moves` (host/games/engine.py); None: the table repeats no other
 
 

@@ -44,16 +44,11 @@ class SourceTable:
     """A table of a source: what it was given and what it has said, step by step. A fresh source needs no more to go on."""
 
     def __init__(self, opened: Opened, seated: Sequence[str]) -> None:
-        """`seated` are the bots by seat."""
-        self.opened, self.seated = opened, seated
+        """`seated` are the bots by seat. `number` is that of the table in its source."""
+        self.opened, self.number, self.seated = opened, opened.number, seated
         self.given: list[Sequence[Answer]] = []  # the answers to the requests of each step
         self.steps: list[bytes] = []  # what it has said, encoded; the first is that of its beginning
         self.last = Progress()
-
-    @property
-    def number(self) -> int:
-        """The number of the table in its source."""
-        return self.opened.number
 
     @property
     def answers(self) -> list[Answer]:
