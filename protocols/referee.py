@@ -84,17 +84,19 @@ def write_line(value: Mapping[str, Any]) -> bytes:
     return _encode(value).encode() + b"\n"
 
 
+_BETWEEN_WORDS = '","'  # hexadecimal digits need no escapes
 _quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _encode: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def open_line(opened: Opened) -> bytes:
     """Return the line that opens a table."""
-    said: dict[str, Any] = {"open": opened.table, "seats": opened.seats, "rules": dict(opened.rules)}
-    said |= {"luck": opened.luck, "seed": opened.seed}
+    said = f'{{"open":{opened.table},"seats":{opened.seats},"rules":{_encode(dict(opened.rules))}'
+    said += f',"luck":{_quoted(opened.luck)},"seed":{opened.seed}'
     if opened.words:
-        said["words"] = {label: list(words) for label, words in opened.words.items()}
-    return write_line(said)
+        lists = [f'{_quoted(label)}:["{_BETWEEN_WORDS.join(words)}"]' for label, words in opened.words.items()]
+        said += f',"words":{{{",".join(lists)}}}'
+    return f"{said}}}\n".encode()
 
 
 class AnswerWriter:

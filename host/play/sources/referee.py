@@ -10,7 +10,6 @@ import os
 import select
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,9 +71,7 @@ class ViewReader:
 
         Raise Violation if a field has a wrong type, or if it asks for lines in vain.
         """
-        values: Mapping[str, Any] = asked.view
-        if self.plain is not None and type(values) is self.plain and asked.lines == 1:
-            return values
+        values = asked.view
         for name in self._texts:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
@@ -121,7 +118,7 @@ class RefereeSource:
         self._views = ViewReader(program.game.view)
         usual = UsualLines(self._views.fields, self._views.plain)
         self._talk = Conversation(program.game.grammar, self._views.fields, usual.read)
-        self._asked: dict[int, tuple[int, ...]] = {}  # the seats that each table has asked last
+        self._asked: dict[int, tuple[Ask, ...]] = {}  # the last questions of each table
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
         self._said = b""  # the end of what the process wrote
         # All that was written, and all messages that were read, if somebody wants to see them.
@@ -221,7 +218,7 @@ class RefereeSource:
     def _joined(self, messages: Sequence[Message]) -> Progress:
         """Return the progress of a table about which several lines say something, or more than the usual."""
         last = messages[-1]
-        before = self._asked.get(last.table, ())
+        before = [asked.seat for asked in self._asked.get(last.table, ())]
         for message in messages:
             for seat, text in message.show:
                 self._show(last.table, seat, text)
@@ -235,17 +232,18 @@ class RefereeSource:
         if over is not None:
             self._forget(table)
             return Progress((), over.scores, illegal, (), told, over.moves)
-        # Without a call of Python for each question this takes half the time.
-        seats, views, limits, lines = zip(*ask, strict=True)
-        self._asked[table] = seats
-        if type(views[0]) is not self._views.plain or lines.count(1) < len(lines):
-            shown = [self._shown.pop((table, seat), "") for seat in seats]
-            views = tuple(map(self._views.read, ask, shown))
-        requests = tuple(map(new_tuple, repeat(Request), zip(seats, views, strict=True)))
-        granted: tuple[float | None, ...] = ()
-        if limits.count(None) < len(limits):
-            granted = tuple([None if each is None else each * SECONDS_PER_MS for each in limits])
-        return new_tuple(Progress, (requests, None, illegal, granted, told, None))
+        self._asked[table] = ask
+        plain, requests, has_limits = self._views.plain, list[Request](), False
+        for asked in ask:
+            seat, view, limit_ms, lines = asked
+            if type(view) is not plain or lines != 1:
+                view = self._views.read(asked, self._shown.pop((table, seat), ""))
+            requests.append(new_tuple(Request, (seat, view)))
+            has_limits |= limit_ms is not None
+        limits: tuple[float | None, ...] = ()
+        if has_limits:
+            limits = tuple([None if each.limit_ms is None else each.limit_ms * SECONDS_PER_MS for each in ask])
+        return new_tuple(Progress, (tuple(requests), None, illegal, limits, told, None))
 
     def _show(self, table: int, seat: int, text: str) -> None:
         """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""

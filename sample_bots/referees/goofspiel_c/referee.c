@@ -86,14 +86,18 @@ static int highest(const struct table *one, int seat)
 
 static void say_hand(const struct table *one, int seat)
 {
-    const char *comma = "";
-    say("[");
+    char text[3 * MOST_CARDS + 3]; /* most output is hands: vsnprintf for each card would take half the time */
+    size_t length = 0;
     for (int card = 1; card <= one->cards; card++)
         if (one->hands[seat][card]) {
-            say("%s%d", comma, card);
-            comma = ",";
+            text[length] = length ? ',' : '[';
+            length++;
+            if (card > 9)
+                text[length++] = '1';
+            text[length++] = (char)('0' + card % 10);
         }
-    say("]");
+    text[length] = '\0';
+    say("%s]", length ? text : "[");
 }
 
 /* Write the end of a line: the next prize and its questions, or the scores. */
