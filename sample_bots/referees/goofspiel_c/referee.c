@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_CARDS = 13, SLOTS = 1024 };
+enum { MOST_CARDS = 13, HAND_BYTES = 3 * MOST_CARDS + 3, SLOTS = 1024 };
 
 struct table {
     long number; /* 0: the slot is free */
@@ -84,20 +84,20 @@ static int highest(const struct table *one, int seat)
     return 0;
 }
 
-static void say_hand(const struct table *one, int seat)
+/* Write a hand as JSON to a text of HAND_BYTES. */
+static void spell_hand(const struct table *one, int seat, char *text)
 {
-    char text[3 * MOST_CARDS + 3]; /* most output is hands: vsnprintf for each card would take half the time */
-    size_t length = 0;
+    *text++ = '[';
     for (int card = 1; card <= one->cards; card++)
         if (one->hands[seat][card]) {
-            text[length] = length ? ',' : '[';
-            length++;
+            if (text[-1] != '[')
+                *text++ = ',';
             if (card > 9)
-                text[length++] = '1';
-            text[length++] = (char)('0' + card % 10);
+                *text++ = '1';
+            *text++ = (char)('0' + card % 10);
         }
-    text[length] = '\0';
-    say("%s]", length ? text : "[");
+    *text++ = ']';
+    *text = '\0';
 }
 
 /* Write the end of a line: the next prize and its questions, or the scores. */
@@ -112,14 +112,13 @@ static void go_on(struct table *one, const char *comma)
     }
     int prize = one->prizes[one->round];
     say("%s{\"event\":\"board\",\"cards\":[%d]}],\"ask\":[", comma, prize);
-    for (int seat = 0; seat < 2; seat++) {
-        say("%s{\"seat\":%d,\"view\":{\"prize\":%d,\"your_points\":%d,\"opponent_points\":%d,\"your_cards\":",
-            seat ? "," : "", seat, prize, one->points[seat], one->points[1 - seat]);
-        say_hand(one, seat);
-        say(",\"opponent_cards\":");
-        say_hand(one, 1 - seat);
-        say("}}");
-    }
+    char hands[2][HAND_BYTES];
+    spell_hand(one, 0, hands[0]);
+    spell_hand(one, 1, hands[1]);
+    for (int seat = 0; seat < 2; seat++)
+        say("%s{\"seat\":%d,\"view\":{\"prize\":%d,\"your_points\":%d,\"opponent_points\":%d,"
+            "\"your_cards\":%s,\"opponent_cards\":%s}}",
+            seat ? "," : "", seat, prize, one->points[seat], one->points[1 - seat], hands[seat], hands[1 - seat]);
     say("]}\n");
 }
 
@@ -151,9 +150,9 @@ static void open_table(const char *line)
     for (int seat = 0; seat < 2; seat++) {
         for (int card = 1; card <= one->cards; card++)
             one->hands[seat][card] = 1;
-        say("{\"event\":\"deal\",\"seat\":%d,\"cards\":", seat);
-        say_hand(one, seat);
-        say("},");
+        char hand[HAND_BYTES];
+        spell_hand(one, seat, hand);
+        say("{\"event\":\"deal\",\"seat\":%d,\"cards\":%s},", seat, hand);
     }
     go_on(one, "");
 }
