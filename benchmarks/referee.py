@@ -2,9 +2,11 @@
 
     python benchmarks/referee.py [--rounds 5] [--tables 400]
 
-The game in Python is the one of docs/adding-a-game.md. Both are played one table at a time, and 64 at once. The rounds of
-the two alternate, so that a busy machine slows both of them. Figures are medians. The last column is the referee's
-decisions a second as a share of the Python game's, which should be at least 60 % at 64 tables.
+The game in Python is the one of docs/adding-a-game.md. Both are played one table at a time, and 64 at once, on one core as
+in a worker of a tournament. The rounds of the two alternate, so that a busy machine slows both of them. Figures are medians.
+`share` is the referee's decisions a second as a share of the Python game's, which should be at least 60 % at 64 tables.
+`best` is the share of the best rounds, which approximate an idle machine. `CPU` is the host's processor time for a decision,
+which other programs hardly affect. The ping-pong of two C processes is what one round trip over pipes costs.
 """
 
 import argparse
@@ -15,8 +17,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import trio
+from floors import Floors, on_one_core
 
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
@@ -24,6 +28,7 @@ from host.play.bot_pool import BotPool
 from host.play.custom_games import game_by_name, load_game, origin
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
+from host.play.worker import reduce_gc
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.build import build
@@ -76,13 +81,21 @@ async def bots(folder: Path, game: str, level: Level) -> tuple[BuiltBot, ...]:
     return tuple(made)
 
 
-async def speed(pool: BotPool, names: Sequence[str], tables: int) -> float:
-    """Return the decisions a second of one fixture."""
+class Round(NamedTuple):
+    """Decisions a second of one fixture, and seconds of the host's processor time for each."""
+
+    speed: float
+    cpu: float
+
+
+async def play(pool: BotPool, names: Sequence[str], tables: int) -> Round:
+    """Play one fixture."""
     rules = next(iter(pool.game.presets.values()))
-    started = time.perf_counter()
+    started, computed = time.perf_counter(), time.process_time()
     record = await pool.play(Job(Fixture(pool.setup.game, rules, "independent", "bench/1", tuple(names), tables)))
     assert record.undecided is None, record.undecided
-    return sum(usage.questions for usage in record.usage.values()) / (time.perf_counter() - started)
+    decisions = sum(usage.questions for usage in record.usage.values())
+    return Round(decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions)
 
 
 async def measure(rounds: int, tables: int) -> None:
@@ -95,9 +108,13 @@ async def measure(rounds: int, tables: int) -> None:
         known = games(folder)
         for game in known.values():
             await prepare_referee(game, level)
-        print(f"{'tables at once':<16}{'Python':>12}{'referee in C':>16}{'share':>9}")
+        floors = Floors(folder)
+        print(
+            f"{'tables at once':<16}{'Python':>12}{'referee in C':>16}{'share':>9}{'best':>9}{'CPU, Python':>14}{'in C':>12}"
+        )
         for parallel in (1, PARALLEL):
-            found: dict[str, list[float]] = {kind: [] for kind in known}
+            floors.measure()
+            found: dict[str, list[Round]] = {kind: [] for kind in known}
             async with running_monitor() as monitor, contextlib.AsyncExitStack() as stack:
                 pools = {}
                 for kind, game in known.items():
@@ -107,11 +124,14 @@ async def measure(rounds: int, tables: int) -> None:
                     pools[kind] = BotPool(setup, stack, monitor)
                 for number in range(rounds + 1):
                     for kind, pool in pools.items():
-                        some = await speed(pool, [bot.name for bot in pool.setup.bots], tables)
+                        some = await play(pool, [bot.name for bot in pool.setup.bots], tables)
                         found[kind] += [some] if number else []  # the first round starts everything
-            medians = {kind: statistics.median(each) for kind, each in found.items()}
-            share = medians["referee in C"] / medians["Python"]
-            print(f"{parallel:<16}{medians['Python']:>10,.0f}/s{medians['referee in C']:>14,.0f}/s{share:>8.0%}")
+            python, referee = found.values()
+            usual, own = (statistics.median([each.speed for each in some]) for some in (python, referee))
+            best = max(each.speed for each in referee) / max(each.speed for each in python)
+            cpu = [f"{statistics.median([each.cpu for each in some]) * 1e6:>9.1f} µs" for some in (python, referee)]
+            print(f"{parallel:<16}{usual:>10,.0f}/s{own:>14,.0f}/s{own / usual:>9.0%}{best:>9.0%}  {''.join(cpu)}")
+        print(floors.text())
 
 
 def main() -> None:
@@ -120,7 +140,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tables", type=int, default=400)
     asked = parser.parse_args()
-    trio.run(measure, asked.rounds, asked.tables)
+    reduce_gc()
+    with on_one_core():
+        trio.run(measure, asked.rounds, asked.tables)
 
 
 if __name__ == "__main__":
