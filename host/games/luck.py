@@ -82,7 +82,8 @@ def words(key: bytes, label: str) -> Iterator[int]:
 
 def hex_words(key: bytes, label: str, count: int) -> list[str]:
     """Return the first words of a stream as 16 hexadecimal digits each."""
-    start, blocks = hashlib.sha256(key + label.encode()), list[str]()
+    start = hashlib.sha256(key + label.encode())
+    blocks: list[str] = []
     for number in map(_four_bytes, range((count + 3) // 4)):
         block = start.copy()
         block.update(number)

@@ -233,7 +233,8 @@ class RefereeSource:
             self._forget(table)
             return Progress((), over.scores, illegal, (), told, over.moves)
         self._asked[table] = ask
-        plain, requests, has_limits = self._views.plain, list[Request](), False
+        plain, has_limits = self._views.plain, False
+        requests: list[Request] = []
         for asked in ask:
             seat, view, limit_ms, lines = asked
             if type(view) is not plain or lines != 1:
