@@ -461,8 +461,7 @@ class Conversation:
         for seat in illegal:
             if not one.may_be_illegal(seat):
                 raise Violation(f"calls seat {seat} of table {table} illegal, which has not just moved")
-        if illegal:
-            one.illegal += illegal
+            one.illegal += (seat,)
         for seat, _ in show:
             self._check_seat(one, seat, table)
         if ask:

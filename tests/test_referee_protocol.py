@@ -266,6 +266,8 @@ def test_only_a_move_can_be_illegal_and_only_once() -> None:
     said(talk, {"table": 1, "illegal": [1]})
     with pytest.raises(Violation, match="calls seat 1 of table 1 illegal"):
         said(talk, {"table": 1, "illegal": [1]})
+    with pytest.raises(Violation, match="calls seat 0 of table 1 illegal"):
+        said(talk, {"table": 1, "illegal": [0, 0]})
 
 
 json_values = st.recursive(
