@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
-import trio
 
 from host.play.records import read_answer, spelled_answer
 from protocols.wire import Answer
@@ -113,6 +112,8 @@ class AnswerLog:
 
         To set a timer for each answer would take half as long as the rules of a simple game.
         """
+        import trio  # jobs are described in commands that start no process, and need no trio
+
         while True:
             signal.setitimer(signal.ITIMER_REAL, MAX_RULES_S)
             await trio.sleep(MAX_RULES_S / 8)
