@@ -84,6 +84,7 @@ def test_an_endless_loop_is_called_one_on_a_busy_machine(cpu: float, waited: flo
     assert cause_of_time_out(late) == cause
 
 
+@pytest.mark.long
 def test_faults_and_ask_say_what_a_late_bot_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     limits = '[limits]\nmove = "300 ms"\nstartup = "700 ms"\n'

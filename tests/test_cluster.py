@@ -72,6 +72,7 @@ class Running:
         assert self.process.poll() is None, self._told.read_text()
 
 
+@pytest.mark.long
 def test_a_machine_that_dies_costs_its_fixture_and_nothing_else(native: Path, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     with machines("alice", "bob") as standing:

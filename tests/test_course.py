@@ -211,7 +211,7 @@ def agree(journal: Journal, names: Sequence[str]) -> None:
 
 @settings(
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

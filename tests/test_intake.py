@@ -564,6 +564,7 @@ public final class Cleo {
 """
 
 
+@pytest.mark.long
 def test_a_java_file_is_compiled_under_the_name_of_its_public_class(cup: Path, desk: Path) -> None:
     added = croupier("add", written(desk / "s1234567.java", CLEO), "-C", cup)
     assert (added.code, added.err) == (0, "")

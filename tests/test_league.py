@@ -173,7 +173,7 @@ def tournament(place: Path, seats: int, bots: int) -> Path:
     return place
 
 
-@pytest.mark.parametrize("seats", [3, 4])
+@pytest.mark.parametrize("seats", [3, pytest.param(4, marks=pytest.mark.long)])
 def test_a_game_for_three_or_four_without_chips_is_a_league_without_a_line_of_config(
     seats: int, tmp_path: Path
 ) -> None:

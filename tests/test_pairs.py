@@ -160,6 +160,7 @@ def test_a_report_without_names_has_none_in_its_list(played: Path) -> None:
     assert "stands1" not in out.read_text()
 
 
+@pytest.mark.long
 def test_the_dry_run_counts_the_list(tmp_path: Path) -> None:
     done = croupier("run", "-C", cup_in(tmp_path / "cup"), "--dry-run")
     assert "451 tables" in done.out and "3 listed meetings of 4 bots" in done.out, done.out

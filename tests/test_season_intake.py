@@ -64,7 +64,7 @@ def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file
         ("mine.py", "def f(:\n", "B015"),
         ("mine.py", NONSENSE, "banana"),
         ("mine.py", CRASHES, "out of cards"),
-        ("mine.py", NEVER_ANSWERS, "B031"),
+        pytest.param("mine.py", NEVER_ANSWERS, "B031", marks=pytest.mark.long),
         ("mine.rar", "Rar!", "B016"),
         ("mine.zip", "not a zip", "B016"),
         ("mine.tar.gz", tar({"README": "no bot"}), "B003"),
