@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import http.client
 import json
 import signal
 import socket
@@ -150,7 +151,7 @@ class TestSeason:
         try:
             with opener.open(self.url + path, timeout=10) as answer:
                 return bytes(answer.read())
-        except OSError:
+        except (OSError, http.client.HTTPException):  # it may be killed in the middle of an answer
             return None
 
     # What people do.
