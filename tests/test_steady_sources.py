@@ -9,7 +9,7 @@ import trio
 
 from host.bots.monitor import running_monitor
 from host.games.engine import Request
-from host.play.sources.source import Opened, Progress, Source, SourceFailed, SourcePlace, Told
+from host.play.sources.source import Opened, Source, SourceFailed, SourcePlace, Step
 from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, SourceTable, SteadySource
 from host.play.table_plans import TableSetup
 from host.play.transcript import (
@@ -57,7 +57,7 @@ class Scripted:
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
-    ) -> Mapping[int, Progress]:
+    ) -> Mapping[int, Step]:
         await trio.lowlevel.checkpoint()
         for number in dropped:
             self._heard.append(f"{self._start}: drop {self._tables.pop(number)[0]}")
@@ -69,16 +69,16 @@ class Scripted:
             self._tables[number] = path, step + 1, (*heard, *(each.n for each in given if isinstance(each, Move)))
         return {number: self._said(number) for number in [*(each.number for each in opened), *answers]}
 
-    def _said(self, number: int) -> Progress:
+    def _said(self, number: int) -> Step:
         path, step, heard = self._tables[number]
         if self._start in self._script.fails.get((path, step), ()):
             raise SourceFailed("it has had enough", number if self._script.knows else None, b"ouch")
         if step == STEPS:
-            return Progress(scores=(sum(heard), -sum(heard)), moves=str(heard))
+            return Step(scores=(sum(heard), -sum(heard)), moves=str(heard))
         if self._start in self._script.lies.get((path, step), ()):
             heard = (-1,)
-        told = (Told("step", {"at": step, "padding": self._script.padding}),)
-        return Progress(tuple(Request(seat, View(step, heard)) for seat in (1, 0)), told=told)
+        told = (("step", {"at": step, "padding": self._script.padding}),)
+        return Step(tuple(Request(seat, View(step, heard)) for seat in (1, 0)), told=told)
 
 
 class Played(NamedTuple):
@@ -221,9 +221,9 @@ def test_tables_of_a_fixture_that_was_given_up_are_dropped() -> None:
 
 def test_a_transcript_is_read_as_it_was_written() -> None:
     steps = [
-        Progress((Request(1, View(3, (1, 2))),), limits=(0.5,), told=(Told("deal", {"seat": 0, "cards": ["2c"]}),)),
-        Progress((Request(0, View(4)), Request(1, View(5))), illegal=(0,)),
-        Progress(scores=(1, 0), moves="x"),
+        Step((Request(1, View(3, (1, 2))),), limits=(0.5,), told=(("deal", {"seat": 0, "cards": ["2c"]}),)),
+        Step((Request(0, View(4)), Request(1, View(5))), illegal=(0,)),
+        Step(scores=(1, 0), moves="x"),
     ]
     table = join_steps(map(encode_step, steps))
     assert unpack_transcript(pack_transcript([table, table])) == [table, table]
@@ -231,10 +231,10 @@ def test_a_transcript_is_read_as_it_was_written() -> None:
 
 
 def test_the_order_of_facts_is_kept_and_makes_no_difference() -> None:
-    one, other = (Progress(told=(Told("x", dict(facts)),)) for facts in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
+    one, other = (Step(told=(("x", dict(facts)),)) for facts in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
     assert encode_step(one) != encode_step(other) and are_same(encode_step(one), encode_step(other))
-    assert [*decode_steps(join_steps([encode_step(other)]), View)[0].told[0].facts] == ["b", "a"]
-    assert not are_same(encode_step(one), encode_step(Progress()))
+    assert [*decode_steps(join_steps([encode_step(other)]), View)[0].told[0][1]] == ["b", "a"]
+    assert not are_same(encode_step(one), encode_step(Step()))
 
 
 @pytest.mark.parametrize("damaged", [b"", b"x", pack_transcript([])[:-2], "text"])
@@ -244,6 +244,6 @@ def test_a_damaged_transcript_is_refused(damaged: Any) -> None:
 
 
 def test_views_that_do_not_fit_are_refused() -> None:
-    table = join_steps([encode_step(Progress((Request(0, ("x", ())),)))])
+    table = join_steps([encode_step(Step((Request(0, ("x", ())),)))])
     with pytest.raises(ValueError, match="Expected `int`"):
         decode_steps(table, View)

@@ -6,6 +6,8 @@ import click
 
 from host.cli import completers
 
+DEFAULT_BIND = "127.0.0.1:8080"  # where servers listen
+
 GAME_OPTION = click.option(
     *("-g", "--game"),
     shell_complete=completers.games,

@@ -12,10 +12,9 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.base.system_errors import file_problem
-from host.cli import CliContext, print_result
+from host.cli import CliContext, options, print_result
 
 SECRET_BYTES = 32
-DEFAULT_ADDRESS = "http://127.0.0.1:8080"  # that of `season open`, for a season that has not been opened yet
 MAX_ROWS = 10_000
 
 
@@ -80,7 +79,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = tournament.season.address or last_url(place) or DEFAULT_ADDRESS
+    site = tournament.season.address or last_url(place) or f"http://{options.DEFAULT_BIND}"  # no site has listened yet
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.cli import CliContext, print_json_line
+from host.cli import CliContext, options, print_json_line
 from host.cli.run import check_cluster
 from host.cli.season_site import require_web
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # trio takes longer to import than most commands take
 
 
 @click.command("open")
-@click.option("--bind", default="127.0.0.1:8080", metavar="ADDRESS", help="where the site listens")
+@click.option("--bind", default=options.DEFAULT_BIND, metavar="ADDRESS", help="where the site listens")
 @click.option("--no-site", is_flag=True, help="start no site: it runs elsewhere, for example in a container of its own")
 @click.option("--workers", type=click.IntRange(1, 1024), help="worker processes; default: one per core")
 @click.option(

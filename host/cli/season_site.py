@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json_line
+from host.cli import CliContext, options, print_json_line
 
 WEB_PACKAGES = ("hypercorn", "multipart", "prometheus_client", "sse_starlette", "starlette")
 """What the extra `web` installs."""
@@ -16,7 +16,9 @@ NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
 
 
 @click.command("site")
-@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0: a free port")
+@click.option(
+    "--bind", default=options.DEFAULT_BIND, show_default=True, metavar="HOST:PORT", help="port 0: a free port"
+)
 @click.option("--url", default="", metavar="URL", help="the site's address in browsers, if a proxy passes requests on")
 @click.option(
     "--proxy", "proxies", multiple=True, metavar="IP", help="believe this proxy, besides those on this machine"

@@ -15,7 +15,7 @@ from host.cli.journals import journal_of
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @options.JOURNAL
 @click.option(
-    "--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="port 0 chooses a free port"
+    "--bind", default=options.DEFAULT_BIND, show_default=True, metavar="HOST:PORT", help="port 0 chooses a free port"
 )
 @click.option("--spoilers", is_flag=True, help="include cards and replays of running stages; for the organiser only")
 @click.pass_obj

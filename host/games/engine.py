@@ -305,7 +305,7 @@ class Table:
         except StopIteration as over:
             self.request = None
             self._end(over.value)
-        except Exception as failed:  # as above
+        except Exception as failed:  # an organiser's own rules may raise anything
             raise GameFailed(self.name) from failed
         return fair
 

@@ -73,23 +73,22 @@ def _keyed(root: bytes) -> hmac.HMAC:
 
 def words(key: bytes, label: str) -> Iterator[int]:
     """Yield the stream of a label: whole numbers below 2^64, four from the SHA-256 of each key, label and block number."""
-    start = hashlib.sha256(key + label.encode())
-    for number in map(_four_bytes, itertools.count()):
-        block = start.copy()
-        block.update(number)
+    for block in _blocks(key, label):
         yield from _four_words(block.digest())
 
 
 def hex_words(key: bytes, label: str, count: int) -> list[str]:
     """Return the first words of a stream as 16 hexadecimal digits each."""
+    digits = "".join([block.hexdigest() for block in itertools.islice(_blocks(key, label), (count + 3) // 4)])
+    return [digits[at : at + 16] for at in range(0, 16 * count, 16)]
+
+
+def _blocks(key: bytes, label: str) -> "Iterator[hashlib._Hash]":
     start = hashlib.sha256(key + label.encode())
-    blocks: list[str] = []
-    for number in map(_four_bytes, range((count + 3) // 4)):
+    for number in map(_four_bytes, itertools.count()):
         block = start.copy()
         block.update(number)
-        blocks.append(block.hexdigest())
-    digits = "".join(blocks)
-    return [digits[at : at + 16] for at in range(0, 16 * count, 16)]
+        yield block
 
 
 def whole_number(root: bytes, path: str) -> int:

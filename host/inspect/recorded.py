@@ -18,7 +18,7 @@ from host.inspect.told_table import ToldTable
 from host.play.custom_games import blame_game, game_by_name
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
-from host.play.sources.source import Progress
+from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
 from host.results.descriptions import fixture_of
@@ -90,7 +90,7 @@ class RecordedTable(NamedTuple):
     scores: Scores
     seed: bytes
     banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
-    steps: tuple[Progress, ...] | None = None  # its transcript, if its rules ran elsewhere
+    steps: tuple[Step, ...] | None = None  # its transcript, if its rules ran elsewhere
 
     def play(self, tell: Tell = None) -> "Table | ToldTable":
         """Play the table again, to its end.

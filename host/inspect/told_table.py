@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from host.games.engine import Request, Scores, Tell
-from host.play.sources.source import Progress
+from host.play.sources.source import Step
 from protocols.wire import Answer, Move
 
 
 class ToldTable:
     """A table whose rules run elsewhere, as its transcript tells it. It is used as a `Table` (host/games/engine.py)."""
 
-    def __init__(self, steps: Sequence[Progress], answers: Iterable[Answer] = (), tell: Tell = None) -> None:
+    def __init__(self, steps: Sequence[Step], answers: Iterable[Answer] = (), tell: Tell = None) -> None:
         """Raise ValueError if the transcript is not that of a whole table."""
         if not steps or any(not step.requests for step in steps[:-1]) or steps[-1].requests or steps[-1].scores is None:
             raise ValueError("its transcript is not that of a whole table")

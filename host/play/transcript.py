@@ -8,7 +8,7 @@ import msgspec
 
 from host.base.bounded_zlib import decompress
 from host.games.engine import Request, Scores
-from host.play.sources.source import Progress, Told
+from host.play.sources.source import Step
 from protocols.wire import View
 
 MAX_TRANSCRIPT_BYTES = 64 << 20
@@ -19,8 +19,8 @@ MAX_STORED_TRANSCRIPT_BYTES = 2 * MAX_TRANSCRIPT_BYTES
 """Most bytes of an unpacked transcript: with the length of each step and each table."""
 
 
-class _Step(NamedTuple):
-    """A `Progress` as it is stored: with the values of the views only."""
+class _StoredStep(NamedTuple):
+    """A `Step` as it is stored: with the values of the views only."""
 
     requests: tuple[tuple[int, Any], ...]
     scores: Scores | None
@@ -32,10 +32,10 @@ class _Step(NamedTuple):
 
 _Raws = tuple[msgspec.Raw, ...]
 _encode, _decode = msgspec.msgpack.encode, msgspec.msgpack.decode
-_decode_steps = msgspec.msgpack.Decoder(tuple[_Step, ...]).decode
+_decode_steps = msgspec.msgpack.Decoder(tuple[_StoredStep, ...]).decode
 
 
-def encode_step(step: Progress) -> bytes:
+def encode_step(step: Step) -> bytes:
     """Return one step of a table as bytes."""
     return _encode((step.requests, step.scores, step.illegal, step.limits, step.told, step.moves))
 
@@ -47,7 +47,7 @@ def are_same(one: bytes, other: bytes) -> bool:
 
 def seats_asked(step: bytes) -> tuple[int, ...]:
     """Return the seats that an encoded step asks, in the order of their answers."""
-    return tuple(seat for seat, _ in _decode(step, type=_Step).requests)
+    return tuple(seat for seat, _ in _decode(step, type=_StoredStep).requests)
 
 
 def join_steps(steps: Iterable[bytes]) -> bytes:
@@ -55,15 +55,15 @@ def join_steps(steps: Iterable[bytes]) -> bytes:
     return _encode(list(map(msgspec.Raw, steps)))
 
 
-def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Progress, ...]:
+def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Step, ...]:
     """Return what a table has said, given the type of the views. Raise ValueError if the bytes are damaged."""
     return tuple(
-        Progress(
+        Step(
             requests=tuple(Request(seat, view_from(shown, view)) for seat, shown in step.requests),
             scores=step.scores,
             illegal=step.illegal,
             limits=step.limits,
-            told=tuple(Told(event, facts) for event, facts in step.told),
+            told=step.told,
             moves=step.moves,
         )
         for step in _decode_steps(encoded)

@@ -154,7 +154,7 @@ class Book:
         return [(number, _ratings.decode(found)) for number, found in self._store.rounds.ratings()]
 
 
-class Tally:
+class SeasonTotals:
     """Adds up the rounds of a season, one after another. A damaged round does not count.
 
     A version that was taken off the ladder for its crashes begins again with none.

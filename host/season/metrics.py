@@ -25,7 +25,7 @@ def write_metrics(season: Season, rounds: Sequence[Round], disk_bytes: int) -> N
     last = next((each.entry for each in reversed(rounds) if each.entry.ended and each.entry.began), None)
     gauge("round", "Number of the last round that has begun", rounds[-1].number if rounds else 0)
     gauge("tables", "Tables of all rounds that count", sum(each.counted.all_tables for each in rounds if each.counted))
-    gauge("tables_per_second", "Speed of the last round, as measured", season.tally.speed)
+    gauge("tables_per_second", "Speed of the last round, as measured", season.totals.speed)
     gauge("round_seconds", "Duration of the last round", (last.ended or 0) - (last.began or 0) if last else 0)
     gauge("versions", "Versions", len(season.store.versions.all()))
     gauge("versions_playing", "Versions that play", len(season.entered()))

@@ -206,7 +206,7 @@ def published_ladder(folder: SeasonFolder) -> LadderDocument | None:
 
 def listed(season: Season) -> list[Listed]:
     """Return the versions for the ladder. Those that do not play have a note."""
-    versions, faults = season.store.versions.all(), season.tally.faults
+    versions, faults = season.store.versions.all(), season.totals.faults
     tried, entered = Counter(version.bot for version in versions), {version.label for version in season.entered()}
     return [
         Listed(
@@ -228,7 +228,7 @@ def listed(season: Season) -> list[Listed]:
 
 def figures_of(season: Season, ladder: LadderDocument | None) -> Callable[[str], Figures]:
     """Return a function that returns what is known of a version."""
-    tables, faults = season.tally.sums.tables, season.tally.faults
+    tables, faults = season.totals.sums.tables, season.totals.faults
     rated = {row.label: row for row in ladder.rows} if ladder else {}
 
     def figures(label: str) -> Figures:
@@ -268,7 +268,7 @@ def note_of(season: Season, version: Version) -> str:
 
 def publish_bots(season: Season, publisher: Publisher, now: Now) -> None:
     """Publish every bot with its versions, and the opponents of the version that plays."""
-    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), season.tally.opponents()
+    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), season.totals.opponents()
     for version in season.store.versions.all():
         own[version.bot].append(version)
     for bot, versions in own.items():

@@ -152,7 +152,7 @@ class Publishing:
         after = LastRound(last.number, last.entry.ended or 0.0, dict(last.counted.orders))
         self._ladder = ladder(
             listed(self._season),
-            self._season.tally.sums,
+            self._season.totals.sums,
             after,
             Before(before.ranks, history),
             self._season.terms.places,

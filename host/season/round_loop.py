@@ -73,7 +73,7 @@ class RoundPlayer:
         self.prepares = False
         """Whether the bots of a round are being prepared."""
         for each in self._rounds:
-            season.tally.add(each)
+            season.totals.add(each)
 
     @property
     def last(self) -> Round | None:
@@ -133,7 +133,7 @@ class RoundPlayer:
         number = last.number + 1 if last else 1
         versions = season.entered()
         players = tuple(
-            Player(each.label, each.author, season.tally.since.get(each.label, number))
+            Player(each.label, each.author, season.totals.since.get(each.label, number))
             for each in sorted(versions, key=lambda each: each.label)
         )
         terms = RoundTerms(
@@ -143,13 +143,13 @@ class RoundPlayer:
             places=season.terms.places,
             fewest=game_by_name(season.tournament.game).seats[0],
         )
-        meetings = next_round(players, season.tally.sums, terms)
+        meetings = next_round(players, season.totals.sums, terms)
         if not meetings:
             self.next_at = None
             season.doing("waits for versions of two authors")
             return None
         how = how_tables_are_played(season.tournament)
-        which = season.book.plan(RoundPlan(terms, players, season.tally.speed, how), meetings)
+        which = season.book.plan(RoundPlan(terms, players, season.totals.speed, how), meetings)
         self._rounds.append(which)
         return which
 
@@ -157,10 +157,10 @@ class RoundPlayer:
         """Return the tables that the budget of a round allows, by the speed of the rounds before."""
         season, last = self._season, next((each.counted for each in reversed(self._rounds) if each.counted), None)
         seats: int = season.tournament.rules.seats
-        if not season.tally.speed or last is None:
+        if not season.totals.speed or last is None:
             return max(FIRST_TABLES_EACH * players // 2, seats)
         most = MAX_GROWTH * max(last.all_tables, FIRST_TABLES_EACH)
-        return max(int(min(season.tally.speed * season.terms.budget, most)), seats)
+        return max(int(min(season.totals.speed * season.terms.budget, most)), seats)
 
     async def _play_until_paused(self, which: Round) -> None:
         """Play a round to its end. A pause stops it, and it goes on later; what it has played is kept."""
@@ -255,8 +255,8 @@ class RoundPlayer:
         """Add up a round that is over, and take versions off the ladder that keep crashing."""
         season = self._season
         self._rounds[-1] = which
-        season.tally.add(which)
-        for label in season.tally.fallen:
+        season.totals.add(which)
+        for label in season.totals.fallen:
             reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
             season.store.versions.take_off(label, reason)
             season.event("off ladder", label, "crashed in three fixtures in a row, and rests until its author acts")

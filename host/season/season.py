@@ -16,7 +16,7 @@ from host.entries.store import Store
 from host.entries.values import Version
 from host.games.luck import digest_of
 from host.intake.requests import FROZEN, PAUSED
-from host.season.book import Book, Tally
+from host.season.book import Book, SeasonTotals
 from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.folder import SeasonFolder
 from host.season.play import how_tables_are_played
@@ -59,7 +59,7 @@ class Season:
     def __init__(self, folder: SeasonFolder, tournament: Tournament, store: Store, log: Log) -> None:
         self.folder, self.tournament, self.store = folder, tournament, store
         self.seed = folder.seed()
-        self.book, self.tally, self.bell = Book(store), Tally(), Bell()
+        self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
         self._log = log
         self.touched = set[str]()
         """The authors for whom something has changed since their documents were published."""

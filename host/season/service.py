@@ -53,7 +53,7 @@ Signature = tuple[int, int, int]
 class ServiceTerms(NamedTuple):
     """How a season is opened: the address of its site, and which machines play."""
 
-    bind: str = "127.0.0.1:8080"  # empty: the site runs elsewhere
+    bind: str  # empty: the site runs elsewhere
     cluster: str = ""
     workers: int = 0
     new_link: bool = False  # whether the organiser gets another link

@@ -12,7 +12,7 @@ from host.entries.store import Store
 from host.inspect.verify import verify
 from host.results.journal import Journal, reading
 from host.results.tournament_dir import Folder
-from host.season.book import Book, Round, Tally
+from host.season.book import Book, Round, SeasonTotals
 from host.season.folder import SeasonFolder, round_root
 from host.season.play import MEETINGS, read_round
 from host.season.verify_rounds import PlannedRound, first_difference
@@ -71,10 +71,10 @@ def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
 
 def _planned(rounds: list[Round]) -> Iterator[PlannedRound]:
     """Yield the rounds with the sums of those before each."""
-    tally = Tally()
+    totals = SeasonTotals()
     for each in rounds:
-        yield PlannedRound(each.data.plan.players, tally.sums, each.data.plan.terms, each.meetings)
-        tally.add(each)
+        yield PlannedRound(each.data.plan.players, totals.sums, each.data.plan.terms, each.meetings)
+        totals.add(each)
 
 
 class RoundCheck:

@@ -47,7 +47,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move, View, read_text
 MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
-MAX_TIMEOUTS_OF_THE_SILENT = 2  # the same, of a bot that has never made a move: each costs its whole limit
+MAX_FIRST_TIMEOUTS = 2  # the same, if a bot has timed out this often and never made a move: each costs its whole limit
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 CHECK_SEED = b"the tables of croupier check"
 CHECK_SEED_OF_BOTS = 1  # the CROUPIER_SEED of every process that is checked
@@ -130,7 +130,7 @@ class Conformance:
     @property
     def stop_early(self) -> bool:
         """Whether the bot has too many fatal faults to continue."""
-        silent = not self.has_moved and self.fatal[FaultKind.TIMEOUT] >= MAX_TIMEOUTS_OF_THE_SILENT
+        silent = not self.has_moved and self.fatal[FaultKind.TIMEOUT] >= MAX_FIRST_TIMEOUTS
         return silent or self.fatal.total() >= MAX_FATAL_FAULTS
 
     async def first(self, game: Game) -> None:

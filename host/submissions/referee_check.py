@@ -23,7 +23,7 @@ from host.play.answer_forms import Form, random_answer
 from host.play.records import read_answer
 from host.play.referee_game import RefereeGame
 from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
-from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
+from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
 from host.sandbox.levels import Level
 from host.submissions.referees import build_referee, load_referee
@@ -164,7 +164,7 @@ class _Tables:
         """Play the tables."""
         self._source.watched, heard = True, self._source.heard
         began = time.monotonic()
-        open_tables: dict[int, Progress] = {}
+        open_tables: dict[int, Step] = {}
         while True:
             opened, answers, dropped = [], dict[int, list[Answer]](), list[int]()
             for number, progress in open_tables.items():

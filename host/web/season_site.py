@@ -54,9 +54,8 @@ class Gate:
             if message["type"] == "http.response.start":
                 handler = getattr(scope.get("endpoint"), "__name__", "none")
                 self._site.metrics.answered(handler, scope["method"], message["status"], trio.current_time() - began)
-            with suppress(
-                trio.BusyResourceError
-            ):  # the client has gone, and Hypercorn is refusing its unfinished request
+            # It is raised if the client has gone, and Hypercorn is refusing its unfinished request.
+            with suppress(trio.BusyResourceError):
                 await send(message)
 
         request = Request(scope, receive)

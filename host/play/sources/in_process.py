@@ -30,7 +30,8 @@ class InProcess:
 
     def begin(self, setup: TableSetup) -> Table:
         """Return a new table. Raise FixtureUndecided if the game fails twice, GameFailed if it is croupier's own."""
-        self.expect(setup, (), ())
+        if self._before.stops:
+            self.expect(setup, (), ())
         try:
             return self._new(setup)
         except GameFailed as failed:

@@ -24,7 +24,7 @@ from host.games.engine import Game, Request, new_tuple
 from host.games.luck import derive, hex_words, words
 from host.play.placement import starting_on
 from host.play.sources.fast_lines import UsualLines
-from host.play.sources.source import Opened, Progress, SourceFailed, SourcePlace
+from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -135,7 +135,7 @@ class RefereeSource:
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
-    ) -> Mapping[int, Progress]:
+    ) -> Mapping[int, Step]:
         """Return the progress of the tables that are opened or answered (see `Source`)."""
         talk, lines = self._talk, list[bytes]()
         for table in dropped:
@@ -198,9 +198,9 @@ class RefereeSource:
         said = self._said + (b"\nstandard error:\n" + stderr[-MAX_SAID_BYTES:] if stderr else b"")
         return SourceFailed(f"the referee {reason}", table, said)
 
-    def _progress(self, messages: Sequence[Message]) -> Mapping[int, Progress]:
+    def _progress(self, messages: Sequence[Message]) -> Mapping[int, Step]:
         """Return the progress of each table. Several lines about one table are joined."""
-        found: dict[int, Progress] = {}
+        found: dict[int, Step] = {}
         parts: dict[int, list[Message]] = {}
         try:
             for message in messages:
@@ -215,7 +215,7 @@ class RefereeSource:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         return found
 
-    def _joined(self, messages: Sequence[Message]) -> Progress:
+    def _joined(self, messages: Sequence[Message]) -> Step:
         """Return the progress of a table about which several lines say something, or more than the usual."""
         last = messages[-1]
         before = [asked.seat for asked in self._asked.get(last.table, ())]
@@ -226,12 +226,12 @@ class RefereeSource:
         told = [event for message in messages for event in message.tell]
         return self._last(last, tuple(illegal), tuple(told))
 
-    def _last(self, message: Message, illegal: tuple[int, ...], told: tuple[tuple[str, Any], ...]) -> Progress:
+    def _last(self, message: Message, illegal: tuple[int, ...], told: tuple[tuple[str, Any], ...]) -> Step:
         """Return the progress of a table whose last line is given."""
         table, _, _, _, ask, over, _ = message
         if over is not None:
             self._forget(table)
-            return Progress((), over.scores, illegal, (), told, over.moves)
+            return Step((), over.scores, illegal, (), told, over.moves)
         self._asked[table] = ask
         plain, has_limits = self._views.plain, False
         requests: list[Request] = []
@@ -244,7 +244,7 @@ class RefereeSource:
         limits: tuple[float | None, ...] = ()
         if has_limits:
             limits = tuple([None if each.limit_ms is None else each.limit_ms * SECONDS_PER_MS for each in ask])
-        return new_tuple(Progress, (tuple(requests), None, illegal, limits, told, None))
+        return new_tuple(Step, (tuple(requests), None, illegal, limits, told, None))
 
     def _show(self, table: int, seat: int, text: str) -> None:
         """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""

@@ -39,14 +39,11 @@ class Opened(NamedTuple):
         return self.setup.luck or self.setup.path
 
 
-class Told(NamedTuple):
-    """An event for spectators, such as `Told("trick", {"winner": 1})`: its name, and plain values by name."""
-
-    event: str
-    facts: Mapping[str, Any]
+Told = tuple[str, Mapping[str, Any]]
+"""An event for spectators, such as `("trick", {"winner": 1})`: its name, and plain values by name."""
 
 
-class Progress(NamedTuple):
+class Step(NamedTuple):
     """What a table says when it has been opened, or when all its open questions have been answered.
 
     Either `requests` are open, to different seats, and are answered together; or the table is over and has `scores`.
@@ -59,8 +56,7 @@ class Progress(NamedTuple):
     illegal: tuple[int, ...] = ()  # which of the answers just given were illegal moves: indexes, from 0
     limits: tuple[float | None, ...] = ()
     """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
-    told: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """What happened, in order, before the requests or before the scores: the fields of a `Told` each."""
+    told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
     moves: str | None = None  # at the end: see `Ended.moves` (host/games/engine.py); None: the table repeats no other
 
 
@@ -84,7 +80,7 @@ class Source(Protocol):
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
-    ) -> Mapping[int, Progress]:
+    ) -> Mapping[int, Step]:
         """Forget the tables in `dropped`, begin new tables, and give each table in `answers` its answers.
 
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was

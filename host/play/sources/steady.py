@@ -7,7 +7,7 @@ from typing import NamedTuple
 import trio
 
 from host.play.records import Undecided, spelled_answer
-from host.play.sources.source import Opened, OpenSource, Progress, Source, SourceFailed, SourcePlace
+from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
 from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps, seats_asked
 from protocols.wire import Answer
@@ -48,7 +48,7 @@ class SourceTable:
         self.opened, self.number, self.seated = opened, opened.number, seated
         self.given: list[Sequence[Answer]] = []  # the answers to the requests of each step
         self.steps: list[bytes] = []  # what it has said, encoded; the first is that of its beginning
-        self.last = Progress()
+        self.last = Step()
 
     @property
     def answers(self) -> list[Answer]:
@@ -138,7 +138,7 @@ class SteadySource:
         self._in_a_row = 0
         self._tables = {number: table for number, table in self._tables.items() if table.last.requests}
 
-    def _add(self, table: SourceTable, said: Progress) -> None:
+    def _add(self, table: SourceTable, said: Step) -> None:
         """Add a step to a table. Raise FixtureUndecided if the fixture has more than a record can hold."""
         encoded = encode_step(said)
         self._bytes += len(encoded)
