@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import call
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from typing import Protocol as Interface
@@ -90,9 +90,13 @@ def ranges(numbers: Iterable[int]) -> tuple[Range, ...]:
     ordered = sorted(set(numbers))
     if not ordered or ordered[-1] - ordered[0] == len(ordered) - 1:  # one range, as in most questions
         return (Range(ordered[0], ordered[-1]),) if ordered else ()
-    gaps = [(last, first) for last, first in pairwise(ordered) if first - last > 1]
-    firsts, lasts = [ordered[0], *[first for _, first in gaps]], [*[last for last, _ in gaps], ordered[-1]]
-    return tuple(map(Range, firsts, lasts))
+    firsts, lasts = [ordered[0]], list[int]()
+    for last, first in pairwise(ordered):
+        if first - last > 1:
+            lasts.append(last)
+            firsts.append(first)
+    lasts.append(ordered[-1])
+    return tuple(map(tuple.__new__, repeat(Range), zip(firsts, lasts, strict=True)))  # half the time of Range(…)
 
 
 Lines = Annotated[str, "a text of several lines"]
@@ -118,7 +122,10 @@ class TextView(NamedTuple):
 
 def in_ranges(number: int, some: Iterable[Range]) -> bool:
     """Return whether a number is in one of the ranges."""
-    return any(first <= number <= last for first, last in some)
+    for first, last in some:  # noqa: SIM110 (`any` takes twice as long)
+        if first <= number <= last:
+            return True
+    return False
 
 
 class Grammar(NamedTuple):
