@@ -291,11 +291,10 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
 def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     with season.opened(site=True):
-        season.until(lambda: season.page("/api/season") is not None, "the site")
-        admin = season.folder / "published/private/admin.json"
-        season.until(admin.exists, "where the site listens: [season] names no address")
+        season.until(lambda: season.events("open", "seed sha256"), "the season, which knows where its site will listen")
         rows = season.croupier("season", "invite", "ada", "--json").json["rows"]
         assert rows[0]["link"].startswith(f"{season.url}/a/")
+        season.until(lambda: season.page("/api/season") is not None, "the site")
         (tmp_path / "mine.py").write_bytes(plain_bot("END", "by HTTP"))
         done = season.croupier("submit", tmp_path / "mine.py", "--to", rows[0]["link"])
         assert done.code == 0 and "accepted: mine-1 plays from the next round on" in done.out, done.out + done.err

@@ -59,18 +59,19 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.entries.store import Store
     from host.intake.doors import leave
     from host.season.folder import SeasonFolder
+    from host.season.season import SITE
     from host.season.service import loaded_season
-    from host.season.status import last_url
 
     tournament = loaded_season(place)
     assert tournament.season is not None  # `loaded_season` has checked it
     if not names and not again:
         raise click.UsageError("name an author, or use --csv FILE or --again NAME")
     folder = SeasonFolder(place)
-    known = set[str]()
+    known, site = set[str](), ""
     if folder.store.exists():
         with Store.reading(place) as store:
             known = {author.name.lower() for author in store.authors.all()}
+            site = store.setting(SITE)
     problems = [problem for name in names for problem in _problems(name, known, names)]
     for name in again:
         if name.lower() not in known:
@@ -79,7 +80,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = tournament.season.address or last_url(place) or f"http://{options.DEFAULT_BIND}"  # no site has listened yet
+    site = tournament.season.address or site or f"http://{options.DEFAULT_BIND}"  # the season was never opened
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)

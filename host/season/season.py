@@ -21,9 +21,9 @@ from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.folder import SeasonFolder
 from host.season.play import how_tables_are_played
 
-ENTRIES, TERMS, ORGANISER = "entries", "terms", "organiser"
+ENTRIES, TERMS, ORGANISER, SITE = "entries", "terms", "organiser", "site"
 """Settings of the store. `entries`: the entries of the final, as JSON. `terms`: [season], as it was shown last. `organiser`:
-the SHA-256 of the secret of the organiser's link."""
+the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links."""
 
 Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
@@ -66,7 +66,7 @@ class Season:
         self.now = ""
         """What is being done, in a line."""
         self.url = ""
-        """Where its site listens; empty as long as it does not."""
+        """Where its site listens, or will soon; empty if it runs elsewhere."""
 
     @property
     def terms(self) -> SeasonTable:
@@ -86,9 +86,15 @@ class Season:
         self._log(kind, subject, text)
         self.bell.ring()
 
-    def listens(self, url: str) -> None:
-        """Take the address at which the site of this season listens now."""
+    def site_is_at(self, url: str) -> None:
+        """Take the address of the site. `season invite` makes links with it, also before the site listens."""
         self.url = url
+        if self.store.setting(SITE) != url:
+            self.store.set_setting(SITE, url)
+
+    def listens(self, url: str) -> None:
+        """Take the address at which the site listens now."""
+        self.site_is_at(url)
         self.logged("site", "process", f"listens at {url}")
 
     def doing(self, what: str) -> None:

@@ -91,6 +91,8 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         promised = folder.draw_seed()
         season = Season(folder, tournament, store, log)
         season.take_terms(tournament)
+        if terms.bind:
+            season.site_is_at(site_address(place, terms.bind))
         if secret := organiser_secret(store, terms.new_link):
             link(secret)
         log("open", tournament.name, f"seed sha256 {promised.sha256}")
@@ -149,7 +151,6 @@ class Service:
         season, terms = self._season, self._terms
         async with trio.open_nursery() as nursery:
             if terms.bind:  # it takes a moment to start, and has what was published before
-                season.url = site_address(season.folder.path, terms.bind)
                 tell = partial(season.event, "site", "process")
                 nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
             intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())

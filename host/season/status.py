@@ -10,7 +10,7 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day, rough_duration
 from host.results.journal import lock_holder
-from host.season.documents import AdminDocument, RoundsDocument, SiteDocument
+from host.season.documents import RoundsDocument, SiteDocument
 from host.season.folder import SeasonFolder
 
 
@@ -65,15 +65,6 @@ class SeasonStatus(NamedTuple):
             )
         if not self.running:
             yield "no process runs it: croupier season open  goes on"
-
-
-def last_url(place: Path) -> str:
-    """Return the address at which the site of a season listens, or has listened last; empty if it never has."""
-    try:
-        admin = (SeasonFolder(place).published / "private" / "admin.json").read_bytes()
-        return msgspec.json.decode(admin, type=AdminDocument).url
-    except (OSError, msgspec.MsgspecError):
-        return ""
 
 
 def season_status(place: Path) -> SeasonStatus:
