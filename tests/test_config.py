@@ -455,7 +455,8 @@ def test_stages_in_another_order_are_a_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "safe"), [("a\x1b[2J\n\u202e\udcff", "a\\x1b[2J\\n\\u202e\\udcff"), ("é – ✓", "é – ✓")]
+    ("text", "safe"),
+    [("a\x1b[2J\n\u202e\udcff", "a\\x1b[2J\\n\\u202e\\udcff"), ("é – ✓ 1\u202f063", "é – ✓ 1\u202f063")],
 )
 def test_what_a_stranger_wrote_is_shown_in_one_harmless_line(text: str, safe: str) -> None:
     assert one_line(text) == safe

@@ -18,6 +18,7 @@ from stage_configs import stage_of
 from stage_configs import standings_of as standings_told
 
 from host.base.errors import UserError
+from host.base.format import THIN_SPACE
 from host.bots.values import Usage
 from host.games import GAMES
 from host.play import table_plans
@@ -638,7 +639,7 @@ def test_thousands_are_set_apart_and_times_have_units() -> None:
     records[0] = records[0]._replace(usage={"A": usage({8: 1000}, 0.1, cpu=0.011), "B": IDLE})
     lines = shown(standings(stage_of("round-robin"), records, field("AB")), []).splitlines()
     first = "1  A    c           424_112  60.59 %  0.11    1_290_331       0  ≤ 256 µs         11 µs"
-    assert lines[2].rstrip() == first.replace("_", terminal.THIN_SPACE)
+    assert lines[2].rstrip() == first.replace("_", THIN_SPACE)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, max_size=9, unique=True))
@@ -647,7 +648,7 @@ def test_a_strangers_name_is_harmless_and_the_table_fits(names: list[str]) -> No
     rows, records = league(names)
     parts = [*terminal.standings_text("head", rows, []), *terminal.pairs_text(names, by_pair(records))]
     lines = terminal.text_of(parts).split("\n")
-    assert all(line.replace(terminal.THIN_SPACE, " ").isprintable() and cell_len(line) <= 100 for line in lines)
+    assert all(line.replace(THIN_SPACE, " ").isprintable() and cell_len(line) <= 100 for line in lines)
 
 
 def test_markup_in_a_name_is_only_a_name() -> None:

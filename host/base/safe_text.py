@@ -4,11 +4,16 @@ Every text from an untrusted author passes through one of these functions before
 """
 
 
+from host.base.format import THIN_SPACE
+
+KEPT = f"\n{THIN_SPACE}"
+
+
 def escape_control_chars(text: str) -> str:
-    """Return the text with every control character escaped except line breaks."""
+    """Return the text with every control character escaped except line breaks. Thin spaces between thousands stay, too."""
     if text.isprintable():  # most text, in a tenth of the time
         return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() or c in KEPT else c.encode("unicode_escape").decode() for c in text)
 
 
 def one_line(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.base.format import THIN_SPACE, counted, day, thousands
+from host.base.format import counted, day, thousands
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
@@ -211,8 +211,7 @@ class Reason(NamedTuple):
 
 
 def _line(title: str, text: str) -> str:
-    shown = THIN_SPACE.join(map(one_line, text.split(THIN_SPACE)))  # one_line would escape a thin space
-    return f"  {one_line(title):<14} {shown}"
+    return f"  {one_line(title):<14} {one_line(text)}"
 
 
 def reason(position: Position, row: GradeRow, intake: Sequence[IntakeRow]) -> Reason:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from host.base.format import THIN_SPACE, duration, thousands
+from host.base.format import duration, thousands
 from host.base.safe_text import one_line
 from host.rating.ranking import ranking_of
 from host.rating.statistics import MIN_CERTAINTY, percent, words
@@ -259,9 +259,7 @@ def _against(pair: PairResult | None) -> str:
 
 def _print(console: "Console", line: str) -> None:
     """Print a line. A terminal wraps a line that is too long."""
-    console.print(
-        THIN_SPACE.join(map(one_line, line.split(THIN_SPACE))), soft_wrap=True
-    )  # one_line would escape a thin space
+    console.print(one_line(line), soft_wrap=True)
 
 
 def _print_table(console: "Console", columns: Sequence[Column]) -> None:
