@@ -3,7 +3,6 @@
 Every text from an untrusted author passes through one of these functions before it is printed, or stored for people.
 """
 
-
 from host.base.format import THIN_SPACE
 
 KEPT = f"\n{THIN_SPACE}"
