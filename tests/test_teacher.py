@@ -128,7 +128,7 @@ def test_sixty_hand_ins_with_the_usual_troubles_become_a_grade_list(tmp_path: Pa
     assert refused == {"bot": "C003"} | {f"s{number(nth)}": code for nth, code in REFUSED.items()}
 
     done = croupier("run", "-C", course)
-    assert done.code == 0 and "  status " in done.out and "games won" not in done.out
+    assert done.code == 0 and "  status " in done.out and "games won" not in done.out, done.out + done.err
     assert croupier("withdraw", f"s{number(19)}", "--reason", "copied", "-C", course).code == 0
     listed = croupier("grades", "--roster", roster(tmp_path), "--csv", "-C", course)
     assert listed.code == 0 and listed.out.startswith("\ufeffFirst name;Last name;ID number;")
