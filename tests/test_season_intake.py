@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -88,6 +89,16 @@ def test_a_refusal_says_what_the_compiler_or_the_bot_said(
         assert here.store.versions.all() == []
         assert [*(tmp_path / "work").iterdir()] == []
         assert not (tmp_path / "escape.py").exists()
+
+
+def test_the_slowest_answers_are_shown_as_the_bot_read_and_wrote_them(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        for content, answers in ((STANDS, {"END"}), (STANDS.replace("'END'", "line[:1]"), {"(unreadable)"})):
+            here.submit("ada", "mine.py", content, "mine")
+            verdict = here.examined().verdict
+            assert verdict is not None and {each.answer for each in verdict.slowest} == answers
+            for each in verdict.slowest:
+                assert re.fullmatch(r"\d \d [01] \S+ \S+ \S+ \d (END|STAND|PLAY|-) [01]", each.question), each.question
 
 
 def test_the_same_files_are_the_same_version_however_they_are_packed(tmp_path: Path) -> None:

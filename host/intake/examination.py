@@ -24,10 +24,13 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.build import build, build_log
 from host.submissions.check import check_bot
+from host.submissions.conformance import AnswerSample
 from host.submissions.diagnosis import diagnose
 from host.submissions.discovery import load_entry, refuse_broken
 from host.submissions.examine import Findings, repeated
 from host.submissions.languages import LANGUAGES
+from protocols import PROTOCOLS
+from protocols.wire import Fault
 
 MAX_SHOWN_CHARS = 4096  # of each text of a verdict
 MAX_LOG_CHARS = 16 << 10  # of what the compiler has printed
@@ -152,9 +155,7 @@ class Examination:
             first_wrong=wrong,
             cpu_limit_seconds=built.limits.cpu,
             cpu_seconds=piece.cpu if piece else 0.0,
-            slowest=tuple(
-                SlowAnswer(each.wall, _bounded(each.question.view), _bounded(each.answer)) for each in samples
-            ),
+            slowest=tuple(_slow_sample(built, self._bench.game, each) for each in samples),
             compute_seconds=self._costs.seconds,
         )
 
@@ -234,6 +235,13 @@ def _build_time(finding: Finding, seconds: float) -> Finding:
     return Finding("✓", "builds", f"{finding.text.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")
 
 
+def _slow_sample(bot: BuiltBot, game: Game, sample: AnswerSample) -> SlowAnswer:
+    """Return a slow answer of the check: the question as the bot was asked, the answer as it wrote it."""
+    question, answer = PROTOCOLS[bot.spec.protocol].encode(sample.question.view), sample.answer
+    wrote = f"({answer.kind})" if isinstance(answer, Fault) else game.grammar.spell(answer)
+    return SlowAnswer(sample.wall, _decoded(question.rstrip()), wrote[:MAX_SHOWN_CHARS])
+
+
 def _slow(piece: Evidence) -> SlowAnswer:
     return SlowAnswer(piece.wall, _decoded(piece.question), _decoded(piece.raw))
 
@@ -255,10 +263,6 @@ def _printed_by_build(bot: BuiltBot) -> str:
 
 def _decoded(printed: bytes) -> str:
     return printed.decode(errors="replace")[:MAX_LOG_CHARS]
-
-
-def _bounded(value: object) -> str:
-    return (" ".join(map(str, value)) if isinstance(value, tuple) else str(value))[:MAX_SHOWN_CHARS].strip()
 
 
 def problem_texts(problems: Sequence[Problem], work: Path) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
             )
         )
     store.events.add(now, "submitted", f"{request.author}/{bot}", f"{counted(upload.size, 'byte')}, {upload.sha256}")
-    return Granted(f"{bot} is received and waits for its examination", identity)
+    return Granted(f"{bot} is received", identity)
 
 
 def _again(desk: Desk, known: Submission, now: float) -> Granted:
