@@ -157,7 +157,7 @@ def test_a_form_is_filled_in_and_sent_with_the_keyboard_alone(running: Site, tmp
             if seen[-1] == "Practise":
                 active.send_keys(Keys.ENTER)
                 break
-        assert seen[0] == "Skip to the content" and {"theme", "tables", "Let it play"} <= set(seen)
+        assert seen[0] == "Skip to the content" and {"theme", "tables", "Rest"} <= set(seen)
         page.wait("Bots of ada")
         assert len(running.inbox()) == 1
 
