@@ -166,6 +166,38 @@ def test_a_foreign_referee_that_does_not_start_is_an_error_of_the_game(tmp_path:
     assert done.code == 4 and "G002" in done.err and "no heaps today" in done.err and "bots/" not in done.err
 
 
+@pytest.mark.long
+def test_a_referee_for_another_runner_is_checked_by_its_name(tmp_path: Path) -> None:
+    shutil.copy(REFEREES / "nim_python" / "referee.py", tmp_path / "nim.py")
+    done = croupier("check", "brutaltester:nim.py", cwd=tmp_path)
+    assert done.code == 0 and "nim · python · referee" in done.out
+    for words in ("twice, in two processes", "eight tables in parallel", "not checked: good answers", "moves are illegal"):
+        assert words in done.out
+
+
+@pytest.mark.long
+def test_a_referee_for_another_runner_that_reads_the_clock_is_not_accepted(tmp_path: Path) -> None:
+    (tmp_path / "clock.py").write_text(
+        "import time\n"
+        "input(), input()\n"
+        "print('###Input 0', time.time(), '###Output 0 1', sep='\\n', flush=True)\n"
+        "input()\n"
+        "print('###End 01')\n"
+    )
+    done = croupier("check", "brutaltester:python3 clock.py", cwd=tmp_path)
+    assert done.code == 1 and "error[G003] brutaltester:python3 clock.py: is not deterministic" in done.out
+    assert "take all randomness from the seed" in done.out
+    (tmp_path / "clock.py").write_text("import sys\nsys.exit('no heaps today')\n")
+    done = croupier("check", "brutaltester:clock.py", cwd=tmp_path)
+    assert done.code == 1 and "error[G002] brutaltester:clock.py" in done.out and "no heaps today" in done.out
+
+
+def test_a_referee_for_another_runner_that_does_not_exist_is_not_accepted(tmp_path: Path) -> None:
+    done = croupier("check", "botzone:none", cwd=tmp_path)
+    assert done.code == 1 and "error[C018] botzone:none: none is not a file or a folder" in done.out
+    assert croupier("check", "botzone:none", "other", cwd=tmp_path).code == 2
+
+
 # What names stand for.
 
 

@@ -153,7 +153,8 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
     elif " " in program:
         files, words = _files(folder, deep=False), program
     else:
-        message = f'game = "{one_line(said)}": {one_line(program) or "nothing"} is not a file or a folder'
+        message = f"{one_line(program) or 'nothing'} is not a file or a folder"
+        message = message if where == said else f'game = "{one_line(said)}": {message}'
         hint = f'beside croupier.toml; or a command: game = "{name}:./referee --option"'
         raise UserError([Problem("C018", where, message, hint=hint)], 3)
     text = files["game.toml"].content.decode(errors="replace") if "game.toml" in files else ""
