@@ -16,7 +16,7 @@ from host.results.journal import Journal
 from host.results.state import RunState
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.stages import Registry
-from host.submissions.referees import prepare_referee, referee_hash
+from host.submissions.referees import is_complete, prepare_referee, referee_hash
 from protocols.wire import Answer
 
 TABLES_AT_ONCE = 64
@@ -28,7 +28,7 @@ def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
     Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
     """
     game, played = registry.game(run.game), str(run.config.get("referee", ""))
-    if not origin(game).has_referee:
+    if not origin(game).has_referee or not is_complete(game):
         return
     if played and (here := referee_hash(game)) != played:
         message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
