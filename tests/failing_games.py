@@ -5,7 +5,9 @@ from pathlib import Path
 
 RULES = '''
 import ctypes
+import os
 import re
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Timer
@@ -70,6 +72,10 @@ def play(rules, luck, tell=None):
                 ctypes.string_at(0)
             while "endless" in MODE:
                 pass
+            if "exit" in MODE:
+                sys.exit("that is enough")
+            if "quit" in MODE:
+                os._exit(0)
             if "thread" not in MODE:
                 raise LookupError("77 is too much")
             Timer(0.05, ctypes.string_at, (0,)).start()  # while the next bot is asked

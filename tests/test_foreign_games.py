@@ -126,7 +126,13 @@ def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     assert replay.count("→") == 6 and "turn 1: " in replay  # three turns, and what spectators are told
     elsewhere = croupier_process("-C", tmp_path, "verify", env=machine("without-java"))
     assert elsewhere.code == 0 and "4 of them: transcript and sums checked only" in elsewhere.out
-    (tmp_path / "hares.jar").write_bytes((tmp_path / "hares.jar").read_bytes() + b"\n")
+    jar = (tmp_path / "hares.jar").rename(tmp_path / "elsewhere").read_bytes()
+    without = croupier("verify", cwd=tmp_path)
+    assert without.code == 0 and "4 of them: transcript and sums checked only" in without.out
+    assert croupier("replay", "round-robin/one+two/1", cwd=tmp_path).out == replay
+    refused = croupier("run", cwd=tmp_path)
+    assert refused.code == 3 and "error[C018] hares.jar: the program of the game hares is not here" in refused.err
+    (tmp_path / "hares.jar").write_bytes(jar + b"\n")
     other = croupier("verify", cwd=tmp_path)
     assert other.code == 5 and "R008" in other.err and "is another one" in other.err
 
@@ -166,6 +172,43 @@ def test_a_foreign_referee_that_does_not_start_is_an_error_of_the_game(tmp_path:
     assert done.code == 4 and "G002" in done.err and "no heaps today" in done.err and "bots/" not in done.err
 
 
+@pytest.mark.long
+def test_a_referee_for_another_runner_is_checked_by_its_name(tmp_path: Path) -> None:
+    shutil.copy(REFEREES / "nim_python" / "referee.py", tmp_path / "nim.py")
+    done = croupier("check", "brutaltester:nim.py", cwd=tmp_path)
+    assert done.code == 0 and "nim · python · referee" in done.out
+    for words in (
+        "twice, in two processes",
+        "eight tables in parallel",
+        "not checked: good answers",
+        "moves are illegal",
+    ):
+        assert words in done.out
+
+
+@pytest.mark.long
+def test_a_referee_for_another_runner_that_reads_the_clock_is_not_accepted(tmp_path: Path) -> None:
+    (tmp_path / "clock.py").write_text(
+        "import time\n"
+        "input(), input()\n"
+        "print('###Input 0', time.time(), '###Output 0 1', sep='\\n', flush=True)\n"
+        "input()\n"
+        "print('###End 01')\n"
+    )
+    done = croupier("check", "brutaltester:python3 clock.py", cwd=tmp_path)
+    assert done.code == 1 and "error[G003] brutaltester:python3 clock.py: is not deterministic" in done.out
+    assert "take all randomness from the seed" in done.out
+    (tmp_path / "clock.py").write_text("import sys\nsys.exit('no heaps today')\n")
+    done = croupier("check", "brutaltester:clock.py", cwd=tmp_path)
+    assert done.code == 1 and "error[G002] brutaltester:clock.py" in done.out and "no heaps today" in done.out
+
+
+def test_a_referee_for_another_runner_that_does_not_exist_is_not_accepted(tmp_path: Path) -> None:
+    done = croupier("check", "botzone:none", cwd=tmp_path)
+    assert done.code == 1 and "error[C018] botzone:none: none is not a file or a folder" in done.out
+    assert croupier("check", "botzone:none", "other", cwd=tmp_path).code == 2
+
+
 # What names stand for.
 
 
@@ -188,11 +231,22 @@ def test_a_jar_for_codingame_is_run_by_its_engine(tmp_path: Path) -> None:
     assert '"-cp", "locm.jar", "com.codingame.gameengine.core.RefereeMain"]' in text and 'name = "locm"' in text
 
 
-@pytest.mark.parametrize("said", ["botzone:judge/", "codingame:no.jar", "brutaltester:"])
+@pytest.mark.parametrize("said", ["botzone:judge/", "brutaltester:nim", "brutaltester:"])
 def test_a_program_that_does_not_exist_is_named(said: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a file or a folder") as refused:
         game_folder(said, tmp_path, "croupier.toml:1")
     assert refused.value.problems[0].code == "C018"
+
+
+def test_a_program_that_is_missing_is_named_and_its_journal_can_be_read(tmp_path: Path) -> None:
+    shutil.copy(REFEREES / "nim_python" / "referee.py", tmp_path / "nim.py")
+    tournament(tmp_path, "nim", "brutaltester:nim.py", tables=1)
+    assert croupier("run", cwd=tmp_path).code == 0
+    (tmp_path / "nim.py").unlink()
+    done = croupier("verify", cwd=tmp_path)
+    assert done.code == 0 and "1 of them: transcript and sums checked only" in done.out
+    done = croupier("check", "brutaltester:nim.py", cwd=tmp_path)
+    assert done.code == 1 and "error[C018] nim: the program of the game nim is not here" in done.out
 
 
 def test_the_options_of_an_adapter_become_words() -> None:

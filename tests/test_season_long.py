@@ -33,6 +33,30 @@ SH_BOT = "#!/bin/sh\n# {note}\nwhile read -r line; do echo {answer}; done\n"
 PY_BOT = "import sys\nfor line in sys.stdin:\n    print('{answer}', flush=True)  # {note}\n"
 LANGUAGES = {"bot.c": C_BOT, "bot.cpp": CPP_BOT, "bot.js": JS_BOT, "bot": SH_BOT, "bot.py": PY_BOT}
 
+RUNNER = """\
+players, mine, turns = map(int, input().split())
+while True:
+    positions = [int(input()) for _ in range(players)]
+    print(5 - mine, flush=True)
+"""
+TAKER = """\
+heaps = int(input())
+while True:
+    heaps = [int(heap) for heap in input().split()]
+    print(next(number for number, heap in enumerate(heaps) if heap), 1, sep="\\n", flush=True)
+"""
+NAMER = """\
+import json
+request = json.loads(input())["requests"][-1]
+print(json.dumps({"response": max(1, request["last"] - 1)}))
+"""
+FOREIGN = {
+    "botzone": ("botzone:undercut_python/", "undercut_python", NAMER),
+    "brutaltester": ("brutaltester:judge.py", "nim_python", TAKER),
+    "codingame": ("codingame:python3 judge.py", "hares_python", RUNNER),
+}
+"""A name of a game for croupier.toml, its folder in the samples, and a bot, by the runner that it was written for."""
+
 
 def source(file: str, answer: str, note: str) -> bytes:
     """Return a bot of pazaak that always gives the same answer."""
@@ -126,6 +150,40 @@ def test_a_season_plays_a_game_with_a_referee(tmp_path: Path) -> None:
     assert sorted(row["label"] for row in rows) == ["high-1", "low-1"]
     verified = season.croupier("season", "verify", "--json")
     assert verified.code == 0 and verified.json["differences"] == [], verified.out
+    final = tmp_path / "final"
+    assert season.croupier("season", "final", final).code == 0
+    assert croupier_process("-C", final, "run").code == 0
+    for folder in (season.folder / "rounds" / "0001", final):
+        done = croupier_process("-C", folder, "verify")
+        assert done.code == 0 and "every recorded answer gives the recorded score" in done.out, done.out + done.err
+        assert "transcript and sums checked only" not in done.out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("host", sorted(FOREIGN))
+def test_a_season_plays_a_referee_that_was_written_for_another_runner(host: str, tmp_path: Path) -> None:
+    said, sample, bot = FOREIGN[host]
+    season = TestSeason(tmp_path / "cup", 'references = ["house.py"]\n', game=said)
+    (season.folder / "house.py").write_text(bot)
+    shutil.copytree(ROOT / "sample_bots" / "referees" / sample, season.folder / sample)
+    (program,) = (season.folder / sample).glob("*.py")
+    shutil.copy(program, season.folder / "judge.py")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", bot.encode())
+        season.submit("grace", "other", f"{bot}# another\n".encode())
+        season.submit("grace", "mute", b"input()\n")
+        season.accepted("mine-1", "other-1")
+        season.until(lambda: season.events("refused", "mute: exited with 0 without an answer"), "a bot to be refused")
+        season.until(lambda: (season.folder / "published" / "ladder.json").exists(), "the ladder")
+        rows = season.document("ladder.json")["rows"]
+    assert {"mine-1", "other-1"} <= {row["label"] for row in rows} and not any(row["faults"] for row in rows)
+    with season.store() as store:
+        (mine,) = store.submissions.of_author("ada")
+    assert mine.verdict and mine.verdict.accepted and mine.verdict.practice and not mine.verdict.practice[0].faults
+    verified = season.croupier("season", "verify", "--json")
+    assert verified.code == 0 and verified.json["differences"] == [] and verified.json["tables"], verified.out
+    assert verified.json["only_transcripts"] == 0
     final = tmp_path / "final"
     assert season.croupier("season", "final", final).code == 0
     assert croupier_process("-C", final, "run").code == 0

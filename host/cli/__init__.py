@@ -302,6 +302,9 @@ GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbo
 """The global options, and the number of values of each."""
 
 
+EXECUTING_RULES = frozenset({"ask", "check", "export", "faults", "packet", "replay", "report", "verify"})
+"""The commands that play recorded tables, or tables of a check, in their own process; also `season verify`."""
+
 WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "import", "explain", "completion", "version"})
 """The commands that do not need the folder of a tournament."""
 
@@ -342,6 +345,19 @@ def global_options_first(words: Sequence[str]) -> list[str]:
     return [*first, *others]
 
 
+def executes_rules(arguments: Sequence[str]) -> bool:
+    """Return whether these words are a command that plays tables in its own process."""
+    if {"-h", "--help"} & {*arguments}:
+        return False
+    rest = iter(arguments)
+    for word in rest:
+        if word in GLOBAL_OPTIONS:
+            [*islice(rest, GLOBAL_OPTIONS[word])]
+        elif not word.startswith("-"):
+            return word in EXECUTING_RULES or (word == "season" and next(rest, "") == "verify")
+    return False
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command line with these words, or with those of the process, and exit.
 
@@ -355,6 +371,10 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         if sys.stdout is None:
             raise UserError([Problem("R013", "standard output", "is closed", hint="to discard it:  > /dev/null")], 6)
+        if words is None and executes_rules(arguments):
+            from host.cli.guard import continue_in_child
+
+            continue_in_child()
         code = group.main(args=arguments, prog_name="croupier", standalone_mode=False)
     except click.exceptions.Exit as ended:
         code = ended.exit_code

@@ -57,12 +57,14 @@ def check(
     not build or start, or if an answer is late, unreadable or missing.
 
     The folder of a game with game.toml is a referee: it must say the same in every process, for every order of tables.
+    So is a referee for another runner, by its name in croupier.toml: botzone:judge/
     """
     import trio
 
     from host.cli.bot_arguments import tournament_here
+    from host.play.foreign import is_foreign
 
-    if referees := [name for name in names if (Path(name) / "game.toml").is_file()]:
+    if referees := [name for name in names if is_foreign(name) or (Path(name) / "game.toml").is_file()]:
         if len(referees) < len(names) or check_all:
             raise click.UsageError("check the folder of a game alone, and its bots with -g FOLDER")
         level = level_in_force(DEFAULT_LEVEL, bool(values["unsafe"]))
@@ -90,7 +92,7 @@ def replay_failed(context: CliContext, referees: Sequence[str], bundle: Path, le
 
     if len(referees) > 1:
         raise click.UsageError("--bundle is for one folder")
-    report = trio.run(replay_bundle, Path(referees[0]), level, read_failed_table(bundle))
+    report = trio.run(replay_bundle, folder_of_referee(referees[0]), level, read_failed_table(bundle))
     print_result(context, "check", report)
     raise click.exceptions.Exit(0 if report.accepted else 1)
 
@@ -116,8 +118,15 @@ class RefereeCheckResult(NamedTuple):
             yield from report.text()
 
 
+def folder_of_referee(place: str) -> Path:
+    """Return the folder of a referee that a path or a name in croupier.toml names. Raise UserError if there is none."""
+    from host.play.foreign import game_folder, is_foreign
+
+    return game_folder(place, Path.cwd(), place) if is_foreign(place) else Path(place)
+
+
 def check_referees(places: Sequence[str], level: Level, run: Callable[..., Any]) -> RefereeCheckResult:
-    """Check the referees in some folders, one after the other."""
+    """Check some referees, one after the other."""
     from host.submissions.referee_check import check_referee, refused
 
     reports, began = list["RefereeReport"](), STARTED
@@ -127,7 +136,7 @@ def check_referees(places: Sequence[str], level: Level, run: Callable[..., Any])
 
     for place in places:
         try:
-            reports.append(run(check_referee, Path(place), level, place, took))
+            reports.append(run(check_referee, folder_of_referee(place), level, place, took))
         except UserError as error:
             if error.exit_code == 6:
                 raise

@@ -7,7 +7,7 @@ import click
 
 from host.base.format import counted, plural, thousands
 from host.cli import CliContext, print_result
-from host.cli.verify import parse_percent
+from host.cli.verify import only_told_text, parse_percent
 
 if TYPE_CHECKING:
     from host.season.verify import SeasonAudit
@@ -47,6 +47,7 @@ class VerifiedSeason(NamedTuple):
         return {
             "rounds": found.rounds,
             "tables": found.tables,
+            "only_transcripts": found.only_told,
             "reduced": [*found.reduced],
             "damaged": [*found.damaged],
             "seeds": found.seeds,
@@ -64,6 +65,8 @@ class VerifiedSeason(NamedTuple):
             return
         yield f"{counted(found.rounds, 'round')}: every list follows from the rounds before it"
         yield f"{thousands(found.tables)} tables{sample}: every recorded answer gives the recorded score"
+        if found.only_told:
+            yield only_told_text(found.only_told)
         if found.seeds:
             yield "every round was dealt from the seed that the season has committed to"
         if found.reduced:

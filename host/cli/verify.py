@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.base.errors import Problem, UserError
 from host.base.format import day, plural, thousands
 from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
 from host.cli.journals import journal_of
-from host.sandbox.levels import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
@@ -33,6 +31,11 @@ def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> 
     if text and not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise click.BadParameter(f"{text!r} is not a seal, which has 64 hexadecimal digits")
     return text.lower()
+
+
+def only_told_text(tables: int) -> str:
+    """Return the line about tables whose rules could not be run."""
+    return f"{thousands(tables)} of them: transcript and sums checked only, because the game's program is not here"
 
 
 @click.command()
@@ -118,7 +121,7 @@ class VerifyResult(NamedTuple):
         else:
             yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
         if only_told:
-            yield f"{thousands(only_told)} of them: transcript and sums checked only, because the game's program is not here"
+            yield only_told_text(only_told)
         if undecided:
             number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
             yield f"{number} undecided: the game failed, so there is nothing to check"
@@ -146,32 +149,9 @@ def promised_seed(path: Path) -> str | None:
     return promised.sha256 if promised else None
 
 
-def prepare_game(path: Path, run: "RunState", registry: "Registry") -> None:
-    """Build the referee of a run, if its game has one. If that is not possible here, the transcripts are checked only.
-
-    Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
-    """
-    import trio
-
-    from host.play.custom_games import origin
-    from host.submissions.referees import prepare_referee, referee_hash
-
-    game, played = registry.game(run.game), str(run.config.get("referee", ""))
-    if not origin(game).has_referee:
-        return
-    if played and (here := referee_hash(game)) != played:
-        message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
-        hint = "restore the folder of the game as it was"
-        raise UserError([Problem("R008", str(path), message, hint=hint)], 5)
-    try:
-        trio.run(prepare_referee, game, DEFAULT_LEVEL)
-    except UserError as refused:
-        if refused.exit_code != 6:
-            raise
-
-
 def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
+    from host.inspect.source_replay import prepare_game
     from host.inspect.verify import verify
     from host.results.journal import reading
 

@@ -269,7 +269,7 @@ class Table:
             self.request = asked if type(asked) is Request else self._opened(asked)
         except StopIteration as over:
             self._end(over.value)
-        except Exception as failed:  # an organiser's own rules may raise anything
+        except (Exception, SystemExit) as failed:  # an organiser's own rules may raise anything
             raise GameFailed(name) from failed
         for answer in answers:
             self.answer(answer)
@@ -305,7 +305,7 @@ class Table:
         except StopIteration as over:
             self.request = None
             self._end(over.value)
-        except Exception as failed:  # an organiser's own rules may raise anything
+        except (Exception, SystemExit) as failed:  # an organiser's own rules may raise anything
             raise GameFailed(self.name) from failed
         return fair
 

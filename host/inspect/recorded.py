@@ -18,6 +18,7 @@ from host.inspect.told_table import ToldTable
 from host.play.custom_games import blame_game, game_by_name
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
+from host.play.sources.in_process import begin_table
 from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
@@ -113,7 +114,7 @@ class RecordedTable(NamedTuple):
                 return ToldTable(self.steps, answers, tell)
             except ValueError as damaged:
                 raise AnswersDoNotFit(f"{sitting.path}: {damaged}") from damaged
-        return Table(self.game, sitting.rules, sitting.shuffler(self.seed), answers, tell, name=sitting.path)
+        return begin_table(self.game, sitting.rules, sitting.shuffler(self.seed), answers, tell, sitting.path)
 
     def line(self, played: "Table | ToldTable") -> bytes:
         """Return what identifies the table among tables that can repeat each other."""

@@ -1,19 +1,44 @@
 """Plays recorded answers again through the program that knows the rules, and compares what it says with the transcript."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
+from host.base.errors import Problem, UserError
 from host.bots.monitor import running_monitor
 from host.inspect.recorded import RecordedTable, load_fixture
+from host.play.custom_games import origin
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace
 from host.play.transcript import are_same, encode_step
 from host.results.journal import Journal
-from host.sandbox.levels import Level
+from host.results.state import RunState
+from host.sandbox.levels import DEFAULT_LEVEL, Level
+from host.stages import Registry
+from host.submissions.referees import is_complete, prepare_referee, referee_hash
 from protocols.wire import Answer
 
 TABLES_AT_ONCE = 64
+
+
+def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
+    """Build the referee of a run, if its game has one. If that is not possible here, the transcripts are checked only.
+
+    Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
+    """
+    game, played = registry.game(run.game), str(run.config.get("referee", ""))
+    if not origin(game).has_referee or not is_complete(game):
+        return
+    if played and (here := referee_hash(game)) != played:
+        message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
+        hint = "restore the folder of the game as it was"
+        raise UserError([Problem("R008", str(path), message, hint=hint)], 5)
+    try:
+        trio.run(prepare_referee, game, DEFAULT_LEVEL)
+    except UserError as refused:
+        if refused.exit_code != 6:
+            raise
 
 
 class ForeignTables(NamedTuple):

@@ -14,6 +14,8 @@ PLACEHOLDER = re.compile(
 )
 LITERAL = re.compile(r"[!-;=?-~]+")  # a word without < and >
 KINDS = ("word", "integer", "text", "lines", "json")
+FREE = frozenset({"text", "lines", "json"})
+"""The kinds that stand for any text."""
 EXAMPLE = '"PLAY <card>", "BID <chips: 1..50>", "SAY <words: text>"'
 WORDS = ("a", "7", "Td", "north", "x1", "-1")
 """The words that a random answer has for a placeholder of which nothing is known."""
@@ -72,6 +74,11 @@ class Form(NamedTuple):
         return is_number and len(before) <= 1 and bool(self.verb) == bool(before) and last.low >= least  # type: ignore[union-attr]
 
     @property
+    def is_free(self) -> bool:
+        """Whether an answer of this form may have any text."""
+        return any(isinstance(part, Placeholder) and part.kind in FREE for part in self.parts)
+
+    @property
     def pattern(self) -> str:
         """The pattern of a whole answer of this form."""
         return " +".join(part.pattern if isinstance(part, Placeholder) else re.escape(part) for part in self.parts)
@@ -101,7 +108,7 @@ def read_form(text: object) -> Form:
     if not parts:
         raise InvalidValue("C009", "is empty", EXAMPLE)
     form = Form(text.strip(), tuple(parts))
-    wide = [part for part in parts if isinstance(part, Placeholder) and part.kind in ("text", "lines", "json")]
+    wide = [part for part in parts if isinstance(part, Placeholder) and part.kind in FREE]
     if wide and (len(wide) > 1 or parts[-1] is not wide[0]):
         raise InvalidValue(
             "C009",

@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import msgspec
@@ -119,9 +120,20 @@ class AnswerLog:
             await trio.sleep(MAX_RULES_S / 8)
 
 
+COMMAND_LOG: ContextVar[AnswerLog | None] = ContextVar("COMMAND_LOG", default=None)
+"""The log of a command that plays tables in its own process, a child of one that waits for it. It needs no answers."""
+
+
 def new_log() -> int:
     """Return the descriptor of an empty log, for a worker that inherits it."""
     return os.memfd_create("croupier-answers")
+
+
+def read_place(descriptor: int) -> tuple[int, int]:
+    """Return the table that the rules are computing, 0 for none, and the number of the answer."""
+    head = os.pread(descriptor, _PLACE.size, 0)
+    number, answer, _ = _PLACE.unpack(head) if head else (0, 0, 0)
+    return number, answer
 
 
 def read_stop(descriptor: int, status: int) -> bytes:

@@ -140,20 +140,22 @@ def is_foreign(said: str) -> bool:
 def game_folder(said: str, folder: Path, where: str) -> Path:
     """Return a folder with a game.toml for `botzone:judge/`, `codingame:game.jar` or `brutaltester:java Referee`.
 
-    It is a copy in the cache, named after its contents. Raise UserError (exit code 3) if there is no such program.
+    It is a copy in the cache, named after its contents. A file that does not exist is left out: a journal can be read
+    without it. Raise UserError (exit code 3) if there is no such folder.
     """
     name, _, program = said.partition(":")
     host, program = HOSTS[name], program.strip()
     named = folder / program
     if program and named.is_dir():
         files, words = _files(named, deep=True), ""
-    elif named.is_file():
+    elif named.is_file() or (named.suffix and " " not in program):
         files = {path.name: _file(path) for path in (named, folder / "game.toml") if path.is_file()}
         words = host.jar.format(named.name) if named.suffix == ".jar" else ""
     elif " " in program:
         files, words = _files(folder, deep=False), program
     else:
-        message = f'game = "{one_line(said)}": {one_line(program) or "nothing"} is not a file or a folder'
+        message = f"{one_line(program) or 'nothing'} is not a file or a folder"
+        message = message if where == said else f'game = "{one_line(said)}": {message}'
         hint = f'beside croupier.toml; or a command: game = "{name}:./referee --option"'
         raise UserError([Problem("C018", where, message, hint=hint)], 3)
     text = files["game.toml"].content.decode(errors="replace") if "game.toml" in files else ""

@@ -7,15 +7,19 @@ from typing import NamedTuple
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
+from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
 from host.entries.store import Store
+from host.inspect.source_replay import prepare_game
 from host.inspect.verify import verify
+from host.play.custom_games import origin
 from host.results.journal import Journal, reading
 from host.results.tournament_dir import Folder
 from host.season.book import Book, Round, SeasonTotals
 from host.season.folder import SeasonFolder, round_root
 from host.season.play import MEETINGS, read_round
 from host.season.verify_rounds import PlannedRound, first_difference
+from host.stages import Registry
 from host.stages.pairs import ListedMeeting
 
 
@@ -24,6 +28,7 @@ class SeasonAudit(NamedTuple):
 
     rounds: int
     tables: int  # whose answers were played again
+    only_told: int  # tables of which only the transcript and the sums were checked
     reduced: tuple[int, ...]  # rounds whose answers have been removed: their seals, results and lists were checked
     damaged: tuple[int, ...]  # rounds that do not count
     seeds: bool  # whether the season's own seed is here, so that every round's seed could be derived again
@@ -38,7 +43,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
     folder = SeasonFolder(place)
     with Store.reading(folder.path) as store:
         rounds = Book(store).rounds()
-    found, tables = list[str](), 0
+    found, tables, only_told = list[str](), 0, 0
     seed = _seed(folder, found)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
@@ -51,8 +56,9 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
         check = RoundCheck(folder, tournament, each, seed)
         found += [f"round {each.number}: {difference}" for difference in check.differences(share)]
         tables += check.tables
+        only_told += check.only_told
         reduced += [each.number] if check.reduced else []
-    return SeasonAudit(len(rounds), tables, tuple(reduced), tuple(damaged), seed is not None, tuple(found))
+    return SeasonAudit(len(rounds), tables, only_told, tuple(reduced), tuple(damaged), seed is not None, tuple(found))
 
 
 def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
@@ -83,7 +89,7 @@ class RoundCheck:
     def __init__(self, folder: SeasonFolder, tournament: Tournament, which: Round, seed: bytes | None) -> None:
         self._tournament, self._which, self._seed = tournament, which, seed
         self._place = folder.round(which.number)
-        self.tables, self.reduced = 0, False
+        self.tables, self.only_told, self.reduced = 0, 0, False
 
     def differences(self, share: float) -> Iterator[str]:
         """Yield everything that is not as it should be."""
@@ -92,13 +98,21 @@ class RoundCheck:
             yield "its seed does not follow from the seed of the season"
         try:
             yield from self._list()
-            with reading(Folder(self._place).journal, self._tournament.registry) as journal:
+            registry = self._registry()
+            with reading(Folder(self._place).journal, registry) as journal:
+                if not journal.reduced:
+                    prepare_game(journal.path, journal.state(), registry)
                 yield from self._journal(journal, share)
             yield from self._sums()
         except UserError as refused:
             yield f"{one_line(refused.problems[0].where)}: {refused.problems[0].message}"
         except (OSError, ValueError) as broken:
             yield f"cannot be read: {one_line(str(broken))}"
+
+    def _registry(self) -> Registry:
+        """Return what the names in the journal stand for. A round has a copy of the referee that it was played with."""
+        has_referee = origin(self._tournament.game).has_referee
+        return registry_of(self._place) if has_referee else self._tournament.registry
 
     def _list(self) -> Iterator[str]:
         """Compare the list in the folder with the one that the scheduler has written."""
@@ -117,7 +131,7 @@ class RoundCheck:
             yield "it was not played with its seed"
         self.reduced = journal.reduced
         audit = verify(journal, share, seed=bytes.fromhex(which.entry.seed))
-        self.tables = audit.tables
+        self.tables, self.only_told = audit.tables, audit.only_told
         yield from audit.differences
 
     def _sums(self) -> Iterator[str]:

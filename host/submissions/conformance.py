@@ -25,8 +25,9 @@ from host.bots.startup import startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.stderr_log import Asked
 from host.bots.values import Batch, Evidence, Question, Usage
-from host.games.engine import Game, Table
+from host.games.engine import Game
 from host.games.luck import Luck
+from host.play.sources.in_process import begin_table
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import TableSetup
@@ -172,7 +173,7 @@ class Conformance:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
-            table, count = Table(game, rules, Luck(CHECK_SEED, str(number))), 0
+            table, count = begin_table(game, rules, Luck(CHECK_SEED, str(number)), name=f"check/{number}"), 0
             while table.request:
                 if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return

@@ -20,6 +20,7 @@ from host.bots.monitor import Monitor, running_monitor
 from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.answer_forms import Form, random_answer
+from host.play.foreign import is_foreign
 from host.play.records import read_answer
 from host.play.referee_game import RefereeGame
 from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
@@ -123,6 +124,8 @@ class Bench:
     def __init__(self, known: RefereeGame, built: BuiltBot, level: Level, monitor: Monitor) -> None:
         self.game: Game = known.game
         self.forms: Sequence[Form] = known.forms
+        self.is_foreign = known.file.adapter is not None
+        self.protocol_hint = FOREIGN_HINTS[FAILS] if self.is_foreign else PROTOCOL_HINT
         self._program = RefereeProgram(built, known.game, known.file.words)
         self._place = SourcePlace(level, (), monitor)
         self.has_started = False  # whether a process has answered the first line
@@ -234,7 +237,8 @@ async def check_referee(folder: Path, level: Level, place: str, took: Callable[[
     built = await build_referee(folder, level)
     findings, problems = list[Finding](), list[Problem]()
     async with running_monitor() as monitor:
-        await _examine(Bench(known, built, level, monitor), findings, problems, known.toml.name)
+        where = place if is_foreign(place) else known.toml.name
+        await _examine(Bench(known, built, level, monitor), findings, problems, where)
     report = RefereeReport(known.game.name, submission.spec.language, place, tuple(findings), tuple(problems), took())
     return report
 
@@ -253,7 +257,7 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
         if bench.has_started:
             findings.append(Finding("✓", "builds and starts"))
         words = "tables of random answers" if bench.has_started else "builds, and does not start"
-        failed(words, FAILS if bench.has_started else STARTS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+        failed(words, FAILS if bench.has_started else STARTS, failure.reason, _shown(failure.said), bench.protocol_hint)
         return
     findings.append(Finding("✓", "builds and starts"))
     tables = sorted(first.said)
@@ -274,11 +278,11 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
         try:
             again = await bench.play(run)
         except SourceFailed as failure:
-            failed(words, FAILS, failure.reason, _shown(failure.said), PROTOCOL_HINT)
+            failed(words, FAILS, failure.reason, _shown(failure.said), bench.protocol_hint)
             return
         if difference := first_difference(first, again):
             message, hint = DIFFERENCES[code]
-            failed(words, code, message, difference, hint)
+            failed(words, code, message, difference, FOREIGN_HINTS[code] if bench.is_foreign else hint)
             return
         findings.append(Finding("✓", words))
     try:
@@ -307,6 +311,11 @@ DIFFERENCES = {
         "lets tables depend on each other: what it says at a table depends on other tables, their order or their numbers",
         "keep everything that changes in a value of its own for each table",
     ),
+}
+FOREIGN_HINTS = {
+    FAILS: "docs/foreign-referees.md says what is different here",
+    CHANCE: "take all randomness from the seed, none from the clock, from addresses, or from the order of a hash table",
+    TABLES: "keep nothing outside the process of a table, or leave out `reuse`",
 }
 
 
@@ -350,8 +359,12 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
     if never:
         cure = "`<card from hand>` in `answer` names a field of view that lists good values"
         yield Finding("!", f"every random {' and '.join(sorted(never))} was illegal", cure)
-    cannot = "that the rules are right, and what no random answer has reached"
-    yield Finding("·", f"not checked: {cannot}")
+    yield Finding("·", "not checked: that the rules are right, and what no random answer has reached")
+    if any(form.is_free for form in bench.forms):
+        cure = '`answer` in game.toml says what good ones look like, for example answer = "<number: 1..5>"'
+        yield Finding("·", "not checked: good answers, because random text is mostly wrong", cure)
+    if bench.is_foreign:
+        yield Finding("·", "not checked: which moves are illegal, because a referee for another runner does not tell")
 
 
 class FailedTable(msgspec.Struct):

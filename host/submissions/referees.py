@@ -42,9 +42,28 @@ def referee_limits(file: GameFile) -> Limits:
     )
 
 
+def is_complete(game: str) -> bool:
+    """Return whether all files are here without which the referee of a game can neither be built nor run."""
+    folder = Path(origin(game).folder)
+    return not _missing(folder, load_referee_game(folder).file)
+
+
+def _missing(folder: Path, file: GameFile) -> str:
+    """Return the program or jar of `run` that is not in the folder, or the name of a game without any program; "" for none."""
+    words = [] if file.build else [word for each in file.run for word in each.split(":")]
+    lost = [word for word in words if word.startswith("./") or word.endswith(".jar") if not (folder / word).is_file()]
+    return lost[0] if lost else "" if any(path.name != GAME_FILE for path in folder.iterdir()) else file.name
+
+
 def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
     """Return the game of a folder and its program, not built yet. Raise UserError with all problems of the folder."""
     known = load_referee_game(folder)
+    missing = _missing(folder, known.file)
+    if missing and missing not in known.file.run[:1]:  # of that, `described` says more
+        hint = f"restore the file that `game` in {TOURNAMENT_FILE}, or `run` in {GAME_FILE}, names"
+        raise UserError(
+            [Problem("C018", missing, f"the program of the game {known.file.name} is not here", hint=hint)], 3
+        )
     limits = referee_limits(known.file)
     contents = FileTree(folder, submitted(limits.submission))
     if TOURNAMENT_FILE in contents.modes:

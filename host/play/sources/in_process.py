@@ -4,12 +4,13 @@ This is the fast path of the seam (source.py). A match answers a `Table` directl
 takes the rules a few microseconds, and a value for each step of each table would cost a tenth of that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from host.games.engine import Game, GameFailed, Table
+from host.games.engine import Game, GameFailed, Table, Tell
 from host.games.luck import Shuffler
-from host.play.answer_log import MAX_STOPS, UNINTERRUPTED, AnswerLog, GivenAnswer, Interrupted
-from host.play.custom_games import game_failure
+from host.play.answer_log import COMMAND_LOG, MAX_STOPS, UNINTERRUPTED, AnswerLog, GivenAnswer, Interrupted
+from host.play.custom_games import game_failure, origin
 from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, undecided_at
 from host.play.table_plans import TableSetup
 from protocols.wire import Answer
@@ -78,7 +79,7 @@ class InProcess:
         luck = setup.shuffler(self._root)
         if self.log is None:
             return Table(self._game, setup.rules, luck, name=setup.path)
-        return LoggedTable(self.log, self._game, setup, luck)
+        return LoggedTable(self.log, setup.path, self._game, setup.rules, luck, (), None, setup.path)
 
 
 class LoggedTable(Table):
@@ -86,12 +87,13 @@ class LoggedTable(Table):
 
     __slots__ = ("_number", "_place")
 
-    def __init__(self, log: AnswerLog, game: Game, setup: TableSetup, luck: Shuffler) -> None:
-        self._place, self._number = log.place, log.add_table(setup.path)
+    def __init__(self, log: AnswerLog, logged_name: str, *table: Any) -> None:
+        """Begin a table with the arguments of `Table`. In the log it has a name of its own."""
+        self._place, self._number = log.place, log.add_table(logged_name)
         self._place[1] = 0
         self._place[0] = self._number
         try:
-            super().__init__(game, setup.rules, luck, name=setup.path)
+            super().__init__(*table)
         finally:
             self._place[0] = 0
 
@@ -104,3 +106,13 @@ class LoggedTable(Table):
             return Table.answer(self, answer)  # half the time of `super`
         finally:
             place[0] = 0
+
+
+def begin_table(
+    game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer] = (), tell: Tell = None, name: str = ""
+) -> Table:
+    """Return a table that a command plays in its own process. If the rules end the process, its parent says so."""
+    log, said = COMMAND_LOG.get(), origin(game.name).said
+    if log is None or not said:
+        return Table(game, rules, luck, answers, tell, name)
+    return LoggedTable(log, f"the game {said} failed at table {name}", game, rules, luck, answers, tell, name)

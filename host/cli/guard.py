@@ -1,0 +1,56 @@
+"""Runs a command that executes rules again in a child process, because an organiser's own rules may end it or never return."""
+
+import ctypes
+import os
+import select
+import signal
+from typing import NoReturn
+
+import click
+
+from host.base.errors import Problem, UserError
+from host.play import answer_log
+
+PR_SET_PDEATHSIG = 1
+TICKS = 60  # looks at the child in the longest time for which the rules may compute
+
+
+def continue_in_child() -> None:
+    """Return in a child process, which runs the command. The parent waits for it, and exits with its exit code.
+
+    In the parent, raise UserError (exit code 3) if the rules of a game have ended the child, or have not returned.
+    """
+    log, parent = answer_log.new_log(), os.getpid()
+    child = os.fork()
+    if child:
+        _wait(child, log)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has been killed meanwhile
+        os._exit(1)
+    answer_log.COMMAND_LOG.set(answer_log.AnswerLog(log))
+
+
+def _wait(child: int, log: int) -> NoReturn:
+    """Wait for a child. Exit with its exit code, or end like it. Raise UserError for one that the rules have ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches the child too
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: os.kill(child, number))
+    poll = select.poll()
+    poll.register(os.pidfd_open(child), select.POLLIN)
+    seen, times = (0, 0), 0
+    while not poll.poll(1000 * answer_log.MAX_RULES_S / TICKS):  # counted: while ^Z stops both, nobody computes
+        now = answer_log.read_place(log)
+        times = times + 1 if now == seen and now[0] else 0
+        seen = now
+        if times >= TICKS:
+            os.kill(child, signal.SIGALRM)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if line := answer_log.read_stop(log, code):
+        from host.play.custom_games import HINT  # its imports take longer than the fork
+
+        (stop,) = answer_log.decode_stop(line).stops
+        raise UserError([Problem("C020", "", f"{stop.table}: {stop.reason}", hint=HINT)], 3)
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    raise click.exceptions.Exit(code)
