@@ -84,11 +84,8 @@ def hex_words(key: bytes, label: str, count: int) -> list[str]:
 
 
 def _blocks(key: bytes, label: str) -> "Iterator[hashlib._Hash]":
-    start = hashlib.sha256(key + label.encode())
-    for number in map(_four_bytes, itertools.count()):
-        block = start.copy()
-        block.update(number)
-        yield block
+    start = key + label.encode()
+    return (hashlib.sha256(start + number) for number in map(_four_bytes, itertools.count()))
 
 
 def whole_number(root: bytes, path: str) -> int:
@@ -116,11 +113,9 @@ def _drawn(deck: list[T], key: bytes, label: str) -> Iterator[T]:
 
     Cards that are not drawn take no time.
     """
-    left, start = len(deck), hashlib.sha256(key + label.encode())
+    left, start = len(deck), key + label.encode()
     for number in map(_four_bytes, range((left + 3) // 4)):
-        block = start.copy()
-        block.update(number)
-        for word in _four_words(block.digest()):
+        for word in _four_words(hashlib.sha256(start + number).digest()):
             at = word % left
             yield deck[at]
             left -= 1
