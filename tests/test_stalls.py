@@ -298,6 +298,22 @@ def test_a_stalled_bot_is_not_late_by_any_clock_and_the_evidence_says_why(kind: 
             trio.run(ask)
 
 
+def test_a_keeper_that_has_just_reported_a_late_bot_is_not_taken_for_a_stalled_one() -> None:
+    silent = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
+    bot = bot_of(silent, ".c", AMPLE._replace(move=0.02), "argv")
+
+    async def play() -> set[FaultKind]:
+        faults = set[FaultKind]()
+        for _ in range(5):
+            async with seated_in(bot) as (seat, _):
+                while not seat.benched:
+                    await seat.ask(Batch([Question(1, 1, VIEW)]))
+                faults |= set(seat.faults)
+        return faults
+
+    assert trio.run(play) == {FaultKind.TIMEOUT}
+
+
 def test_a_stall_is_found_also_while_questions_wait_for_room_in_the_pipe() -> None:
     bot = bot_of(SAYS, limits=AMPLE._replace(move=MOVE_S, startup=10))
     many = [Question(table, 1, VIEW) for table in range(2, 10_000)]

@@ -20,6 +20,7 @@ PERIOD_S = 0.02  # seconds between two samples
 LATE_S = 0.05  # a sample that is this many seconds late shows that croupier itself was stopped or delayed
 THROTTLED = re.compile(rb"^throttled_(time|usec) (\d+)", re.MULTILINE)  # of a group's cpu.stat, in version 1 and 2
 FROZEN = (("cgroup.events", "frozen 1"), ("freezer.state", "FROZEN"))  # files of version 2 and 1, and what they say
+KEEPER_DUE = "keeper due"  # the keeper is ready to run, and no process of the bot is
 UNITS = {b"time": 1e9, b"usec": 1e6}  # per second
 
 
@@ -45,12 +46,14 @@ class StallSampler:
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
         self._is_first = True
+        self._keeper_was_due = False  # at the last sample, its keeper was ready to run
         self._files: Sequence[Path] = ()  # cpu.stat of the control groups that the sandbox is in
         self._throttled_before = 0.0
 
     def begin(self) -> None:
         """Record that an answer may become slow; drop what was sampled before."""
         self._last, self._is_first, self.stalls = time.perf_counter(), True, Stalls()
+        self._keeper_was_due = False
 
     def end(self) -> None:
         """Record that no answer is due. What was sampled stays until the next answer is slow."""
@@ -79,9 +82,20 @@ class StallSampler:
         if passed > expected + LATE_S:
             stalls = stalls._replace(paused=stalls.paused + passed - expected)
         else:
-            kind = _kind(self.sandbox.pid, _is_frozen(self._files))
+            kind = self._kind()
             stalls = stalls._replace(**{kind: getattr(stalls, kind) + passed} if kind else {})
         self.stalls = stalls._replace(throttled=self._throttled() - self._throttled_before)
+
+    def _kind(self) -> str:
+        """Return the field of Stalls that describes what the sandbox is doing now; "" if the machine does not stall it.
+
+        A keeper that has just reported a slow answer is ready to run, too. It is stalled if the next sample finds it so.
+        """
+        kind, was_due = _kind(self.sandbox.pid, _is_frozen(self._files)), self._keeper_was_due
+        self._keeper_was_due = kind == KEEPER_DUE
+        if kind == KEEPER_DUE:
+            return "stopped" if was_due else ""
+        return kind
 
     def _throttled(self) -> float:
         """Return the longest time for which a group was throttled so far, in seconds."""
@@ -107,7 +121,7 @@ def _is_frozen(files: Sequence[Path]) -> bool:
 
 
 def _kind(keeper: int, frozen: bool) -> str:
-    """Return the field of Stalls that describes what a sandbox is doing now; "" if the machine does not stall it.
+    """Return the field of Stalls for what a sandbox is doing now, KEEPER_DUE, or "" if the machine does not stall it.
 
     A bot can stop itself, but nothing in a sandbox can stop its keeper. A process that waits for a child made by vfork
     looks like one that waits for a disk, so a process that has children does not count; the filter forbids vfork where
@@ -120,7 +134,7 @@ def _kind(keeper: int, frozen: bool) -> str:
         return ""
     if "D" in states or own == "D":
         return "blocked"
-    return "stopped" if own == "R" else ""
+    return KEEPER_DUE if own == "R" else ""
 
 
 def _bot_states(keeper: int) -> set[str]:
