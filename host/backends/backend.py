@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, closing
 from functools import partial
 
 from host.backends.local import EarlyStart, started_workers
+from host.backends.worker_process import FirstWorker
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
 from host.sandbox.levels import Level
@@ -18,10 +19,15 @@ async def require_local(level: Level) -> Level:
 
 
 @asynccontextmanager
-async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIterator[Backend]:
-    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty."""
+async def open_backend(
+    address: str, report: Callable[[str], None], first: FirstWorker | None = None
+) -> AsyncIterator[Backend]:
+    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty.
+
+    `first` is a worker of this machine that has been started before.
+    """
     if not address:
-        with closing(EarlyStart()) as early:
+        with closing(EarlyStart(first)) as early:
             yield Backend(require_local, prepare_bots, partial(started_workers, early))
         return
     try:

@@ -25,8 +25,9 @@ from distributed import get_worker
 import host
 import protocols
 from host import __version__
-from host.backends.local import WORKER_EXIT_TIMEOUT_S, WorkerProcess, start_module, start_worker
+from host.backends.local import WORKER_EXIT_TIMEOUT_S
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
+from host.backends.worker_process import WorkerProcess, start_module, start_worker
 from host.bots.bot_spec import Submission
 from host.play.answer_log import STOPPED
 from host.play.jobs import encode, worker_input

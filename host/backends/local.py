@@ -4,18 +4,17 @@ import contextlib
 import math
 import os
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import trio
 
 from host.backends.shares import MAX_SHARE, Hand, Shares
+from host.backends.worker_process import FirstWorker, WorkerProcess
 from host.base.errors import Problem, UserError
-from host.play.answer_log import STOPPED, Interrupted, decode_stop, new_log, read_stop
+from host.play.answer_log import STOPPED, Interrupted, decode_stop
 from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
 from host.play.load import OtherLoad, choose_placement
@@ -30,7 +29,6 @@ MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
 
 Workers that ended while its rules computed do not count: their fixture goes on from its answers."""
 
-WORKER = "host.play.worker"
 WORKER_EXIT_TIMEOUT_S = 2.0
 
 
@@ -172,42 +170,28 @@ class FixtureQueue:
 
 
 class EarlyStart:
-    """The first worker process, which imports its modules while bots are prepared, and the load of other programs meanwhile."""
+    """The first worker, and the load of other programs since its start."""
 
-    def __init__(self) -> None:
-        self._load = OtherLoad()
-        self._idle = [start_worker()]
+    def __init__(self, first: FirstWorker | None = None) -> None:
+        self._load, self._first = OtherLoad(), first or FirstWorker()
+        self.worker, self.close = self._first.take, self._first.close
 
     async def placement(self, request: PlacementRequest) -> Placement:
         """Return the placement of the workers on this machine."""
-        return await choose_placement(request, self._load, [worker.process.pid for worker in self._idle])
-
-    def worker(self) -> "WorkerProcess":
-        """Return the first worker process, and then a new one at each call."""
-        if self._idle and self._idle[0].process.poll() is None:
-            return self._idle.pop()
-        return start_worker()
-
-    def close(self) -> None:
-        """End the first worker process if it has not been used."""
-        for worker in self._idle:
-            with worker.process as process:  # closes its pipes and waits for it
-                process.kill()
-            os.close(worker.log)
-        self._idle = []
+        return await choose_placement(request, self._load, [worker.process.pid for worker in self._first.idle])
 
 
 @contextlib.asynccontextmanager
 async def local_workers(
-    setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
+    setup: WorkerSetup, on_lost: Callable[[str], None], workers: int, first: FirstWorker | None = None
 ) -> AsyncIterator[FixtureQueue]:
     """Start workers and place them on cores; if `workers` is 0, as many as there is room for.
 
-    Leaving the block ends them and every bot.
+    Leaving the block ends them and every bot. `first` is a worker that has been started before.
 
     Raise WorkerFailed when croupier itself fails.
     """
-    with contextlib.closing(EarlyStart()) as early:
+    with contextlib.closing(EarlyStart(first)) as early:
         async with started_workers(early, setup, on_lost, workers) as queue:
             yield queue
 
@@ -253,40 +237,6 @@ class WorkerLink(NamedTuple):
     process: subprocess.Popen[bytes]
     send: Callable[[bytes], Awaitable[None]]
     play: PlayJob
-
-
-class WorkerProcess(NamedTuple):
-    """A worker process, and the descriptor of its log of answers (host/play/answer_log.py)."""
-
-    process: subprocess.Popen[bytes]
-    log: int
-
-    def ended(self) -> bytes:
-        """Return what PlayJob returns for a worker whose output has ended."""
-        self.process.kill()  # it may have closed its output alone
-        return read_stop(self.log, self.process.wait())
-
-
-def start_worker() -> WorkerProcess:
-    """Start a worker."""
-    log = new_log()
-    return WorkerProcess(start_module(WORKER, log), log)
-
-
-def start_module(module: str, *inherited: int) -> subprocess.Popen[bytes]:
-    """Start a Python module in its own session. ^C does not reach it; it ends when its standard input is closed.
-
-    Its arguments are the descriptors that it inherits.
-    """
-    root = str(Path(__file__).parents[2])
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *map(str, inherited)],
-        pass_fds=inherited,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))},
-    )
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from host.backends.worker_process import new_log
 from host.base.errors import Problem, UserError
 from host.play import answer_log
 
@@ -20,7 +21,7 @@ def continue_in_child() -> None:
 
     In the parent, raise UserError (exit code 3) if the rules of a game have ended the child, or have not returned.
     """
-    log, parent = answer_log.new_log(), os.getpid()
+    log, parent = new_log(), os.getpid()
     child = os.fork()
     if child:
         _wait(child, log)

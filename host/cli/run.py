@@ -4,11 +4,13 @@ import contextlib
 import re
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from host.backends.worker_process import FirstWorker
 from host.base.errors import UserError
 from host.base.format import counted
 from host.cli import CliContext, completers
@@ -76,10 +78,11 @@ def run(context: CliContext, /, **values: Any) -> None:
     chosen = RunOptions(**values)
     check_cluster(chosen.cluster, chosen.workers)
     path = chosen.config or context.folder
-    if chosen.dry_run:
-        _estimate(context, path, chosen)
-        return
-    outcome = _play(context, path, chosen)
+    with contextlib.closing(FirstWorker(ahead=not chosen.cluster)) as first:  # it imports while this process imports
+        if chosen.dry_run:
+            _estimate(context, path, chosen, first)
+            return
+        outcome = _play(context, path, chosen, first)
     _print_standings(context, path, outcome, on_one_line=chosen.progress == "json")
     if outcome.interrupted:
         stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
@@ -95,11 +98,13 @@ def run(context: CliContext, /, **values: Any) -> None:
 
 def check_cluster(cluster: str, workers: int | None) -> None:
     """Raise UsageError if the address of a scheduler is wrong, or if workers of this machine are asked for, too."""
+    if not cluster:
+        return
     from host.config.tournament_config import ADDRESS
 
-    if cluster and not re.fullmatch(ADDRESS, cluster):
+    if not re.fullmatch(ADDRESS, cluster):
         raise click.UsageError(f"--cluster {cluster} is not the address of a scheduler, for example tcp://host:8786")
-    if cluster and workers:
+    if workers:
         raise click.UsageError("--workers are processes on this machine; --cluster has its own workers")
 
 
@@ -110,7 +115,7 @@ def _seconds(stop_after: str | None) -> float | None:
         raise click.UsageError(f"--stop-after: {error}") from error
 
 
-def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
+def _estimate(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorker) -> None:
     import trio
 
     from host.backends.backend import open_backend
@@ -118,16 +123,16 @@ def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     from host.cli.progress import progress_view
     from host.tournament.estimate import forecast
 
-    workers = chosen.workers or 0
+    workers, opens = chosen.workers or 0, partial(open_backend, first=first)
     shown = sys.stderr.isatty() and not (context.quiet or context.json)
     with progress_view("stderr" if shown else "none") as view:
         found = trio.run(
-            lambda: forecast(path, view, open_backend, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
+            lambda: forecast(path, view, opens, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
         )
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
+def _play(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorker) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
@@ -143,7 +148,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
             lambda: run_tournament(
                 path,
                 view,
-                open_backend,
+                partial(open_backend, first=first),
                 cluster=chosen.cluster,
                 fresh=chosen.fresh,
                 last=chosen.stage,

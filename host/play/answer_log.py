@@ -124,11 +124,6 @@ COMMAND_LOG: ContextVar[AnswerLog | None] = ContextVar("COMMAND_LOG", default=No
 """The log of a command that plays tables in its own process, a child of one that waits for it. It needs no answers."""
 
 
-def new_log() -> int:
-    """Return the descriptor of an empty log, for a worker that inherits it."""
-    return os.memfd_create("croupier-answers")
-
-
 def read_place(descriptor: int) -> tuple[int, int]:
     """Return the table that the rules are computing, 0 for none, and the number of the answer."""
     head = os.pread(descriptor, _PLACE.size, 0)
