@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from host.season.rounds import (
     FIRST_TABLES,
     LIFE_TABLES,
-    NOTHING_PLAYED,
     RESTS_AFTER,
     UNIFORM_EVERY,
     Meeting,
@@ -23,6 +22,7 @@ from host.season.rounds import (
 from host.season.verify_rounds import PlannedRound, first_difference
 
 ELO = 173.7178
+NOTHING_PLAYED = Sums({}, {}, {})
 
 
 def field(count: int, since: int = 1) -> list[Player]:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from host.rating.statistics import (
     ELO,
     MIN_CERTAINTY,
+    Elo,
     Interval,
     Won,
     _student_quantile,
-    elo_between,
+    elo_of,
     is_certain,
     mean_interval,
     needed,
@@ -325,6 +326,10 @@ def test_with_four_seats_the_error_of_elo_holds_the_truth_19_times_in_20() -> No
 
 def test_nobody_has_no_elo() -> None:
     assert rated({}).elo == {}
+
+
+def elo_between(won: float, drawn: float, lost: float) -> Elo:
+    return elo_of([(1.0, won), (0.5, drawn), (0.0, lost)])
 
 
 def test_between_two_elo_is_twice_what_it_is_from_their_mean() -> None:

@@ -35,11 +35,6 @@ class Authors:
             return Author(*row)
         raise UserError([Problem("E001", "", "there is no author of this name in the season", hint=INVITE_AGAIN)], 3)
 
-    def by_token(self, token_sha256: str) -> Author | None:
-        """Return the author whose secret has this hash; None if there is none."""
-        row = self._database.row("SELECT * FROM author WHERE token_sha256 = ?", token_sha256)
-        return Author(*row) if row else None
-
     def add(self, name: str, token_sha256: str, now: float) -> Author:
         """Add an author. The same name with the same secret is the same author. Raise UserError if the name is taken."""
         author_name(name)
@@ -76,11 +71,6 @@ class Events:
         """Return the last events, the newest last."""
         rows = self._database.rows("SELECT at, kind, subject, text FROM event ORDER BY id DESC LIMIT ?", most)
         return [Event(*row) for row in reversed(rows)]
-
-    def of_kind(self, kind: str) -> list[Event]:
-        """Return all events of a kind, the newest last: changes of the terms, for example."""
-        rows = self._database.rows("SELECT at, kind, subject, text FROM event WHERE kind = ? ORDER BY id", kind)
-        return [Event(*row) for row in rows]
 
     def answer(self, author: str, answer: Answer) -> None:
         """Store the answer to a request; delete the oldest ones of its author."""

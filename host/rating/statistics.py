@@ -284,19 +284,12 @@ class Elo(NamedTuple):
     error: float
 
 
-def elo_between(won: float, drawn: float, lost: float) -> Elo:
-    """Return the Elo difference of two bots from the tables between them; a draw is half a win.
+def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
+    """Return the Elo difference of two bots from the points of one of them at their tables (0 to 1, and how often).
 
     The inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). If a bot
-    won or lost every table, one more draw is added, because its difference would be infinite.
-    """
-    return elo_of([(1.0, won), (0.5, drawn), (0.0, lost)])
-
-
-def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
-    """Return the Elo difference that follows from points (0 to 1, and how often) as `elo_between` does.
-
-    If all points are equal and between 0 and 1, half a win and half a loss are added, because their variance would be 0.
+    won or lost every table, one more draw is added, because its difference would be infinite. If all points are equal and
+    between 0 and 1, half a win and half a loss are added, because their variance would be 0.
     """
     seen = {value for value, times in points if times}
     if len(seen) < 2:

@@ -14,7 +14,7 @@ from host.results.journal import Journal
 from host.stages.picture import Rounds
 from host.stages.swiss import Swiss, rounds_of
 
-MAX_NAME_CHARS, MAX_BOTS = 33, 9999
+MAX_NAME_CHARS = 33
 RESULTS = {1.0: "1", 0.5: "=", 0.0: "0"}
 BYE, ABSENT = "0000 - U", "0000 - Z"
 

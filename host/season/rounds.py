@@ -114,9 +114,6 @@ class Sums(NamedTuple):
     crashes: Mapping[str, int]  # fixtures in a row that ended with the version benched, by label
 
 
-NOTHING_PLAYED = Sums({}, {}, {})
-
-
 def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tuple[Meeting, ...]:
     """Return the meetings of a round; none if no two versions of different authors can meet."""
     able = [each for each in players if each.since <= terms.number and sums.crashes.get(each.label, 0) < RESTS_AFTER]
