@@ -3,18 +3,20 @@
 Only rules that can end their process, or never return, need it: those of an organiser's own code, and OpenSpiel's.
 """
 
+import itertools
 import mmap
 import os
 import signal
 import struct
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from host.play.records import read_answer, spelled_answer
-from protocols.wire import Answer
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 MAX_RULES_S = 60.0
 """Seconds for which the rules of a table may compute after an answer. Then the kernel ends the worker."""
@@ -22,11 +24,18 @@ MAX_RULES_S = 60.0
 MAX_STOPS = 10
 """Times that the rules may end a process in one fixture, each time after another answer, before it is undecided."""
 
+_T = TypeVar("_T")
+
 FIRST_BYTES = 1 << 20  # of a log; it grows
 
 _PLACE = struct.Struct("=QQQ")
-"""The beginning of a log. What the rules are computing: a table, from 1 in the order in which tables begin, 0 for none; and
-the answer's number. Then where the log ends."""
+"""The beginning of a log. What the rules are computing: a table by its number, 0 for none; and the answer's number, or
+LAST_ANSWER. Then where the log ends. What follows are lines of JSON: see `AnswerLog`."""
+
+LAST_ANSWER = 2**64 - 1
+"""Instead of the answer's number: the last answer that the log has of the table."""
+
+MAX_REMEMBERED_ANSWERS = 1000  # each at most 24 KiB
 
 STOPPED = b"stopped "
 """The beginning of what a worker's parent says of a worker that the rules of a game have ended."""
@@ -61,52 +70,92 @@ class Interrupted(NamedTuple):
 UNINTERRUPTED = Interrupted()
 
 
+LoggedAnswers = tuple[Sequence[int], Sequence[Answer], float | None, Sequence[int]]
+"""Answers of one bot: the tables, an answer to each, the seconds that are now left in the bot's time bank, and the numbers of
+the answers at tables that ask several seats at once, which come last. To create a NamedTuple takes three times as long."""
+
+
+class _Lines(dict[Answer, bytes]):
+    """The lines of answers. There are few different ones, and to look one up takes a tenth of the time to write it."""
+
+    def __missing__(self, answer: Answer) -> bytes:
+        if len(self) > MAX_REMEMBERED_ANSWERS:
+            self.clear()
+        line = self[answer] = msgspec.json.encode(answer) + b"\n"
+        return line
+
+
 class AnswerLog:
     """The worker's side: stores the answers of a fixture, and which table the rules are computing.
 
-    It writes to mapped memory: a call of the kernel for each answer would take as long as the rules of a simple game.
+    It writes to mapped memory: a call of the kernel for each answer would take as long as the rules of a simple game. A line
+    is an object with one member, which is what a method below is given; or, after `alone`, an answer or the seconds left in
+    the time bank of the bot that gives the next one.
     """
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)  # no bot gets it
         os.ftruncate(descriptor, FIRST_BYTES)
-        self._descriptor, self._tables, self._end = descriptor, 0, _PLACE.size
-        self._text = mmap.mmap(descriptor, FIRST_BYTES)
+        self._descriptor, self._end, self._size = descriptor, _PLACE.size, FIRST_BYTES
+        self._text, self._encode, self._lines = (
+            mmap.mmap(descriptor, FIRST_BYTES),
+            msgspec.json.Encoder().encode,
+            _Lines(),
+        )
         self.place = memoryview(mmap.mmap(descriptor, _PLACE.size)).cast("Q")
         """What the rules are computing: see _PLACE."""
 
     def begin_fixture(self, before: Interrupted) -> None:
         """Forget the fixture before. Store the answers that the new one has already."""
-        self._tables, self._end = 0, _PLACE.size
-        for name in before.answers:
-            for answer, bank in before.given(name):
-                self.add(name, answer, bank)
+        self._end = _PLACE.size
+        self._say({"before": before.answers})
 
-    def add_table(self, name: str) -> int:
-        """Store that a table begins. Return its number, from 1."""
-        self._tables += 1
-        self._write(f"{name}\n")
-        return self._tables
+    def add_tables(self, first: int, names: Sequence[str]) -> None:
+        """Store the names of tables that are going to begin. They are numbered from `first` on, at least 1."""
+        self._say({"first": first, "names": names})
 
-    def add(self, name: str, answer: Answer, bank: float | None) -> None:
-        """Store an answer to a table before the rules get it, with the seconds that are left in the bank of its bot."""
-        self._write(f"{name}\t{'' if bank is None else bank}\t{spelled_answer(answer)}\n")
+    def add(self, parts: Sequence[LoggedAnswers]) -> None:
+        """Store answers that were asked for at the same time, before the rules get any of them: all with one write."""
+        self._say({"answers": parts})
 
-    def add_all(self, names: Sequence[str], answers: Sequence[Answer], bank: float | None) -> None:
-        """Store answers of one bot, one to each of these tables."""
-        left = "" if bank is None else bank
-        pairs = zip(names, answers, strict=False)  # there may be more answers
-        self._write("".join([f"{name}\t{left}\t{spelled_answer(answer)}\n" for name, answer in pairs]))
+    def begin_alone(self, table: int) -> None:
+        """Store that the next answers of `add_one` are those of this table."""
+        self._say({"alone": table})
 
-    def _write(self, line: str) -> None:
-        data = line.encode()
-        end = self._end + len(data)
-        if end > len(self._text):
-            size = 2 * end
-            os.ftruncate(self._descriptor, size)
-            self._text = mmap.mmap(self._descriptor, size)
-        self._text[self._end : end] = data
-        self._end = self.place[2] = end
+    def add_one(self, answer: Answer, bank: float | None) -> None:
+        """Store an answer to a table that is played alone, before the rules get it, and what is left in its bot's bank."""
+        if bank is not None:
+            self._say(bank)
+        line, start = self._lines[answer], self._end
+        self._end = end = start + len(line)
+        if end > self._size:
+            self._grow()
+        self._text[start:end] = line
+        self.place[2] = end
+
+    def run(self, table: int, answer: int, rules: Callable[..., _T], *values: Any) -> _T:
+        """Call the rules of a table after an answer, by its number, and store that they compute. Return what they return."""
+        place = self.place
+        place[1], place[0] = answer, table
+        try:
+            return rules(*values)
+        finally:
+            place[0] = 0
+
+    def _say(self, line: object) -> None:
+        self._write(self._encode(line) + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        start, self._end = self._end, self._end + len(line)
+        if self._end > self._size:
+            self._grow()
+        self._text[start : self._end] = line
+        self.place[2] = self._end
+
+    def _grow(self) -> None:
+        self._size = 2 * self._end
+        os.ftruncate(self._descriptor, self._size)
+        self._text = mmap.mmap(self._descriptor, self._size)
 
     async def watch(self) -> None:
         """Let the kernel end this process when no task has had a turn for MAX_RULES_S: the rules do not return.
@@ -145,16 +194,47 @@ def read_stop(descriptor: int, status: int) -> bytes:
     number, answer, end = _PLACE.unpack(head) if head else (0, 0, 0)
     if not number:
         return b""
-    log = os.pread(descriptor, end - _PLACE.size, _PLACE.size)
-    tables, answers = list[str](), dict[str, list[tuple[str, float | None]]]()
-    for line in log.decode().split("\n")[:-1]:
-        name, *rest = line.split("\t", 2)
-        if rest:
-            answers.setdefault(name, []).append((rest[1], float(rest[0]) if rest[0] else None))
-        else:
-            tables.append(name)
-    stop = GameStop(tables[number - 1], answer, _words(status))
+    tables, answers = _read(os.pread(descriptor, end - _PLACE.size, _PLACE.size))
+    name = tables[number]
+    stop = GameStop(name, len(answers[name]) if answer == LAST_ANSWER else answer, _words(status))
     return STOPPED + msgspec.json.encode(Interrupted({name: tuple(some) for name, some in answers.items()}, (stop,)))
+
+
+def _read(log: bytes) -> tuple[dict[int, str], dict[str, list[tuple[str, float | None]]]]:
+    """Return the names of the tables in a log by their numbers, and by name what `Interrupted` has of their answers."""
+    tables, answers = dict[int, str](), defaultdict[str, list[tuple[str, float | None]]](list)
+    alone, bank = "", None
+    for said in map(msgspec.json.decode, log.splitlines()):
+        match said:
+            case list():
+                answers[alone].append((_spelled(said), bank))
+                bank = None
+            case {"first": first, "names": names}:
+                tables |= enumerate(names, first)
+            case {"alone": table}:
+                alone = tables[table]
+            case {"answers": parts}:
+                for table, spelled, left in _in_order(parts):
+                    answers[tables[table]].append((spelled, left))
+            case {"before": before}:
+                answers |= {name: list(map(tuple, some)) for name, some in before.items()}
+            case _:
+                bank = said
+    return tables, answers
+
+
+def _in_order(parts: Iterable[Any]) -> list[tuple[int, str, float | None]]:
+    """Return the answers of one line as tables get them: each with its table and what is left in the bank of its bot."""
+    found = list[tuple[int, int, str, float | None]]()
+    for tables, given, bank, numbers in parts:
+        alone = [0] * (len(tables) - len(numbers))
+        found += zip(tables, [*alone, *numbers], map(_spelled, given), itertools.repeat(bank))
+    return [(table, spelled, bank) for table, _, spelled, bank in sorted(found, key=lambda each: each[:2])]
+
+
+def _spelled(said: list[Any]) -> str:
+    """Return an answer of the log as a journal spells it: a move has three fields, a fault two."""
+    return spelled_answer(Move(*said) if len(said) == len(Move._fields) else Fault(FaultKind(said[0]), said[1]))
 
 
 def decode_stop(line: bytes) -> Interrupted:
