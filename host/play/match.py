@@ -17,7 +17,7 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, HasQuestion, IllegalMove, Question
-from host.games.engine import Game, GameFailed, Scores, Table, new_tuple
+from host.games.engine import Game, GameFailed, Request, Scores, Table, new_tuple
 from host.play.answer_log import LAST_ANSWER, AnswerLog, LoggedAnswers
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.sources.in_process import InProcess
@@ -384,27 +384,27 @@ def _joined(
 
 
 class _SourceTable:
-    """A table of a source at play, with its open questions. `number` is its number in the fixture, from 1."""
+    """A table of a source at play. `number` is its number in the fixture, from 1."""
 
-    __slots__ = ("asked", "bots", "first", "index", "number", "table")
+    __slots__ = ("bots", "first", "index", "limits", "number", "requests", "table")
 
     def __init__(self, index: int, number: int, table: SourceTable, bots: Sequence[str]) -> None:
         """`bots` are the names of the processes by seat."""
         self.index, self.number, self.table, self.bots = index, number, table, bots
-        self.first = 1  # the number of its next question
-        self.asked: list[tuple[str, Question]] = []  # the open questions, in the order of their answers
+        self.requests: Sequence[Request] = ()  # the open ones, in the order of their answers
+        self.limits: Sequence[float | None] = ()  # of their answers
+        self.first = 1  # the number of the first of them at this table
 
     def follow(self) -> bool:
-        """Take over the open questions of the last step. Return False if the table is over."""
-        requests, _, _, limits, _, _ = self.table.last
-        table, number, bots = self.number, self.first, self.bots
-        asked: list[tuple[str, Question]] = []
-        for seat, view in requests:
-            limit = limits[len(asked)] if limits else None
-            asked.append((bots[seat], new_tuple(Question, (table, number, view, limit))))
-            number += 1
-        self.asked, self.first = asked, number
-        return bool(requests)
+        """Take over the open requests of the last step. Return False if the table is over."""
+        self.first += len(self.requests)
+        self.requests, _, _, self.limits, _, _ = self.table.last
+        return bool(self.requests)
+
+    def question(self, nth: int) -> Question:
+        """Return the question of one of the requests."""
+        view, limit = self.requests[nth].view, self.limits[nth] if self.limits else None
+        return new_tuple(Question, (self.number, self.first + nth, view, limit))
 
 
 class _SourceMatch:
@@ -440,17 +440,18 @@ class _SourceMatch:
         """Ask all open questions. Return the answers to each table, by its number in the source."""
         asked: defaultdict[str, list[Question]] = defaultdict(list)
         for one in tables:
-            for bot, question in one.asked:
-                asked[bot].append(question)
+            bots = one.bots
+            for nth, (seat, _) in enumerate(one.requests):
+                asked[bots[seat]].append(one.question(nth))
         answers = await ask_all({self._seats[bot]: self.news.batch(bot, some) for bot, some in asked.items()})
         given = {bot: iter(answers[self._seats[bot]]) for bot in asked}
-        return {one.table.number: [next(given[bot]) for bot, _ in one.asked] for one in tables}
+        return {one.table.number: [next(given[one.bots[seat]]) for seat, _ in one.requests] for one in tables}
 
     def _goes_on(self, one: _SourceTable, answers: Sequence[Answer], finished: dict[int, PlayedTable]) -> bool:
         """Note what a table has said last. Return False if the table is over."""
         for nth in one.table.last.illegal:
-            bot, question = one.asked[nth]
-            self.news.illegal[bot].append(IllegalMove(question, answers[nth]))
+            bot = one.bots[one.requests[nth].seat]
+            self.news.illegal[bot].append(IllegalMove(one.question(nth), answers[nth]))
         if one.follow():
             return True
         finished[one.index] = PlayedTable.of_source(one.table)
