@@ -28,14 +28,15 @@ _T = TypeVar("_T")
 
 FIRST_BYTES = 1 << 20  # of a log; it grows
 
-_PLACE = struct.Struct("=QQQ")
+_PLACE = struct.Struct("=QQ")
 """The beginning of a log. What the rules are computing: a table by its number, 0 for none; and the answer's number, or
-LAST_ANSWER. Then where the log ends. What follows are lines of JSON: see `AnswerLog`."""
+LAST_ANSWER. What follows is described at `AnswerLog`; it ends at the first zero."""
 
 LAST_ANSWER = 2**64 - 1
 """Instead of the answer's number: the last answer that the log has of the table."""
 
-MAX_REMEMBERED_ANSWERS = 1000  # each at most 24 KiB
+CODES = bytes(range(0x80, 0x100))
+"""No line begins with one of these. Each stands for an answer: the first one of a fixture, the second different one, ..."""
 
 STOPPED = b"stopped "
 """The beginning of what a worker's parent says of a worker that the rules of a game have ended."""
@@ -75,63 +76,53 @@ LoggedAnswers = tuple[Sequence[int], Sequence[Answer], float | None, Sequence[in
 the answers at tables that ask several seats at once, which come last. To create a NamedTuple takes three times as long."""
 
 
-class _Lines(dict[Answer, bytes]):
-    """The lines of answers. There are few different ones, and to look one up takes a tenth of the time to write it."""
-
-    def __missing__(self, answer: Answer) -> bytes:
-        if len(self) > MAX_REMEMBERED_ANSWERS:
-            self.clear()
-        line = self[answer] = msgspec.json.encode(answer) + b"\n"
-        return line
-
-
 class AnswerLog:
     """The worker's side: stores the answers of a fixture, and which table the rules are computing.
 
-    It writes to mapped memory: a call of the kernel for each answer would take as long as the rules of a simple game. A line
-    is an object with one member, which is what a method below is given; or, after `alone`, an answer or the seconds left in
-    the time bank of the bot that gives the next one.
+    It writes to mapped memory: a call of the kernel for each answer would take as long as the rules of a simple game. It
+    writes lines of JSON: an object with what a method below is given; or, after `alone`, an answer, or before that the
+    seconds left in the time bank of its bot. Before each line there may be CODES of answers.
     """
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)  # no bot gets it
         os.ftruncate(descriptor, FIRST_BYTES)
         self._descriptor, self._end, self._size = descriptor, _PLACE.size, FIRST_BYTES
-        self._text, self._encode, self._lines = (
-            mmap.mmap(descriptor, FIRST_BYTES),
-            msgspec.json.Encoder().encode,
-            _Lines(),
-        )
+        self._text, self._encode = mmap.mmap(descriptor, FIRST_BYTES), msgspec.json.Encoder().encode
+        self._codes: dict[Answer, int] = {}
         self.place = memoryview(mmap.mmap(descriptor, _PLACE.size)).cast("Q")
         """What the rules are computing: see _PLACE."""
 
     def begin_fixture(self, before: Interrupted) -> None:
         """Forget the fixture before. Store the answers that the new one has already."""
-        self._end = _PLACE.size
-        self._say({"before": before.answers})
+        self._text[_PLACE.size : self._end] = bytes(self._end - _PLACE.size)
+        self._end, self._codes = _PLACE.size, {}
+        self._write({"before": before.answers})
 
     def add_tables(self, first: int, names: Sequence[str]) -> None:
         """Store the names of tables that are going to begin. They are numbered from `first` on, at least 1."""
-        self._say({"first": first, "names": names})
+        self._write({"first": first, "names": names})
 
     def add(self, parts: Sequence[LoggedAnswers]) -> None:
         """Store answers that were asked for at the same time, before the rules get any of them: all with one write."""
-        self._say({"answers": parts})
+        self._write({"answers": parts})
 
     def begin_alone(self, table: int) -> None:
         """Store that the next answers of `add_one` are those of this table."""
-        self._say({"alone": table})
+        self._write({"alone": table})
 
     def add_one(self, answer: Answer, bank: float | None) -> None:
         """Store an answer to a table that is played alone, before the rules get it, and what is left in its bot's bank."""
+        code, end = self._codes.get(answer), self._end
+        if code is not None and bank is None and end < self._size:
+            self._text[end] = code
+            self._end = end + 1
+            return
         if bank is not None:
-            self._say(bank)
-        line, start = self._lines[answer], self._end
-        self._end = end = start + len(line)
-        if end > self._size:
-            self._grow()
-        self._text[start:end] = line
-        self.place[2] = end
+            self._write(float(bank))
+        if code is None and len(self._codes) < len(CODES):
+            self._codes[answer] = CODES[len(self._codes)]
+        self._write(answer)
 
     def run(self, table: int, answer: int, rules: Callable[..., _T], *values: Any) -> _T:
         """Call the rules of a table after an answer, by its number, and store that they compute. Return what they return."""
@@ -142,20 +133,14 @@ class AnswerLog:
         finally:
             place[0] = 0
 
-    def _say(self, line: object) -> None:
-        self._write(self._encode(line) + b"\n")
-
-    def _write(self, line: bytes) -> None:
+    def _write(self, said: object) -> None:
+        line = self._encode(said) + b"\n"
         start, self._end = self._end, self._end + len(line)
         if self._end > self._size:
-            self._grow()
+            self._size = 2 * self._end
+            os.ftruncate(self._descriptor, self._size)
+            self._text = mmap.mmap(self._descriptor, self._size)
         self._text[start : self._end] = line
-        self.place[2] = self._end
-
-    def _grow(self) -> None:
-        self._size = 2 * self._end
-        os.ftruncate(self._descriptor, self._size)
-        self._text = mmap.mmap(self._descriptor, self._size)
 
     async def watch(self) -> None:
         """Let the kernel end this process when no task has had a turn for MAX_RULES_S: the rules do not return.
@@ -181,7 +166,7 @@ def new_log() -> int:
 def read_place(descriptor: int) -> tuple[int, int]:
     """Return the table that the rules are computing, 0 for none, and the number of the answer."""
     head = os.pread(descriptor, _PLACE.size, 0)
-    number, answer, _ = _PLACE.unpack(head) if head else (0, 0, 0)
+    number, answer = _PLACE.unpack(head) if head else (0, 0)
     return number, answer
 
 
@@ -190,11 +175,11 @@ def read_stop(descriptor: int, status: int) -> bytes:
 
     The status is negative for a signal, as that of `subprocess.Popen`. `decode_stop` reads the line.
     """
-    head = os.pread(descriptor, _PLACE.size, 0)
-    number, answer, end = _PLACE.unpack(head) if head else (0, 0, 0)
+    number, answer = read_place(descriptor)
     if not number:
         return b""
-    tables, answers = _read(os.pread(descriptor, end - _PLACE.size, _PLACE.size))
+    log = os.pread(descriptor, os.fstat(descriptor).st_size - _PLACE.size, _PLACE.size)
+    tables, answers = _read(log.partition(b"\0")[0])
     name = tables[number]
     stop = GameStop(name, len(answers[name]) if answer == LAST_ANSWER else answer, _words(status))
     return STOPPED + msgspec.json.encode(Interrupted({name: tuple(some) for name, some in answers.items()}, (stop,)))
@@ -203,11 +188,20 @@ def read_stop(descriptor: int, status: int) -> bytes:
 def _read(log: bytes) -> tuple[dict[int, str], dict[str, list[tuple[str, float | None]]]]:
     """Return the names of the tables in a log by their numbers, and by name what `Interrupted` has of their answers."""
     tables, answers = dict[int, str](), defaultdict[str, list[tuple[str, float | None]]](list)
-    alone, bank = "", None
-    for said in map(msgspec.json.decode, log.splitlines()):
-        match said:
-            case list():
-                answers[alone].append((_spelled(said), bank))
+    known, alone = list[str](), ""
+    bank: float | None = None  # of the next answer
+    for line in log.split(b"\n"):
+        said = line.lstrip(CODES)
+        for code in line[: len(line) - len(said)]:
+            answers[alone].append((known[CODES.index(code)], None))
+        match msgspec.json.decode(said or b"{}"):
+            case float(seconds):
+                bank = seconds
+            case list(fields):
+                spelled = _spelled(fields)
+                if len(known) < len(CODES) and spelled not in known:
+                    known.append(spelled)
+                answers[alone].append((spelled, bank))
                 bank = None
             case {"first": first, "names": names}:
                 tables |= enumerate(names, first)
@@ -218,8 +212,6 @@ def _read(log: bytes) -> tuple[dict[int, str], dict[str, list[tuple[str, float |
                     answers[tables[table]].append((spelled, left))
             case {"before": before}:
                 answers |= {name: list(map(tuple, some)) for name, some in before.items()}
-            case _:
-                bank = said
     return tables, answers
 
 

@@ -219,6 +219,7 @@ class _Match:
             log.begin_alone(number)
         table = opened.game
         bots, seats, turns = opened.bots, [self._seats[bot] for bot in opened.bots], self._turns
+        has_banks = any(seat.bank_left is not None for seat in seats)
         all_ended, all_illegal = self.news.ended, self.news.illegal
         while (request := table.request) is not None:
             if table.together:
@@ -233,8 +234,8 @@ class _Match:
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
             if log is not None:
-                log.add_one(answer, seat.bank_left)
-                place[1], place[0] = len(table.answers) + 1, number
+                log.add_one(answer, seat.bank_left if has_banks else None)
+                place[1], place[0] = LAST_ANSWER, number
             try:
                 fair = table.answer(answer)
             except GameFailed as failed:
@@ -336,7 +337,14 @@ class _Match:
         all_asked = _joined(asked, together) if together else asked
         answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
         if (log := self._rules.log) is not None:
-            self._log(log, asked, all_asked, answers)
+            if together:
+                self._log(log, asked, all_asked, answers)
+            else:  # by far the most
+                parts = [
+                    ([one.table for one in some], answers[seats[bot]], seats[bot].bank_left, ())
+                    for bot, some in asked.items()
+                ]
+                log.add(parts)
         ended, place = [], self._place
         place[1] = LAST_ANSWER
         for bot, tables in asked.items():
