@@ -409,11 +409,6 @@ class _SourceTable:
         self.requests, _, _, self.limits, _, _ = self.table.last
         return bool(self.requests)
 
-    def question(self, nth: int) -> Question:
-        """Return the question of one of the requests."""
-        view, limit = self.requests[nth].view, self.limits[nth] if self.limits else None
-        return new_tuple(Question, (self.number, self.first + nth, view, limit))
-
 
 class _SourceMatch:
     """Carries requests and answers between a source and seats: in turn, all open questions, and then all answers."""
@@ -448,9 +443,10 @@ class _SourceMatch:
         """Ask all open questions. Return the answers to each table, by its number in the source."""
         asked: defaultdict[str, list[Question]] = defaultdict(list)
         for one in tables:
-            bots = one.bots
-            for nth, (seat, _) in enumerate(one.requests):
-                asked[bots[seat]].append(one.question(nth))
+            bots, table, first, limits = one.bots, one.number, one.first, one.limits
+            for nth, (seat, view) in enumerate(one.requests):
+                limit = limits[nth] if limits else None
+                asked[bots[seat]].append(new_tuple(Question, (table, first + nth, view, limit)))
         answers = await ask_all({self._seats[bot]: self.news.batch(bot, some) for bot, some in asked.items()})
         given = {bot: iter(answers[self._seats[bot]]) for bot in asked}
         return {one.table.number: [next(given[one.bots[seat]]) for seat, _ in one.requests] for one in tables}
@@ -458,8 +454,9 @@ class _SourceMatch:
     def _goes_on(self, one: _SourceTable, answers: Sequence[Answer], finished: dict[int, PlayedTable]) -> bool:
         """Note what a table has said last. Return False if the table is over."""
         for nth in one.table.last.illegal:
-            bot = one.bots[one.requests[nth].seat]
-            self.news.illegal[bot].append(IllegalMove(one.question(nth), answers[nth]))
+            seat, view = one.requests[nth]
+            question = Question(one.number, one.first + nth, view)
+            self.news.illegal[one.bots[seat]].append(IllegalMove(question, answers[nth]))
         if one.follow():
             return True
         finished[one.index] = PlayedTable.of_source(one.table)
