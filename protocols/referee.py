@@ -74,7 +74,9 @@ class Message(NamedTuple):
     illegal: tuple[int, ...] = ()  # the seats whose last answer was an illegal move
     show: tuple[Show, ...] = ()
     tell: tuple[tuple[str, dict[str, Any]], ...] = ()  # events for spectators: their names and facts
-    ask: tuple[Ask, ...] = ()
+    ask: tuple[
+        Any, ...
+    ] = ()  # an Ask for each question, or what `ReadUsual` has made of it: a tuple with the seat first
     over: Over | None = None
     raw: bytes = b""  # the line, without its end
 
@@ -89,9 +91,9 @@ _quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _encode: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def open_line(opened: Opened) -> bytes:
-    """Return the line that opens a table."""
-    said = f'{{"open":{opened.table},"seats":{opened.seats},"rules":{_encode(dict(opened.rules))}'
+def open_line(opened: Opened, rules: str) -> bytes:
+    """Return the line that opens a table, given its rules as JSON."""
+    said = f'{{"open":{opened.table},"seats":{opened.seats},"rules":{rules}'
     said += f',"luck":{_quoted(opened.luck)},"seed":{opened.seed}'
     if opened.words:
         lists = [f'{_quoted(label)}:["{_BETWEEN_WORDS.join(words)}"]' for label, words in opened.words.items()]
@@ -99,30 +101,28 @@ def open_line(opened: Opened) -> bytes:
     return f"{said}}}\n".encode()
 
 
-class AnswerWriter:
-    """Writes answers. It remembers how they are written: there are few different ones."""
+class AnswerWriter(dict[tuple[int, Answer], str]):
+    """Writes answers. It remembers how they are written, by seat and answer: there are few different ones."""
 
     def __init__(self, grammar: Grammar) -> None:
+        super().__init__()
         self._grammar = grammar
-        self._written: dict[Answer, str] = {}
 
     def line(self, table: int, seats: Sequence[int], answers: Sequence[Answer]) -> bytes:
         """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
         # Most lines that the host writes are these. Without a JSON encoder a line takes a tenth of the time.
-        written = self._written
-        said: list[str] = []
-        for seat, answer in zip(seats, answers, strict=True):
-            said.append(f'{{"seat":{seat},{written.get(answer) or self._write(answer)}}}')
-        return f'{{"table":{table},"answers":[{",".join(said)}]}}\n'.encode()
+        said = ",".join(map(self.__getitem__, zip(seats, answers, strict=True)))
+        return f'{{"table":{table},"answers":[{said}]}}\n'.encode()
 
-    def _write(self, answer: Answer) -> str:
+    def __missing__(self, given: tuple[int, Answer]) -> str:
+        seat, answer = given
         if isinstance(answer, Fault):
             detail = f',"detail":{_quoted(answer.detail)}' if answer.detail else ""
-            written = f'"fault":"{answer.kind}"{detail}'
+            written = f'{{"seat":{seat},"fault":"{answer.kind}"{detail}}}'
         else:
-            written = f'"move":{_quoted(self._grammar.spell(answer))}'
-        if len(self._written) < MAX_REMEMBERED_ANSWERS:
-            self._written[answer] = written
+            written = f'{{"seat":{seat},"move":{_quoted(self._grammar.spell(answer))}}}'
+        if len(self) < MAX_REMEMBERED_ANSWERS:
+            self[given] = written
         return written
 
 
@@ -375,6 +375,7 @@ class Conversation:
         self._fields, self._read_usual = frozenset(fields), read_usual
         self._answers = AnswerWriter(grammar)
         self._tables: dict[int, _Table] = {}
+        self._rules: tuple[Mapping[str, Any] | None, str] = None, ""  # of the last table, and as JSON
         self._rest = b""  # the beginning of a line
         self.lines = 0  # that the process has written
         self.failed_at: int | None = None  # the table of the line that was refused, if it is an open one
@@ -404,7 +405,9 @@ class Conversation:
         """Open a table."""
         self._tables[opened.table] = _Table(opened)
         self.owed += 1
-        return open_line(opened)
+        if opened.rules is not self._rules[0]:  # most tables have those of the table before
+            self._rules = opened.rules, _encode(dict(opened.rules))
+        return open_line(opened, self._rules[1])
 
     def answer(self, table: int, answers: Sequence[Answer]) -> bytes:
         """Answer the open questions of a table, in the order in which they were asked."""
@@ -422,19 +425,18 @@ class Conversation:
     def receive(self, data: bytes) -> list[Message]:
         """Return the messages of a piece of output. Raise Violation with the number of the line; see `lines`."""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        messages = []
-        for line in lines:
-            self.lines += 1
-            try:
+        messages, read_usual, check = list[Message](), self._read_usual, self._check
+        try:
+            for line in lines:
+                self.lines += 1
                 if self.greeted:
-                    message = self._read_usual(line) or read_message(line, self._fields)
-                    self._check(message, len(line))
-                    self.failed_at = None
+                    message = read_usual(line) or read_message(line, self._fields)
+                    check(message, len(line))
                     messages.append(message)
                 else:
                     self._greet(line)
-            except Violation as wrong:
-                raise Violation(f"line {self.lines} {wrong}") from None
+        except Violation as wrong:
+            raise Violation(f"line {self.lines} {wrong}") from None
         if len(self._rest) > MAX_REFEREE_LINE_BYTES:
             raise Violation(f"line {self.lines + 1} is longer than {MAX_REFEREE_LINE_BYTES} bytes")
         if self._rest and not self.is_waiting:
@@ -451,10 +453,9 @@ class Conversation:
         one = self._tables.get(table)
         if one is None:
             raise Violation(f"is about table {table}, which is not open")
-        if one.state is not REFEREE:
-            self.failed_at = table
-            raise Violation(f"is about table {table}, which waits for answers")
         self.failed_at = table
+        if one.state is not REFEREE:
+            raise Violation(f"is about table {table}, which waits for answers")
         one.bytes += size
         if one.bytes > MAX_TURN_BYTES:
             raise Violation(f"is the end of more than {MAX_TURN_BYTES} bytes about table {table} without a question")
@@ -465,26 +466,27 @@ class Conversation:
         for seat, _ in show:
             self._check_seat(one, seat, table)
         if ask:
-            self._check_asks(one, table, ask)
+            seats = tuple([each[0] for each in ask])
+            if seats != one.answered:  # those have been checked
+                self._check_asks(one, table, seats)
+            one.questions += len(seats)
+            if one.questions > MAX_QUESTIONS:
+                raise Violation(f"asks more than {MAX_QUESTIONS} questions at table {table}")
+            one.asked, one.state, one.bytes = seats, HOST, 0
+            self.owed -= 1
         elif over is not None:
             if len(over.scores) != one.bots:
                 raise Violation(f"has {len(over.scores)} scores, and table {table} has {one.bots} bots")
             del self._tables[table]
             self.owed -= 1
+        self.failed_at = None
 
-    def _check_asks(self, one: _Table, table: int, ask: Sequence[Ask]) -> None:
-        seats = tuple([each.seat for each in ask])
+    def _check_asks(self, one: _Table, table: int, seats: Sequence[int]) -> None:
         for seat in seats:
-            if not 0 <= seat < one.seats:
-                self._check_seat(one, seat, table)
+            self._check_seat(one, seat, table)
         if len({*seats}) < len(seats):
             twice = next(seat for seat in seats if seats.count(seat) > 1)
             raise Violation(f"asks seat {twice} of table {table} twice at once")
-        one.questions += len(seats)
-        if one.questions > MAX_QUESTIONS:
-            raise Violation(f"asks more than {MAX_QUESTIONS} questions at table {table}")
-        one.asked, one.state, one.bytes = seats, HOST, 0
-        self.owed -= 1
 
     @staticmethod
     def _check_seat(one: _Table, seat: int, table: int) -> None:

@@ -139,6 +139,15 @@ def test_a_game_that_ends_its_process_goes_on_from_its_answers(elsewhere: Machin
     assert "after an answer of cyd: it ended its process (Segmentation fault)" in done.err
 
 
+def test_a_module_that_reads_a_file_beside_it_is_refused_with_the_cure(elsewhere: Machines, tmp_path: Path) -> None:
+    failing_games.tournament(tmp_path / "cup", "GAME", failing_games.LEAGUE)
+    done = croupier_process("-C", tmp_path / "cup", "run", "--cluster", elsewhere.address)
+    assert (
+        done.code == 3 and 'error[C018] game = "sums:GAME" cannot read a file on a machine of the cluster' in done.err
+    )
+    assert "/mode" in done.err and "is sent with all its files" in done.err
+
+
 def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()

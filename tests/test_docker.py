@@ -5,6 +5,7 @@ These tests need a Docker engine; tests/docker/start-engine.sh starts one on a D
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -14,11 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from command import FAST, ROOT, Done, croupier, croupier_process, cup_in
 from machines import until
 from season_process import TestSeason, plain_bot
 from test_cluster import outcome
+from test_referee import REFEREES, kill_referee
 
 from host.base.errors import UserError
 from host.cli import compose as compose_command
@@ -226,6 +229,52 @@ def test_nothing_is_lost_whatever_is_killed(compose: Compose, native: Path) -> N
         compose.containers("tournament"), key=lambda container: container["Created"]
     )  # `run` leaves older ones
     assert ran("docker", "wait", tournament["Id"]).out.strip() == "0", compose.told()
+    assert outcome(compose.cup) == outcome(native)
+
+
+BOT = """import sys
+import time
+
+for line in sys.stdin:
+    time.sleep(0.003)
+    print({answer}, flush=True)
+"""
+
+
+def with_a_referee(cup: Path) -> Path:
+    """Write a tournament whose game is a program in C. It takes some seconds."""
+    (cup / "bots").mkdir(parents=True)
+    shutil.copytree(REFEREES / "goofspiel_c", cup / "prizes")
+    answers = {"low": "'LOW'", "high": "'HIGH'", "both": "'LOW' if '1' in line else 'HIGH'"}
+    answers["first"] = "f\"BID {line.split()[3].split(',')[0]}\""
+    for name, answer in answers.items():
+        (cup / "bots" / f"{name}.py").write_text(BOT.format(answer=answer))
+    (cup / "croupier.toml").write_text(
+        'game = "prizes/"\nseed = "a seed for tests"\nbots = ["bots/*"]\n\n[limits]\nmove = "20 s"\ncpu = "20 s"\n\n'
+        '[[stage]]\nkind = "round-robin"\ntables_per_pair = 150\n'
+    )
+    return cup
+
+
+@pytest.mark.parametrize("compose", [(2, False)], indirect=True, ids=["two workers"])
+def test_a_referee_in_containers_that_is_killed_at_random_moments(compose: Compose, tmp_path: Path) -> None:
+    native = with_a_referee(tmp_path / "native")
+    assert croupier("-C", native, "run").code == 0
+    shutil.rmtree(compose.cup)
+    with_a_referee(compose.cup)
+    chance, killed = random.Random(7), 0
+    with compose.running() as run:
+        compose.until_played(1)  # a killed compiler, or a referee that does not start, would be an error
+        while compose.played() < 5 and run.poll() is None:
+            time.sleep(chance.uniform(0.5, 1.0))
+            for worker in compose.containers("worker"):
+                killed += kill_referee(psutil.Process(worker["State"]["Pid"]))
+        assert run.wait(400) == 0, (compose.cup / "told").read_text()[-3000:]
+    assert killed
+    assert (
+        "the game failed: the referee has ended: killed by signal 9"
+        in croupier("-C", compose.cup, "standings", "--json").out
+    )
     assert outcome(compose.cup) == outcome(native)
 
 

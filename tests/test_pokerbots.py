@@ -44,20 +44,36 @@ def referee() -> dict[str, Any]:
         sys.argv, sys.stdin = argv, stdin
 
 
-def test_unchanged_players_in_three_languages_play_mirrored_matches(tmp_path: Path) -> None:
-    shutil.copytree(GAME, tmp_path / "pokerbots")
-    for language in BOT_TOML:
-        bot(tmp_path / "bots" / language, language)
-    (tmp_path / "croupier.toml").write_text(
+def play_without_faults(folder: Path) -> None:
+    """Play mirrored matches of all bots in a folder."""
+    shutil.copytree(GAME, folder / "pokerbots")
+    (folder / "croupier.toml").write_text(
         'game = "pokerbots/"\nbots = ["bots/*"]\nseed = "d7b44809a0359169b755a7030186df92"\n[rules]\nrounds = 12\n'
         '[[stage]]\nkind = "round-robin"\ntables_per_pair = 4\nmirror = true\npractice = true\n'
     )
-    assert (done := croupier("run", cwd=tmp_path)).code == 0, done.err
-    assert "every recorded answer gives the recorded score" in croupier("verify", cwd=tmp_path).out
-    rows = croupier("standings", "--json", cwd=tmp_path).json["rows"]
-    assert len(rows) == 3 and all(row["faults"] == row.get("illegal", 0) == 0 for row in rows)
+    assert (done := croupier("run", cwd=folder)).code == 0, done.err
+    assert "every recorded answer gives the recorded score" in croupier("verify", cwd=folder).out
+    rows = croupier("standings", "--json", cwd=folder).json["rows"]
+    assert len(rows) == len([*(folder / "bots").iterdir()])
+    assert all(row["faults"] == row.get("illegal", 0) == 0 for row in rows)
+
+
+def test_unchanged_players_in_three_languages_play_mirrored_matches(tmp_path: Path) -> None:
+    for language in BOT_TOML:
+        bot(tmp_path / "bots" / language, language)
+    play_without_faults(tmp_path)
     replay = croupier("replay", "round-robin/cpp+python/1", cwd=tmp_path).out
     assert "T60.000%20P0%20H" in replay and "%20D" in replay
+
+
+@pytest.mark.long
+def test_the_board_of_a_bot_in_cpp_may_be_an_array(tmp_path: Path) -> None:
+    for name in ("vector", "array"):
+        bot(tmp_path / "bots" / name, "cpp")
+    states = tmp_path / "bots" / "array" / "skeleton" / "states.h"
+    states.write_text(states.read_text().replace("std::vector<std::string> deck", "std::array<std::string, 5> deck"))
+    assert "5> deck" in states.read_text()
+    play_without_faults(tmp_path)
 
 
 def test_a_new_process_in_the_middle_of_a_round_waits_for_the_next_one(tmp_path: Path) -> None:

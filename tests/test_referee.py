@@ -138,15 +138,17 @@ async def with_source(game: Game, rules: Any, numbers: Sequence[int], parallel: 
     return [found[number] for number in numbers]
 
 
-def kill_referee() -> None:
-    """Kill the program of the referee with SIGKILL, if it runs."""
-    for process in referees():
+def kill_referee(host: psutil.Process | None = None) -> int:
+    """Kill the programs of referees below a process with SIGKILL, as many as run. Return how many."""
+    running = [*referees(host)]
+    for process in running:
         process.send_signal(signal.SIGKILL)
+    return len(running)
 
 
-def referees() -> Iterator[psutil.Process]:
-    """Yield the processes that run a program of a game's folder: below a keeper, which is below this process."""
-    for process in psutil.Process().children(recursive=True):
+def referees(host: psutil.Process | None = None) -> Iterator[psutil.Process]:
+    """Yield the processes that run a program of a game's folder: below a keeper, which is below `host`, or this process."""
+    for process in (host or psutil.Process()).children(recursive=True):
         try:
             if any("referee" in word.lower() for word in process.cmdline()) or process.name() in ("bot", "goofspiel_c"):
                 yield process

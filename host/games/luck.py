@@ -79,7 +79,9 @@ def words(key: bytes, label: str) -> Iterator[int]:
 
 def hex_words(key: bytes, label: str, count: int) -> list[str]:
     """Return the first words of a stream as 16 hexadecimal digits each."""
-    digits = "".join([block.hexdigest() for block in itertools.islice(_blocks(key, label), (count + 3) // 4)])
+    start = key + label.encode()
+    blocks = map(_four_bytes, range((count + 3) // 4))
+    digits = "".join([hashlib.sha256(start + number).hexdigest() for number in blocks])
     return [digits[at : at + 16] for at in range(0, 16 * count, 16)]
 
 
@@ -90,7 +92,12 @@ def _blocks(key: bytes, label: str) -> "Iterator[hashlib._Hash]":
 
 def whole_number(root: bytes, path: str) -> int:
     """Return a number below 2^31 for programs that have random numbers of their own: bots, referees."""
-    return next(words(derive(root, path), "seed")) % (1 << 31)
+    return whole_number_of(derive(root, path))
+
+
+def whole_number_of(key: bytes) -> int:
+    """Return the number of a path whose key is known: from the first word of the stream "seed", here without generators."""
+    return int.from_bytes(hashlib.sha256(key + b"seed" + _four_bytes(0)).digest()[:8], "big") % (1 << 31)
 
 
 def index_of(word: int, weights: Sequence[float]) -> int:

@@ -67,6 +67,7 @@ def has_referee(said: str) -> bool:
     return is_folder(said) or is_foreign(said)
 
 
+FILES_HINT = "of a module only its code is sent there; a package, a folder with __init__.py, is sent with all its files"
 FIRST_QUESTION = "the first question of a table"
 
 
@@ -144,7 +145,12 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
             return own_game(LIBRARIES[library](name), known)
         except openspiel.NotPlayable as failed:
             raise named.refused(str(failed), failed.hint) from failed
-    game = import_value(named, known.folder)
+    try:
+        game = import_value(named, known.folder)
+    except OSError as failed:
+        if not known.packed:
+            raise
+        raise named.refused(f"cannot read a file on a machine of the cluster: {failed}", FILES_HINT) from failed
     if not isinstance(game, Game):
         raise named.refused(f"is not a Game but a {type(game).__name__}", "see docs/adding-a-game.md")
     if not re.fullmatch("[a-z][a-z0-9_]{0,40}", game.name):

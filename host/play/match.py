@@ -8,7 +8,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import trio
 
@@ -16,7 +17,8 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, HasQuestion, IllegalMove, Question
-from host.games.engine import Game, GameFailed, Scores, Table, new_tuple
+from host.games.engine import Game, GameFailed, Request, Scores, Table, new_tuple
+from host.play.answer_log import LAST_ANSWER, AnswerLog, LoggedAnswers
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.sources.in_process import InProcess
 from host.play.sources.steady import FixtureUndecided, SourceTable, SteadySource, undecided_at
@@ -24,6 +26,7 @@ from host.play.table_plans import TablePlan, TableSetup, bot_of
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
+TABLE_OF, NUMBER_OF = itemgetter(Question._fields.index("table")), itemgetter(Question._fields.index("number"))
 YIELD_INTERVAL_S = (
     0.01  # seconds after which other tasks get a turn, even if all answers are fast; it costs 10 to 40 µs
 )
@@ -180,9 +183,11 @@ class _Match:
         self._turns, self.news = _Turns(seating.monitor), _News(seating.seats)
         self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
         self._together: list[Together] = []  # tables that ask several seats at once
+        self._place: memoryview | list[int] = [0, 0] if rules.log is None else rules.log.place
 
     async def play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
+        self._rules.expect_tables(before + 1, table_setups)
         at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
         if at_once == 1 or len(table_setups) == 1:
             return [
@@ -209,29 +214,34 @@ class _Match:
 
     async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        opened, log = self._begin(0, number, table_setup), self._rules.log
+        opened, log, place = self._begin(0, number, table_setup), self._rules.log, self._place
+        if log is not None:
+            log.begin_alone(number)
         table = opened.game
         bots, seats, turns = opened.bots, [self._seats[bot] for bot in opened.bots], self._turns
+        has_banks = any(seat.bank_left is not None for seat in seats)
         all_ended, all_illegal = self.news.ended, self.news.illegal
         while (request := table.request) is not None:
             if table.together:
                 await self._ask_together(Together.of(opened))
                 table = opened.game
                 continue
-            place, opened.view = request
-            bot, seat = bots[place], seats[place]
+            at, opened.view = request
+            bot, seat = bots[at], seats[at]
             answer: Answer | None
             if bot in all_ended or bot in all_illegal:
                 (answer,) = await seat.ask(self.news.batch(bot, (opened,)))
             elif (answer := seat.ask_one(opened)) is None:
                 (answer,) = await seat.finish()
             if log is not None:
-                log.add(table_setup.path, answer, seat.bank_left)
+                log.add_one(answer, seat.bank_left if has_banks else None)
+                place[1], place[0] = LAST_ANSWER, number
             try:
                 fair = table.answer(answer)
             except GameFailed as failed:
                 fair = self._begin_again(opened, failed, (bot,))
                 table = opened.game
+            place[0] = 0
             if not fair:
                 all_illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
             if time.perf_counter() > turns.due:
@@ -253,7 +263,7 @@ class _Match:
             self._rules.expect(table_setup, [*table.answers, answer], [bot_of(name) for name in given_by])
             seat.recall(question, answer, bank)
             try:
-                fair = table.answer(answer)
+                fair = self._rules.answer(table_setup, table, answer)
             except GameFailed as failed:
                 fair = self._begin_again(one, failed, given_by)
             if not fair:
@@ -278,42 +288,46 @@ class _Match:
 
     async def _ask_together(self, asked: Together) -> None:
         """Ask several seats of one table at once, and send the answers to the table."""
-        batches = {self._seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts}
-        answers = await ask_all(batches)
-        self._log({}, (asked,), answers)
-        self._answer_together(asked, {bot: iter(answers[self._seats[bot]]) for bot, _ in asked.parts})
+        seats, log = self._seats, self._rules.log
+        answers = await ask_all({seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts})
+        if log is not None:
+            for bot, _ in asked.parts:
+                log.add_one(answers[seats[bot]][0], seats[bot].bank_left)
+        self._answer_together(asked, {bot: iter(answers[seats[bot]]) for bot, _ in asked.parts})
 
     def _log(
         self,
-        asked: Mapping[str, Sequence[OpenTable]],
-        together: Iterable[Together],
+        log: AnswerLog,
+        alone: Mapping[str, Sequence[OpenTable]],
+        asked: Mapping[str, Sequence[OpenTable | Question]],
         answers: Mapping[Seat, list[Answer]],
     ) -> None:
-        """Store all answers of a round in the log, if there is one, before the rules get any of them."""
-        log, seats = self._rules.log, self._seats
-        if log is None:
-            return
-        for bot, tables in asked.items():
-            log.add_all([one.table_setup.path for one in tables], answers[seats[bot]], seats[bot].bank_left)
-        if together:
-            banks = {bot: seat.bank_left for bot, seat in seats.items()}
-            rest = {
-                bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers
-            }
-            for one, parts in together:
-                for bot, _ in parts:
-                    log.add(one.table_setup.path, next(rest[bot]), banks[bot])
+        """Store all answers of a round in the log before the rules get any of them.
+
+        `asked` has all questions, of each bot first those of tables that ask one seat `alone`.
+        """
+        parts = list[LoggedAnswers]()
+        for bot, some in asked.items():
+            seat, single = self._seats[bot], alone.get(bot, ())
+            together: Any = some[len(single) :]  # these are questions: half the time of reading attributes of tuples
+            tables = [one.table for one in single] + [*map(TABLE_OF, together)]
+            parts.append((tables, answers[seat], seat.bank_left, [*map(NUMBER_OF, together)]))
+        log.add(parts)
 
     def _answer_together(self, asked: Together, given: Mapping[str, Iterator[Answer]]) -> None:
         """Send the next answer of each bot to a table that has asked several seats at once."""
+        place = self._place
+        place[0] = asked.one.table
         for bot, question in asked.parts:
-            answer = next(given[bot])
+            answer, place[1] = next(given[bot]), question.number
             try:
                 fair = asked.one.game.answer(answer)
             except GameFailed as failed:
                 fair = self._begin_again(asked.one, failed, (bot for bot, _ in asked.parts))
+                place[0] = asked.one.table
             if not fair:
                 self.news.illegal[bot].append(IllegalMove(question, answer))
+        place[0] = 0
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
@@ -322,16 +336,25 @@ class _Match:
         self._together = []
         all_asked = _joined(asked, together) if together else asked
         answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
-        self._log(asked, together, answers)
-        ended = []
+        if (log := self._rules.log) is not None:
+            if together:
+                self._log(log, asked, all_asked, answers)
+            else:  # by far the most
+                parts = [
+                    ([one.table for one in some], answers[seats[bot]], seats[bot].bank_left, ())
+                    for bot, some in asked.items()
+                ]
+                log.add(parts)
+        ended, place = [], self._place
+        place[1] = LAST_ANSWER
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):
-                table = one.game
+                table, place[0] = one.game, one.table
                 try:
                     fair = table.answer(answer)
                 except GameFailed as failed:
                     fair = self._begin_again(one, failed, (bot,))
-                    table = one.game
+                    table, place[1] = one.game, LAST_ANSWER
                 if not fair:
                     news.illegal[bot].append(IllegalMove(Question(one.table, len(table.answers), one.view), answer))
                 if table.request is None:
@@ -342,6 +365,7 @@ class _Match:
                 else:
                     seat, one.view = table.request
                     questions[one.bots[seat]].append(one)
+        place[0] = 0
         if together:
             given = {
                 bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers
@@ -368,27 +392,22 @@ def _joined(
 
 
 class _SourceTable:
-    """A table of a source at play, with its open questions. `number` is its number in the fixture, from 1."""
+    """A table of a source at play. `number` is its number in the fixture, from 1."""
 
-    __slots__ = ("asked", "bots", "first", "index", "number", "table")
+    __slots__ = ("bots", "first", "index", "limits", "number", "requests", "table")
 
     def __init__(self, index: int, number: int, table: SourceTable, bots: Sequence[str]) -> None:
         """`bots` are the names of the processes by seat."""
         self.index, self.number, self.table, self.bots = index, number, table, bots
-        self.first = 1  # the number of its next question
-        self.asked: list[tuple[str, Question]] = []  # the open questions, in the order of their answers
+        self.requests: Sequence[Request] = ()  # the open ones, in the order of their answers
+        self.limits: Sequence[float | None] = ()  # of their answers
+        self.first = 1  # the number of the first of them at this table
 
     def follow(self) -> bool:
-        """Take over the open questions of the last step. Return False if the table is over."""
-        requests, _, _, limits, _, _ = self.table.last
-        table, number, bots = self.number, self.first, self.bots
-        asked: list[tuple[str, Question]] = []
-        for seat, view in requests:
-            limit = limits[len(asked)] if limits else None
-            asked.append((bots[seat], new_tuple(Question, (table, number, view, limit))))
-            number += 1
-        self.asked, self.first = asked, number
-        return bool(requests)
+        """Take over the open requests of the last step. Return False if the table is over."""
+        self.first += len(self.requests)
+        self.requests, _, _, self.limits, _, _ = self.table.last
+        return bool(self.requests)
 
 
 class _SourceMatch:
@@ -424,17 +443,20 @@ class _SourceMatch:
         """Ask all open questions. Return the answers to each table, by its number in the source."""
         asked: defaultdict[str, list[Question]] = defaultdict(list)
         for one in tables:
-            for bot, question in one.asked:
-                asked[bot].append(question)
+            bots, table, first, limits = one.bots, one.number, one.first, one.limits
+            for nth, (seat, view) in enumerate(one.requests):
+                limit = limits[nth] if limits else None
+                asked[bots[seat]].append(new_tuple(Question, (table, first + nth, view, limit)))
         answers = await ask_all({self._seats[bot]: self.news.batch(bot, some) for bot, some in asked.items()})
         given = {bot: iter(answers[self._seats[bot]]) for bot in asked}
-        return {one.table.number: [next(given[bot]) for bot, _ in one.asked] for one in tables}
+        return {one.table.number: [next(given[one.bots[seat]]) for seat, _ in one.requests] for one in tables}
 
     def _goes_on(self, one: _SourceTable, answers: Sequence[Answer], finished: dict[int, PlayedTable]) -> bool:
         """Note what a table has said last. Return False if the table is over."""
         for nth in one.table.last.illegal:
-            bot, question = one.asked[nth]
-            self.news.illegal[bot].append(IllegalMove(question, answers[nth]))
+            seat, view = one.requests[nth]
+            question = Question(one.number, one.first + nth, view)
+            self.news.illegal[one.bots[seat]].append(IllegalMove(question, answers[nth]))
         if one.follow():
             return True
         finished[one.index] = PlayedTable.of_source(one.table)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import asdict, astuple
 
-from host.games.engine import new_tuple
+from host.games.engine import Request, new_tuple
 from protocols.referee import (
     MAX_ANSWER_LINES,
     MAX_INTEGER,
@@ -53,7 +53,10 @@ class UsualLines:
     """Parses the lines of one game: those that ask or end a table, and show nothing."""
 
     def __init__(self, fields: Sequence[str], view: type[Any] | None = None) -> None:
-        """`fields` are the fields of every view. The view of an `Ask` is a `view` with these fields; without it a dict."""
+        """`fields` are the fields of every view. The view of an `Ask` is a `view` with these fields; without it a dict.
+
+        With `view`, questions without a limit and with one line of answer are Requests instead of Asks.
+        """
         # To read a struct takes half the time of a dict, and it has all fields and no other.
         values = msgspec.defstruct("Values", [(name, _Value) for name in fields], forbid_unknown_fields=True, gc=False)
         self._decode = msgspec.json.Decoder(_Line[values]).decode  # type: ignore[valid-type]
@@ -76,10 +79,16 @@ class UsualLines:
             if type(event) is not str:
                 return None
             tell.append((event, facts))
-        asks: list[Ask] = []
         kind = self._view
-        for each in ask:
-            view = asdict(each.view) if kind is None else new_tuple(kind, astuple(each.view))
-            asks.append(new_tuple(Ask, (each.seat, view, each.limit_ms, each.lines)))
+        asks: list[Ask | Request] = []
+        for each in ask if kind is not None else ():
+            if each.limit_ms is not None or each.lines != 1:
+                break
+            asks.append(new_tuple(Request, (each.seat, new_tuple(kind, astuple(each.view)))))
+        if len(asks) < len(ask):
+            asks = [Ask(each.seat, self._read_view(each.view), each.limit_ms, each.lines) for each in ask]
         ended = None if over is None else Over(over.scores, over.moves)
         return new_tuple(Message, (said.table, said.illegal, (), tuple(tell), tuple(asks), ended, line))
+
+    def _read_view(self, values: Any) -> Any:
+        return asdict(values) if self._view is None else new_tuple(self._view, astuple(values))

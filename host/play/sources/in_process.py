@@ -4,8 +4,9 @@ This is the fast path of the seam (source.py). A match answers a `Table` directl
 takes the rules a few microseconds, and a value for each step of each table would cost a tenth of that.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from host.games.engine import Game, GameFailed, Table, Tell
 from host.games.luck import Shuffler
@@ -14,6 +15,8 @@ from host.play.custom_games import game_failure, origin
 from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, undecided_at
 from host.play.table_plans import TableSetup
 from protocols.wire import Answer
+
+_T = TypeVar("_T")
 
 
 class InProcess:
@@ -27,7 +30,15 @@ class InProcess:
     ) -> None:
         """With a log, the rules may end the process: the next one gets what is in the log as `before`."""
         self._game, self._root, self._before, self.log = game, root, before, log
+        self._numbers: dict[str, int] = {}  # of the tables in the log, by name
         self.failures = [f"{stop.table}: the game failed: {stop.reason}" for stop in before.stops]
+
+    def expect_tables(self, first: int, setups: Sequence[TableSetup]) -> None:
+        """Number the tables that begin next from `first` on, at least 1, as the match does, and store their names."""
+        if self.log is not None:
+            names = [setup.path for setup in setups]
+            self._numbers |= {name: number for number, name in enumerate(names, first)}
+            self.log.add_tables(first, names)
 
     def begin(self, setup: TableSetup) -> Table:
         """Return a new table. Raise FixtureUndecided if the game fails twice, GameFailed if it is croupier's own."""
@@ -55,6 +66,8 @@ class InProcess:
         Raise FixtureUndecided if a new table fails at the same answer, or too many fail; GameFailed as `begin`.
         """
         places, step = set[int](), len(answers)
+        if self.log is not None:
+            self.log.place[0] = 0
         while True:
             reason, where = game_failure(self._game.name, failed)
             self.failures.append(f"{setup.path}: the game failed: {reason}")
@@ -70,42 +83,39 @@ class InProcess:
                     if table.request is None:
                         raise GameFailed(setup.path) from ValueError("given the same answers, it ended before the last")
                     step += 1
-                    table.answer(answers[step - 1])
+                    self.answer(setup, table, answers[step - 1])
                 return table
             except GameFailed as once_more:
                 failed = once_more
 
+    def answer(self, setup: TableSetup, table: Table, answer: Answer) -> bool:
+        """Give a new table one of the answers so far, as `Table.answer`."""
+        return self._run(setup, len(table.answers) + 1, table.answer, answer)
+
     def _new(self, setup: TableSetup) -> Table:
         luck = setup.shuffler(self._root)
-        if self.log is None:
-            return Table(self._game, setup.rules, luck, name=setup.path)
-        return LoggedTable(self.log, setup.path, self._game, setup.rules, luck, (), None, setup.path)
+        return self._run(setup, 0, Table, self._game, setup.rules, luck, (), None, setup.path)
+
+    def _run(self, setup: TableSetup, answer: int, rules: Callable[..., _T], *values: Any) -> _T:
+        return rules(*values) if self.log is None else self.log.run(self._numbers[setup.path], answer, rules, *values)
 
 
 class LoggedTable(Table):
-    """A table whose rules may end the process, or never return: a log has what they compute."""
+    """A table of a command. Its rules may end the process, or never return: a log has what they compute."""
 
-    __slots__ = ("_number", "_place")
+    __slots__ = ("_log", "_number")
 
-    def __init__(self, log: AnswerLog, logged_name: str, *table: Any) -> None:
-        """Begin a table with the arguments of `Table`. In the log it has a name of its own."""
-        self._place, self._number = log.place, log.add_table(logged_name)
-        self._place[1] = 0
-        self._place[0] = self._number
-        try:
-            super().__init__(*table)
-        finally:
-            self._place[0] = 0
+    def __init__(self, log: AnswerLog, number: int, *table: Any) -> None:
+        """Begin a table with the arguments of `Table`. In the log it has a number, which has been stored with its name."""
+        self._log, self._number = log, number
+        log.run(number, 0, super().__init__, *table)
 
     def answer(self, answer: Answer) -> bool:
         """Answer the next question, as any table."""
-        place = self._place
-        place[1] = len(self.answers) + 1
-        place[0] = self._number
-        try:
-            return Table.answer(self, answer)  # half the time of `super`
-        finally:
-            place[0] = 0
+        return self._log.run(self._number, len(self.answers) + 1, super().answer, answer)
+
+
+COMMAND_TABLES = itertools.count(1)
 
 
 def begin_table(
@@ -115,4 +125,6 @@ def begin_table(
     log, said = COMMAND_LOG.get(), origin(game.name).said
     if log is None or not said:
         return Table(game, rules, luck, answers, tell, name)
-    return LoggedTable(log, f"the game {said} failed at table {name}", game, rules, luck, answers, tell, name)
+    number = next(COMMAND_TABLES)
+    log.add_tables(number, [f"the game {said} failed at table {name}"])
+    return LoggedTable(log, number, game, rules, luck, answers, tell, name)

@@ -21,7 +21,7 @@ from host.bots.deadline import AnswerStatus, AnswerTimer, DeadlinePolicy, HostSt
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.games.engine import Game, Request, new_tuple
-from host.games.luck import derive, hex_words, words
+from host.games.luck import derive, hex_words, whole_number_of
 from host.play.placement import starting_on
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
@@ -120,6 +120,7 @@ class RefereeSource:
         self._talk = Conversation(program.game.grammar, self._views.fields, usual.read)
         self._asked: dict[int, tuple[Ask, ...]] = {}  # the last questions of each table
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
+        self._rules: tuple[Any, Mapping[str, Any]] = None, {}  # those of the last table, and as the process gets them
         self._said = b""  # the end of what the process wrote
         # All that was written, and all messages that were read, if somebody wants to see them.
         self.written: list[bytes] = []
@@ -148,14 +149,16 @@ class RefereeSource:
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
         rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
+        if rules is not self._rules[0]:
+            self._rules = rules, {name: value for name, value in rules._asdict().items() if name != "seats"}
         seats = sum(map(len, self._game.sides(rules))) if self._game.sides else rules.seats
         return OpenedTable(
             table=table.number,
             seats=seats,
             bots=rules.seats,
-            rules={name: value for name, value in rules._asdict().items() if name != "seats"},
+            rules=self._rules[1],
             luck=key.hex(),
-            seed=next(words(key, "seed")) % (1 << 31),
+            seed=whole_number_of(key),
             words={label: hex_words(key, label, count) for label, count in self._program.words.items()},
         )
 
@@ -233,18 +236,20 @@ class RefereeSource:
             self._forget(table)
             return Step((), over.scores, illegal, (), told, over.moves)
         self._asked[table] = ask
+        if type(ask[0]) is Request:
+            return new_tuple(Step, (ask, None, illegal, (), told, None))
         plain, has_limits = self._views.plain, False
         requests: list[Request] = []
         for asked in ask:
             seat, view, limit_ms, lines = asked
             if type(view) is not plain or lines != 1:
                 view = self._views.read(asked, self._shown.pop((table, seat), ""))
-            requests.append(new_tuple(Request, (seat, view)))
+            requests.append(Request(seat, view))
             has_limits |= limit_ms is not None
         limits: tuple[float | None, ...] = ()
         if has_limits:
             limits = tuple([None if each.limit_ms is None else each.limit_ms * SECONDS_PER_MS for each in ask])
-        return new_tuple(Step, (tuple(requests), None, illegal, limits, told, None))
+        return Step(tuple(requests), None, illegal, limits, told)
 
     def _show(self, table: int, seat: int, text: str) -> None:
         """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""

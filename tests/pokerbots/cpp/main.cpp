@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <skeleton/actions.h>
@@ -16,6 +17,12 @@ struct Bot {
             abort();
     }
 
+    static int shown(const RoundState &state)
+    {
+        const auto &deck = state.deck; // a vector of the board, or an array with empty places
+        return (int)std::count_if(deck.begin(), deck.end(), [](const std::string &card) { return !card.empty(); });
+    }
+
     void handleNewRound(GameInfoPtr gameState, RoundStatePtr roundState, int active)
     {
         check(gameState->bankroll == bank && gameState->roundNum == ++rounds && rounds <= NUM_ROUNDS);
@@ -31,7 +38,7 @@ struct Bot {
 
     Action getAction(GameInfoPtr, RoundStatePtr roundState, int active)
     {
-        check(roundState->button % 2 == active && (int)roundState->deck.size() == roundState->street);
+        check(roundState->button % 2 == active && shown(*roundState) == roundState->street);
         int cost = roundState->pips[1 - active] - roundState->pips[active];
         if (roundState->street == 3 && cost == 0 && roundState->stacks[0] && roundState->stacks[1])
             return {Action::Type::RAISE, std::min(6, std::min(roundState->stacks[0], roundState->stacks[1]))};

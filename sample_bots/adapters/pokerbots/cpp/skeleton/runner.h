@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
@@ -36,6 +37,24 @@ template <typename BotType> class Runner {
         return parts;
     }
 
+    // Some years' skeletons have the board in a vector, others in an array of five cards.
+    using Deck = decltype(RoundState::deck);
+
+    static void fill(std::vector<std::string> &deck, const std::vector<std::string> &cards) { deck = cards; }
+
+    template <std::size_t N>
+    static void fill(std::array<std::string, N> &deck, const std::vector<std::string> &cards)
+    {
+        std::copy_n(cards.begin(), std::min(cards.size(), N), deck.begin());
+    }
+
+    static Deck deckOf(const std::vector<std::string> &cards)
+    {
+        Deck deck{};
+        fill(deck, cards);
+        return deck;
+    }
+
     RoundStatePtr now() const { return std::static_pointer_cast<const RoundState>(round); }
 
     StatePtr before() const { return std::static_pointer_cast<const TerminalState>(round)->previousState; }
@@ -60,7 +79,7 @@ template <typename BotType> class Runner {
         hands[active] = {cards.at(0), cards.at(1)};
         std::array<int, 2> pips = {SMALL_BLIND, BIG_BLIND};
         std::array<int, 2> stacks = {STARTING_STACK - SMALL_BLIND, STARTING_STACK - BIG_BLIND};
-        round = std::make_shared<RoundState>(0, 0, pips, stacks, hands, std::vector<std::string>{}, nullptr);
+        round = std::make_shared<RoundState>(0, 0, pips, stacks, hands, deckOf({}), nullptr);
         isOver = false;
         bot.handleNewRound(game, now(), active);
     }
@@ -115,7 +134,7 @@ template <typename BotType> class Runner {
             break;
         case 'B':
             round = std::make_shared<RoundState>(now()->button, now()->street, now()->pips, now()->stacks, now()->hands,
-                                                 split(rest), now()->previousState);
+                                                 deckOf(split(rest)), now()->previousState);
             break;
         case 'O':
             show(split(rest));
