@@ -4,7 +4,8 @@ import os
 import random
 import signal
 
-from host.play.answer_log import FIRST_BYTES, LAST_ANSWER, AnswerLog, Interrupted, decode_stop, new_log, read_stop
+from host.backends.worker_process import new_log
+from host.play.answer_log import FIRST_BYTES, LAST_ANSWER, AnswerLog, Interrupted, decode_stop, read_stop
 from host.play.records import spelled_answer
 from protocols.wire import Answer, Fault, FaultKind, Move
 

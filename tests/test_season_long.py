@@ -8,13 +8,16 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
 
+import psutil
 import pytest
 from command import ROOT, croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
-KILLS = 12
+HARMS, MOST = 20, 60  # processes killed or stopped, submissions
+STOPPED_SHARE, STOPPED_S = 0.2, 2.0
 ROUNDS = 40
 C_BOT = r"""
 #include <stdio.h>
@@ -63,48 +66,86 @@ def source(file: str, answer: str, note: str) -> bytes:
     return LANGUAGES[file].format(answer=answer, note=note).encode()
 
 
+def parts(season: TestSeason) -> dict[str, list[psutil.Process]]:
+    """Return the processes of a season by what they are: not the bots and compilers in the sandboxes, only what holds them."""
+    found = defaultdict[str, list[psutil.Process]](list)
+    main = psutil.Process(season.pid)
+    found["season"].append(main)
+    for process in main.children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            words = process.cmdline()
+            if "host.play.worker" in words:
+                found["worker"].append(process)
+            elif words and Path(words[0]).name in ("bwrap", "keeper"):
+                found["sandbox"].append(process)
+            elif words and "python" in words[0] and "host" in " ".join(words):
+                found[words[words.index("-m") + 1] if "-m" in words else "site"].append(process)
+    return found
+
+
+def harm(season: TestSeason, chance: random.Random) -> str:
+    """Kill a process of a season, or stop it for two seconds. Return what has been done; "" if the process has just ended."""
+    found = parts(season)
+    kind = chance.choice(sorted(found))
+    victim, stops = chance.choice(found[kind]), chance.random() < STOPPED_SHARE
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if not stops:
+            victim.kill()
+            return f"{kind} killed"
+        victim.suspend()
+        time.sleep(STOPPED_S)
+        victim.resume()
+        return f"{kind} stopped"
+    return ""
+
+
 @pytest.mark.proof
-def test_nothing_is_lost_or_entered_twice_whenever_the_process_is_killed(tmp_path: Path) -> None:
+@pytest.mark.timeout(3600)
+def test_nothing_is_lost_or_entered_twice_whatever_is_killed_or_stopped_whenever(tmp_path: Path) -> None:
     season, chance = TestSeason(tmp_path / "cup"), random.Random(41)
-    names = ("ada", "grace", "kim")
+    names, files = [f"author{number}" for number in range(6)], list(LANGUAGES)
     season.invite(*names)
-    handed = dict[str, bytes]()
-    for number in range(KILLS):
-        season.open()
-        author = names[number % 3]
-        content = plain_bot(chance.choice(["END", "STAND"]), f"{author} {number}")
-        handed[hashlib.sha256(content).hexdigest()] = content
-        season.submit(author, f"{author}s", content)
-        if number % 4 == 3:  # the same bytes again: the same submission
-            season.submit(author, f"{author}s", content)
-        time.sleep(chance.uniform(0, 6))  # a random moment is what is tested
+    acknowledged, done = dict[str, tuple[str, str]](), Counter[str]()  # by submission, its author and hash
+    season.open(site=True)
+    while done.total() < HARMS:
+        number = chance.randrange(len(names))
+        author, file = names[number], files[number % 5]
+        content = source(file, chance.choice(["END", "STAND"]), f"{author} {done.total()}")
+        for _ in range(chance.choice([1, 1, 2])):  # twice: the same bytes are the same submission
+            if len(acknowledged) < MOST:
+                handed = season.put(author, f"{author}s", content, file)
+                acknowledged[handed] = (author, hashlib.sha256(content).hexdigest())
+        time.sleep(chance.uniform(0, 3))  # a random moment is what is tested
+        if what := harm(season, chance):
+            done[what] += 1
         assert season.process is not None
-        season.process.kill()
-        season.process.wait()
-        season.process = None
-    with season.opened():
-        season.until(lambda: not season.document("private/admin.json")["queue"] and not [*season.folder.glob("inbox/[0-9]*")], "the queue")  # fmt: skip  # noqa: E501
-        last = season.document("site.json")["round"]
-        season.until_round(max(last, 1) + 1)
-        ladder = season.document("ladder.json")
+        if what == "season killed":
+            season.process.wait()
+            season.open(site=True)
+        assert season.process.poll() is None, season.log.read_text()[-3000:]
+    season.until(lambda: not season.document("private/admin.json")["queue"] and not [*season.folder.glob("inbox/[0-9]*")], "the queue")  # fmt: skip  # noqa: E501
+    season.until_round(season.document("site.json")["round"] + 1)
+    season.end()
+    print(dict(done), len(acknowledged))
     with season.store() as store:
         versions = store.versions.all()
-        submissions = [each for name in names for each in store.submissions.of_author(name)]
-    assert {each.sha256 for each in submissions} == handed.keys() and len(submissions) == len(handed)
-    assert sorted(version.submission for version in versions) == sorted(each.id for each in submissions)
-    numbers = sorted((version.bot, version.number) for version in versions)
-    assert numbers == [(f"{name}s", nth) for name in names for nth in range(1, KILLS // 3 + 1)]
+        submissions = {each.id: each for name in names for each in store.submissions.of_author(name)}
+    assert acknowledged.keys() <= submissions.keys()
+    assert all((submissions[each].author, submissions[each].sha256) == said for each, said in acknowledged.items())
+    assert len({(each.author, each.sha256) for each in submissions.values()}) == len(submissions)
+    assert sorted(version.submission for version in versions) == sorted(submissions)  # each accepted, and entered once
     verified = season.croupier("season", "verify", "--json")
     assert verified.code == 0 and verified.json["differences"] == [], verified.out
+    ladder = season.document("ladder.json")
+    (season.folder / "published" / "ladder.json").unlink()
     with season.opened():  # the ladder is computed again from nothing, and is the same
-        (season.folder / "published" / "ladder.json").unlink()
-    with season.opened():
         season.until(lambda: (season.folder / "published/ladder.json").exists(), "the ladder")
         again = season.document("ladder.json")
     if again["round"] == ladder["round"]:
         assert [(row["label"], row["rating"]) for row in again["rows"]] == [
             (row["label"], row["rating"]) for row in ladder["rows"]
         ]
+    assert not any(row["faults"] for row in ladder["rows"])
 
 
 @pytest.mark.long
