@@ -43,7 +43,12 @@ from host.submissions.discovery import load_submission
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"
 
 
-@pytest.mark.parametrize(("file_name", "content"), [("mine.py", STANDS), ("mine.c", C_BOT), ("Mine.java", JAVA_BOT)])
+SCRIPT = "#!/bin/sh\nwhile read -r line; do echo STAND; done\n"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "content"), [("mine.py", STANDS), ("mine.c", C_BOT), ("Mine.java", JAVA_BOT), ("mine", SCRIPT)]
+)
 def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file_name: str, content: str) -> None:
     with season(tmp_path, terms_of(references=(REFERENCE,))) as here:
         found = here.accepted("ada", file_name, content, "mine")

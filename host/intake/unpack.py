@@ -16,6 +16,7 @@ from host.base.errors import Problem, UserError
 from host.bots.bot_spec import bot_name
 from host.submissions.archive import import_submission
 from host.submissions.build import fingerprint
+from host.submissions.executable_checks import runnable
 from host.submissions.file_tree import submitted
 
 
@@ -54,6 +55,9 @@ def unpack(request: UnpackRequest) -> Unpacked:
     if copy.is_dir():
         copy.rename(folder)
     else:
+        with copy.open("rb") as file:
+            if runnable(file.read(4)):  # a file that is handed in alone has no mode
+                copy.chmod(0o755)
         folder.mkdir()
         copy.rename(folder / copy.name)
     what = hashlib.sha256()
