@@ -1,6 +1,6 @@
 """Simulate seasons whose true strengths are known: what adaptive rounds find, compared with a full round robin.
 
-    python benchmarks/adaptive_rounds.py [first] [late] [calibration] [--seasons 100] [--bots 50] [--fields normal 2015 cyclic]
+    python benchmarks/adaptive_rounds.py [first] [late] [calibration] [--seasons 100] [--bots 50] [--fields normal 2015]
 
 Rounds, ratings and certainties are croupier's own; only the tables are simulated. A season of 50 bots has 1/5 of the tables
 of a round robin with 20 tables a pair; one of 500 bots, 1/20 of the tables of a round robin with 2 tables a pair. Both have
@@ -11,8 +11,9 @@ of a round robin with 20 tables a pair; one of 500 bots, 1/20 of the tables of a
     calibration  of the pairs called 88 to 92 % sure, how many are right; of all pairs, of neighbours, of the first eight
     late         of seasons in which a version enters in round 7, how many rate it after round 11 within 30 Elo of its end
 
-Fields: `normal` has strengths with a standard deviation of 150 Elo. `2015` has the strengths of the ten sample bots of
-Simple Pazaak under the rules of 2015, each with many near copies. `cyclic` has a standard deviation of 100 Elo, and 100 Elo
+Fields: `normal` has strengths with a standard deviation of 150 Elo. `2015` draws them from the strengths of the ten sample bots
+of Simple Pazaak under the rules of 2015, by the smoothed bootstrap (Silverman, "Density Estimation", 1986). `copies` has near
+copies of these ten, about five each, with a standard deviation of 15 Elo between copies. `cyclic` has a standard deviation of 100 Elo, and 100 Elo
 more between every two bots, as in rock-paper-scissors; the true order is that of an endless round robin.
 """
 
@@ -40,6 +41,9 @@ SAMPLES_OF_2015 = (155, 145, 122, 117, 87, 78, 51, -135, -304, -315)
 """Elo of optimum, austin_powers, glaucus, nestor, neptr, cincinnati_kid, hk_47, bastila, dumb_bold and dumb_cautious:
 400 tables a pair, preset controller2015."""
 
+WIDTHS = {"2015": 89.0, "copies": 15.0}
+"""The standard deviation in Elo around these strengths; for 2015 by Silverman's rule, 0.9 · (quartile range / 1.34) · n^(-1/5)."""
+
 Array = np.ndarray
 
 
@@ -60,8 +64,9 @@ def field_of(kind: str, bots: int, luck: np.random.RandomState) -> Field:
     more = np.zeros((bots, bots))
     if kind == "normal":
         elo = luck.normal(0, 150, bots)
-    elif kind == "2015":
-        elo = np.array(SAMPLES_OF_2015)[luck.randint(len(SAMPLES_OF_2015), size=bots)] + luck.normal(0, 15, bots)
+    elif kind in WIDTHS:
+        elo = np.array(SAMPLES_OF_2015)[luck.randint(len(SAMPLES_OF_2015), size=bots)]
+        elo = elo + luck.normal(0, WIDTHS[kind], bots)
     else:
         elo, (x, y) = luck.normal(0, 100, bots), luck.normal(0, 1, (2, bots))
         more = 100 * (np.outer(x, y) - np.outer(y, x)) / math.sqrt(2)
@@ -161,7 +166,7 @@ class Calibration:
         right = true[one] > true[other]
         groups = {"all pairs": one >= 0, "neighbours": other == one + 1, "the first eight": other < PLACES}
         for name, chosen in groups.items():
-            bins = np.floor(25 * (sure[chosen] + 0.02)).astype(int)  # 23: from 0.90 - 0.02 to 0.90 + 0.02
+            bins = np.floor(25 * sure[chosen]).astype(int)  # 22: from 0.90 - 0.02 to 0.90 + 0.02
             self.counts.setdefault(name, Counter()).update(zip(bins.tolist(), right[chosen].tolist(), strict=True))
 
     def lines(self) -> Iterator[str]:
@@ -169,7 +174,7 @@ class Calibration:
         for name, counts in self.counts.items():
             words = []
             for middle in (0.58, 0.70, 0.82, 0.90, 0.94, 0.98):
-                nth = math.floor(25 * (middle + 0.02) + 0.5)
+                nth = math.floor(25 * middle)
                 hits, misses = counts[nth, True], counts[nth, False]
                 if hits + misses:
                     low, high = wilson(hits, hits + misses)
@@ -229,7 +234,7 @@ def main() -> None:
     parser.add_argument("what", nargs="*", choices=["first", "late", "calibration", []], default=[])
     parser.add_argument("--seasons", type=int, default=100)
     parser.add_argument("--bots", type=int, nargs="+", default=[50])
-    parser.add_argument("--fields", nargs="+", default=["normal", "2015", "cyclic"])
+    parser.add_argument("--fields", nargs="+", default=["normal", "2015", "copies", "cyclic"])
     given = parser.parse_args()
     wanted = {name: name in given.what or not given.what for name in ("first", "late", "calibration")}
     for bots in given.bots:

@@ -43,6 +43,15 @@ from host.submissions.discovery import load_submission
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"
 
 
+GIVES_UP = """\
+import sys
+for number, line in enumerate(sys.stdin):
+    if number > 60:
+        sys.exit("tired")
+    print("END", flush=True)
+"""
+"""It answers the questions of the check, which are fewer, and then no more."""
+
 SCRIPT = "#!/bin/sh\nwhile read -r line; do echo STAND; done\n"
 
 
@@ -145,15 +154,25 @@ def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: 
 
 
 def test_a_bot_that_fails_in_practice_is_refused_with_its_first_fault(tmp_path: Path) -> None:
-    """It answers the questions of the check, which are fewer, and then no more."""
-    gives_up = "import sys\nfor number, line in enumerate(sys.stdin):\n    if number > 60:\n        sys.exit('tired')\n"
-    gives_up += "    print('END', flush=True)\n"
     with season(tmp_path, terms_of(references=(REFERENCE,), tables=400)) as here:
-        here.submit("ada", "mine.py", gives_up)
+        here.submit("ada", "mine.py", GIVES_UP)
         found = here.examined()
         assert found.verdict is not None
         assert found.verdict.practice[0].faults > 0
         assert "tired" in found.verdict.first_wrong
+
+
+def test_faults_of_a_reference_are_not_the_authors_and_the_organiser_learns_of_them(tmp_path: Path) -> None:
+    house = tmp_path / "house.py"
+    house.write_text(GIVES_UP)
+    with season(tmp_path / "cup", terms_of(references=(house,), tables=400)) as here:
+        verdict = here.accepted("ada", "mine.py", STANDS).verdict
+        assert verdict is not None and verdict.practice[0].faults == 0
+        (practice,) = [each for each in verdict.findings if each.what == "practice"]
+        assert practice.mark == "✓"
+        assert re.search(r"; house had [0-9]+ faults, none of them yours$", practice.text), practice.text
+        (event,) = [each for each in here.store.events.last(100) if each.kind == "reference"]
+        assert event.subject == "house" and re.fullmatch(r"had [0-9]+ faults in practice against mine-1", event.text)
 
 
 def test_practice_by_request_plays_versions_and_does_not_count(tmp_path: Path) -> None:

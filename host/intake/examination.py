@@ -185,7 +185,7 @@ class Examination:
 
 
 def practice_finding(played: Practised) -> Finding:
-    """Return the line of a verdict about practice against one opponent."""
+    """Return the line of a verdict about practice against one reference."""
     result, what = played.result, "practice"
     if not result.tables:
         return Finding("!", what, f"against {result.opponent}: no table was finished in time")
@@ -193,6 +193,8 @@ def practice_finding(played: Practised) -> Finding:
     words = (
         f"against {result.opponent}: {result.won:g} of {counted(result.tables, 'table')} ({share:.1f} % ± {half:.1f})"
     )
+    if played.opponent_faults:
+        words += f"; {result.opponent} had {counted(played.opponent_faults, 'fault')}, none of them yours"
     if played.benched:
         return Finding("✗", what, f"{words}; not asked any more after {counted(result.faults, 'fault')}")
     if result.faults:

@@ -14,6 +14,7 @@ import trio
 
 from host.base import paths
 from host.base.errors import Problem, UserError
+from host.base.format import counted
 from host.bots.bot_spec import BuiltBot
 from host.bots.bot_spec import Submission as Handed
 from host.entries.inbox import StoredRequest
@@ -269,7 +270,12 @@ class SeasonIntake:
     async def _against_references(self, costs: Costs, bot: BuiltBot) -> list[Practised]:
         if not self._references and self.terms.references:
             await self.prepare_references()
-        return await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
+        played = await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
+        for each in played:
+            if each.opponent_faults:
+                text = f"had {counted(each.opponent_faults, 'fault')} in practice against {bot.name}"
+                self.store.events.add(time.time(), "reference", each.result.opponent, text)
+        return played
 
     async def _against(
         self, opponents: Sequence[BuiltBot], bot: BuiltBot, tables: int, costs: Costs

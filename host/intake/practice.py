@@ -41,6 +41,7 @@ class Practised(NamedTuple):
 
     result: PracticeResult
     evidence: tuple[Evidence, ...]
+    opponent_faults: int  # of all copies of the opponent
     benched: bool
     cpu_seconds: float  # of all bots and of croupier
 
@@ -89,16 +90,19 @@ def _fixtures(ground: Ground, bots: Sequence[BuiltBot], tables: int) -> list[Fix
 def _summary(
     ground: Ground, bot: str, opponent: str, seed: bytes, records: Sequence[tuple[Fixture, Record]]
 ) -> Practised:
-    won, tables, faults = 0.0, 0, 0
+    won, tables, faults, opponent_faults = 0.0, 0, 0, 0
     for fixture, record in records:
         for setup, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
             won += share_won(ground.game, scores, setup.bots.index(bot))
             tables += 1
-        faults += sum(record.faults.get(bot, {}).values())
+        for player, kinds in record.faults.items():
+            faults += sum(kinds.values()) if player == bot else 0
+            opponent_faults += sum(kinds.values()) if player != bot else 0
     low, high = wilson(won, tables)
     return Practised(
         PracticeResult(opponent, tables, won, faults, low, high),
         tuple(piece for _, record in records for piece in record.evidence if piece.bot == bot),
+        opponent_faults,
         any(bot in record.benched for _, record in records),
         sum(record.overhead + sum(usage.cpu for usage in record.usage.values()) for _, record in records),
     )
