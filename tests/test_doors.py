@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, environment
 from season_fixtures import BROKEN_C, C_BOT, STANDS
@@ -171,6 +172,21 @@ def test_a_push_hands_in_and_the_pusher_sees_the_verdict(clone: Path, cup: Path)
     assert other.returncode == 0, other.stderr
     assert "nothing is pushed to refs/heads/main" in other.stderr
     assert len(submissions(cup, "ada")) == before
+
+
+@pytest.mark.long
+def test_a_push_whose_verdict_is_late_is_accepted_with_a_link_to_it(clone: Path, cup: Path) -> None:
+    (season,) = [each for each in psutil.Process().children() if str(cup) in each.cmdline()]
+    commit(clone, {"main.py": STANDS + "# late"})
+    before = len(submissions(cup, "ada"))
+    season.suspend()
+    try:
+        done = git(clone, "push", "origin", "HEAD:main")  # the hook waits for 60 s
+    finally:
+        season.resume()
+    assert done.returncode == 0, done.stderr
+    assert "remote: the push is accepted; the verdict will be on http://cup.example/mine" in done.stderr
+    until(lambda: [each for each in submissions(cup, "ada")[before:] if each.door == "git" and each.verdict])
 
 
 def test_a_push_runs_no_program_and_follows_no_link(clone: Path, tmp_path: Path) -> None:
