@@ -11,10 +11,11 @@ of a round robin with 20 tables a pair; one of 500 bots, 1/20 of the tables of a
     calibration  of the pairs called 88 to 92 % sure, how many are right; of all pairs, of neighbours, of the first eight
     late         of seasons in which a version enters in round 7, how many rate it after round 11 within 30 Elo of its end
 
-Fields: `normal` has strengths with a standard deviation of 150 Elo. `2015` draws them from the strengths of the ten sample bots
-of Simple Pazaak under the rules of 2015, by the smoothed bootstrap (Silverman, "Density Estimation", 1986). `copies` has near
-copies of these ten, about five each, with a standard deviation of 15 Elo between copies. `cyclic` has a standard deviation of 100 Elo, and 100 Elo
-more between every two bots, as in rock-paper-scissors; the true order is that of an endless round robin.
+Fields: `normal` has strengths with a standard deviation of 150 Elo. `2015` draws them from the strengths of the ten sample
+bots of Simple Pazaak under the rules of 2015, by the smoothed bootstrap (Silverman, "Density Estimation", 1986). `copies`
+has near copies of these ten, about five each, with a standard deviation of 15 Elo between copies. `cyclic` has a standard
+deviation of 100 Elo, and 100 Elo more between every two bots, as in rock-paper-scissors; the true order is that of an
+endless round robin.
 """
 
 import argparse
@@ -42,7 +43,7 @@ SAMPLES_OF_2015 = (155, 145, 122, 117, 87, 78, 51, -135, -304, -315)
 400 tables a pair, preset controller2015."""
 
 WIDTHS = {"2015": 89.0, "copies": 15.0}
-"""The standard deviation in Elo around these strengths; for 2015 by Silverman's rule, 0.9 · (quartile range / 1.34) · n^(-1/5)."""
+"""The standard deviation in Elo around these strengths; for 2015 by Silverman's rule: 0.9 · quartile range / 1.34 · n^(-1/5)."""
 
 Array = np.ndarray
 

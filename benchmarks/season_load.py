@@ -1,11 +1,12 @@
-"""Measure a season under load: authors hand in bots while the ladder plays.
+"""Measure a season under load: authors hand in bots by HTTP, and people read its pages, while the ladder plays.
 
-    python benchmarks/season_load.py [--authors 50] [--submissions 6] [--minutes 3] [--practice 200] [--budget 20]
+    python benchmarks/season_load.py [--authors 50] [--readers 50] [--submissions 6] [--minutes 3] [--practice 200] [--budget 20]
 
-First every author hands in a bot, and a ladder plays for a minute without submissions. Then authors hand in `--submissions`
-bots a minute: half of them Python, a quarter C and C++, a quarter Java. Prints the median and the 95th percentile of the time
-from the request to the verdict, the time between the end of a round and the first table of the next one, the tables a
-second of the ladder with and without submissions, and the bytes of a round's journal with its answers and without them.
+First every author hands in a bot, and a ladder plays for a minute without submissions and readers. Then authors hand in
+`--submissions` bots a minute: half of them Python, a quarter C and C++, a quarter Java; and each reader opens a page every
+two seconds. Prints the median and the 95th percentile of the time from the upload to the verdict and of the pages, the time
+between the end of a round and the first table of the next one, the tables a second of the ladder with and without all this,
+and the bytes of a round's journal with its answers and without them.
 """
 
 import argparse
@@ -15,14 +16,17 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 from pathlib import Path
 from statistics import median
 
-from host.entries.inbox import Invite, Submit, write_request
+from host.entries.inbox import Invite, write_request
 from host.results.journal import writing
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +61,9 @@ MIX = (("bot.py", PYTHON), ("bot.c", C), ("bot.py", PYTHON), ("Bot.java", JAVA),
        ("bot.py", PYTHON), ("Bot.java", JAVA))  # fmt: skip
 """Half Python, a quarter Java, a quarter C and C++."""
 
+PAGES = ("/", "/rounds", "/rules", "/submit")
+READING_S = 2.0  # from one page of a reader to the next
+
 FLUSH_S = 60.0
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
@@ -68,7 +75,12 @@ class Load:
         self.folder, self.log, self.handed = folder, folder / "log", dict[str, float]()
         (folder / "croupier.toml").write_text(CONFIG.format(budget=chosen.budget, practice=chosen.practice))
         (folder / "inbox").mkdir()
-        command = [sys.executable, "-P", "-m", "host", "-C", str(folder), "--json", "season", "open", "--no-site"]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            where = f"127.0.0.1:{probe.getsockname()[1]}"
+        self._url, self._opener = f"http://{where}", urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.pages = list[float]()
+        command = [sys.executable, "-P", "-m", "host", "-C", str(folder), "--json", "season", "open", "--bind", where]
         self.process = subprocess.Popen(
             command, stdout=self.log.open("wb"), env=os.environ | {"PYTHONPATH": str(ROOT)}, start_new_session=True
         )
@@ -81,10 +93,43 @@ class Load:
     def submit(self, number: int, author: str, bot: str) -> None:
         """Hand in a bot of the mix."""
         file, source = MIX[number % len(MIX)]
-        waiting = self.folder / f"upload-{number}"
-        waiting.write_text(source.format(answer="END" if number % 3 else "STAND", note=f"{author} {number}"))
+        content = source.format(answer="END" if number % 3 else "STAND", note=f"{author} {number}").encode()
         self.handed[f"{author}/{bot}"] = time.time()
-        write_request(self.folder / "inbox", Submit(author, file, "api", bot), waiting)
+        url, own = f"{self._url}/api/bots/{bot}?file={file}", {"Authorization": f"Bearer {author}"}
+        with self._opener.open(urllib.request.Request(url, content, own, method="PUT"), timeout=60) as answer:
+            answer.read()
+
+    def read(self, readers: int) -> None:
+        """Let people read pages until the end."""
+        for number in range(readers):
+            threading.Thread(target=self._read, args=[number / readers], daemon=True).start()
+
+    def _read(self, part: float) -> None:
+        time.sleep(READING_S * part)
+        for number in range(1_000_000):
+            began = time.perf_counter()
+            try:
+                with self._opener.open(self._url + PAGES[number % len(PAGES)], timeout=60) as answer:
+                    answer.read()
+            except OSError:
+                return  # the season has ended
+            self.pages.append(time.perf_counter() - began)
+            time.sleep(READING_S)
+
+    def until_site(self) -> None:
+        """Wait until the site knows the authors."""
+        while "tokens" not in {each.stem for each in (self.folder / "published" / "private").glob("*")}:
+            time.sleep(0.1)
+        while not self._answers():
+            time.sleep(0.1)
+
+    def _answers(self) -> bool:
+        request = urllib.request.Request(self._url + "/api/mine", headers={"Authorization": "Bearer author0"})
+        try:
+            with self._opener.open(request, timeout=10) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
 
     def verdicts(self) -> dict[str, float]:
         """Return the seconds from request to verdict, by author and bot."""
@@ -133,6 +178,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser()
     parser.add_argument("--authors", type=int, default=50)
+    parser.add_argument("--readers", type=int, default=50)
     parser.add_argument("--submissions", type=float, default=6.0, help="a minute")
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--practice", type=int, default=200)
@@ -153,7 +199,9 @@ def measure(load: Load, chosen: argparse.Namespace) -> None:
     for number in range(chosen.authors):
         author = f"author{number}"
         write_request(load.folder / "inbox", Invite(author, hashlib.sha256(author.encode()).hexdigest()))
-        load.submit(number, author, f"bot{number}")
+    load.until_site()
+    for number in range(chosen.authors):
+        load.submit(number, f"author{number}", f"bot{number}")
     while len(load.verdicts()) < chosen.authors:
         time.sleep(0.5)
     first = load.verdicts()
@@ -161,6 +209,7 @@ def measure(load: Load, chosen: argparse.Namespace) -> None:
     start = time.time()
     time.sleep(FLUSH_S * min(chosen.minutes, 1.0))
     alone = tables_between(load, start, time.time())
+    load.read(chosen.readers)
     start, number = time.time(), chosen.authors
     while time.time() < start + 60 * chosen.minutes:
         author = f"author{number % chosen.authors}"
@@ -173,9 +222,13 @@ def measure(load: Load, chosen: argparse.Namespace) -> None:
         time.sleep(0.5)
     waits = [wait for name, wait in load.verdicts().items() if name in names]
     print(
-        f"from request to verdict: median {median(waits):.1f} s, p95 {percentile(waits, 0.95):.1f} s, {len(waits)} submissions"
+        f"from upload to verdict: median {median(waits):.1f} s, p95 {percentile(waits, 0.95):.1f} s, {len(waits)} submissions"
     )
-    print(f"the ladder: {alone:.0f} tables a second alone, {loaded:.0f} with submissions")
+    pages = [1000 * each for each in load.pages]
+    print(
+        f"{len(pages)} pages of {chosen.readers} readers: median {median(pages):.0f} ms, p95 {percentile(pages, 0.95):.0f} ms"
+    )
+    print(f"the ladder: {alone:.0f} tables a second alone, {loaded:.0f} with submissions and readers")
     print(
         f"from the end of a round to the next one: median {median(gaps(load)):.2f} s, p95 {percentile(gaps(load), 0.95):.2f} s"
     )
