@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from command import ROOT, croupier_process
+from machines import machines
 from season_process import TestSeason, later_crash, plain_bot
 
 from host.entries.values import Submission
@@ -238,6 +239,23 @@ def test_a_season_plays_a_referee_that_was_written_for_another_runner(host: str,
         done = croupier_process("-C", folder, "verify")
         assert done.code == 0 and "every recorded answer gives the recorded score" in done.out, done.out + done.err
         assert "transcript and sums checked only" not in done.out
+
+
+@pytest.mark.long
+def test_a_season_plays_on_the_machines_of_a_cluster_and_goes_on_when_one_dies(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with machines("alice", "bob") as two, season.opened("--cluster", two.address):
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        season.until_round(1)
+        assert any(psutil.Process(pid).is_running() for name in two.workers for pid in two.players(name))
+        two.kill("bob")
+        done = len(season.events("round", "is over"))
+        season.until(lambda: len(season.events("round", "is over")) > done + 1, "the next rounds")
+        assert sum(row["faults"] for row in season.document("rounds.json")["rows"]) == 0
+    verified = season.croupier("season", "verify", "--json")
+    assert verified.code == 0 and verified.json["differences"] == [], verified.out
 
 
 @pytest.mark.long
