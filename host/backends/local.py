@@ -174,11 +174,18 @@ class EarlyStart:
 
     def __init__(self, first: FirstWorker | None = None) -> None:
         self._load, self._first = OtherLoad(), first or FirstWorker()
-        self.worker, self.close = self._first.take, self._first.close
 
     async def placement(self, request: PlacementRequest) -> Placement:
         """Return the placement of the workers on this machine."""
         return await choose_placement(request, self._load, [worker.process.pid for worker in self._first.idle])
+
+    def worker(self) -> WorkerProcess:
+        """Return the first worker at the first call, and then a new one at each call."""
+        return self._first.take()
+
+    def close(self) -> None:
+        """End the first worker if it has not been used."""
+        self._first.close()
 
 
 @contextlib.asynccontextmanager
