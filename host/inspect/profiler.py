@@ -20,7 +20,7 @@ SHORTEST_EXPLAINED_S = 0.001  # a shorter answer gets no verdict
 STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "stopped", "Z": "ended", "t": "stopped"}
 """What a process is doing, by the letter in /proc/PID/stat."""
 
-VERDICTS = ("computing", "waiting for a core: the machine was busy", "waiting, not computing", "")
+VERDICTS = ("computing", "the machine was busy", "waiting, not computing", "")
 """What took most of the time, by the fields of a TimeBreakdown."""
 
 
