@@ -78,4 +78,4 @@ def test_equal_bots_are_rarely_called_different_in_leagues_and_swiss_systems_and
 def test_the_benchmark_of_seasons_hands_in_bots_while_the_ladder_plays() -> None:
     words = ["--authors", "2", "--submissions", "30", "--minutes", "0.1", "--practice", "4", "--budget", "2"]
     printed = printed_by("season_load", *words)
-    assert "from request to verdict" in printed and "without answers" in printed
+    assert "from upload to verdict" in printed and "without answers" in printed

@@ -249,7 +249,7 @@ def test_a_season_plays_on_the_machines_of_a_cluster_and_goes_on_when_one_dies(t
         season.submit("ada", "mine", plain_bot("END", "a"))
         season.submit("grace", "other", plain_bot("STAND", "g"))
         season.until_round(1)
-        assert any(psutil.Process(pid).is_running() for name in two.workers for pid in two.players(name))
+        season.until(lambda: two.players("bob"), "bob's machine to play")
         two.kill("bob")
         done = len(season.events("round", "is over"))
         season.until(lambda: len(season.events("round", "is over")) > done + 1, "the next rounds")
