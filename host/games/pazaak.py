@@ -150,8 +150,9 @@ def play_hand(
     """Play one hand. Return how it ended."""
     one.start_hand()
     two.start_hand()
+    turns = ((one, two), (two, one))
     while not (ending := ending_of(one, two)):
-        for me, other in ((one, two), (two, one)):
+        for me, other in turns:
             if me.action == "STAND":
                 continue
             me.take(next(deck))

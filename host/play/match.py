@@ -35,13 +35,13 @@ YIELD_INTERVAL_S = (
 class OpenTable:
     """A table that is being played and has an open question. `index` is its index among the tables yielded together."""
 
-    __slots__ = ("bots", "game", "index", "table", "table_setup", "view")
-    limit: float | None = None  # its questions have none
+    __slots__ = ("bots", "game", "index", "limit", "table", "table_setup", "view")
 
     def __init__(self, index: int, table: int, table_setup: TableSetup, game: Table) -> None:
         self.index, self.table, self.table_setup, self.game = index, table, table_setup, game
         self.bots = table_setup.bots if game.game.sides is None else table_setup.players(game.game)  # by seat
         self.view: View = ()  # the view of the seat that is asked
+        self.limit: float | None = None  # its questions have none; a slot is read faster than a class attribute
 
     @property
     def number(self) -> int:
