@@ -393,6 +393,18 @@ def test_the_keys_of_croupier_toml_are_described_without_what_plays() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_what_only_reads_results_imports_nothing_that_plays(cup: Path) -> None:
+    commands = ["status", "standings", "faults", "replay last", "games", "explain R013", "version"]
+    found = {}
+    for words in commands:
+        command = [sys.executable, "-X", "importtime", "-m", "host", *words.split()]
+        done = subprocess.run(command, cwd=cup, env=environment(), capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), words
+        imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        found[words] = sorted(imported & {"trio", "pydantic", "psutil"})
+    assert not any(found.values()), found
+
+
 def test_help_imports_nothing_heavy() -> None:
     told = "import sys, host.cli\ntry: host.cli.main(['--help'])\nfinally: print('trio' in sys.modules, 'rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=False)

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-import trio
-
 from host.play.records import Undecided, spelled_answer
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
@@ -94,6 +92,8 @@ class SteadySource:
 
     async def close(self) -> None:
         """Close the source. It is opened again when it is needed."""
+        import trio  # here: commands that only read results import this module, and trio takes longer than they do
+
         block, self._block, self._source = self._block, AsyncExitStack(), None
         with trio.CancelScope(shield=True):
             await block.aclose()
