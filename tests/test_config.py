@@ -9,17 +9,29 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
-from helpers import offenders
+from helpers import SAMPLES, offenders
 
-from host.base.config_file import MAX_CONFIG_BYTES, MAX_FILE_BYTES, KeyPath, closest_match, parse, read, read_untrusted
+from host.base.config_file import (
+    MAX_CONFIG_BYTES,
+    MAX_FILE_BYTES,
+    KeyPath,
+    closest_match,
+    parse,
+    read,
+    read_untrusted,
+    without_pydantic,
+)
 from host.base.errors import UserError
 from host.base.safe_text import one_line
-from host.bots.bot_spec import RequestedLimits
+from host.bots.bot_spec import BotSpec, RequestedLimits
 from host.config.difference import canonical, difference
-from host.config.template import template
-from host.config.tournament_config import AllowedLimits, load, not_enough_bots
+from host.config.template import template, templates_of
+from host.config.tournament_config import AllowedLimits, config_model, load, not_enough_bots
 from host.games import GAMES
+from host.play.foreign import completed
+from host.play.referee_game import GameFile
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL
 from host.sandbox.limits import MIB, Limits
 from host.stages import KINDS
@@ -349,6 +361,49 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         True,
     )
     assert (cup.seed, cup.html, cup.preset, cup.path) == ("abc", "out.html", "controller2015", here / "croupier.toml")
+
+
+ODD: list[Any] = [0, -1, 7, 2**40, 1.5, True, "", "x", "1 s", "league", [], ["x"], [1], {}, {"x": 1}]
+
+
+def altered(data: Any, whole: Any) -> Iterator[Any]:
+    """Yield `whole` again and again; each time one value of `data`, a part of it, is another one, is missing, or is new."""
+    for key in [*data] if isinstance(data, dict) else range(len(data)):
+        value = data[key]
+        for data[key] in ODD:
+            yield whole
+        data[key] = value
+        if isinstance(value, dict | list):
+            yield from altered(value, whole)
+    if isinstance(data, dict):
+        for key in [*data]:
+            value = data.pop(key)
+            yield whole
+            data[key] = value
+        data["unheard"] = 1
+        yield whole
+        del data["unheard"]
+
+
+def test_a_valid_file_is_read_without_pydantic_as_pydantic_reads_it() -> None:
+    written = (
+        parse(template(game, True, ["one"], kind).encode(), "") for game in GAMES for kind in templates_of(GAMES[game])
+    )
+    bots, games = (map(read, sorted(SAMPLES.rglob(name))) for name in ("bot.toml", "game.toml"))
+    files = {config_model(): [*written], BotSpec: [*bots], GameFile: [*map(completed, games)]}
+    valid = 0
+    for model, some in files.items():
+        reader = pydantic.TypeAdapter(model)
+        for data in [each.data for each in some[::4]]:
+            assert repr(without_pydantic(model, data)) == repr(reader.validate_python(data)), data
+            for other in altered(data, data):
+                try:
+                    read_so = without_pydantic(model, other)
+                except (KeyError, TypeError, ValueError):
+                    continue
+                assert repr(read_so) == repr(reader.validate_python(other)), other
+                valid += 1
+    assert valid > 500 and min(map(len, files.values())) > 12
 
 
 def test_a_limits_table_knows_every_limit() -> None:

@@ -1,5 +1,6 @@
 """Reads TOML files with the line of every key, checks them against a model, and reports all errors at once."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
@@ -322,7 +323,7 @@ class ValueType(NamedTuple):
 
     `choices` returns the known values if they are names from a table; `own` is the pattern of other valid names.
     It is used in `Annotated[int, integer(1, 9)]`. Models are dataclasses, so that pydantic, which takes 80 ms to import,
-    is imported only when a file is read.
+    is imported only when a file has a mistake.
     """
 
     check: Callable[[Any], Any]
@@ -471,32 +472,59 @@ def one_of(
 # Checking a whole file against a model.
 
 
-def without_pydantic(model: Any, value: Any) -> Any:
-    """Return a valid value as pydantic does: of a dataclass whose fields are ValueTypes, literals, or lists or dicts of such.
+class TaggedBy(NamedTuple):
+    """Says which key of a table tells the members of a union apart: `Annotated[Union[...], TaggedBy("kind")]`."""
 
-    Importing pydantic takes 80 ms, more than most commands. Raise ValueError, KeyError or TypeError for any other value or
-    model: then only pydantic knows whether the value is valid.
+    key: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic import Field
+
+        return handler.generate_schema(Annotated[source, Field(discriminator=self.key)])
+
+
+def without_pydantic(model: Any, value: Any) -> Any:
+    """Return a valid value as pydantic does, if the model consists of the types that croupier's files have.
+
+    Importing pydantic and creating a TypeAdapter takes longer than most commands. Raise ValueError, KeyError or TypeError for
+    any other value or model: then only pydantic knows whether the value is valid, and what is wrong with it.
     """
     kind, arguments = get_origin(model), get_args(model)
     if dataclasses.is_dataclass(model) and isinstance(model, type) and isinstance(value, dict):
-        hints = get_type_hints(model, include_extras=True)
+        hints = _hints(model)
         return model(**{key: without_pydantic(hints[key], each) for key, each in value.items()})
     if kind is Annotated and isinstance(arguments[1], ValueType) and len(arguments) == 2:
         return arguments[1].check(value)
+    if kind is Annotated and isinstance(arguments[1], TaggedBy) and isinstance(value, dict):
+        key = arguments[1].key
+        for member in _members(arguments[0]):
+            if value[key] in get_args(_hints(member)[key]):
+                return without_pydantic(member, value)
     if kind is Literal and isinstance(value, str) and value in arguments:
-        return value
+        return arguments[arguments.index(value)]
     if kind is tuple and isinstance(value, list) and arguments[1:] == (...,):
         return tuple(without_pydantic(arguments[0], each) for each in value)
     if kind is dict and isinstance(value, dict) and arguments[0] is str:
         return {key: without_pydantic(arguments[1], each) for key, each in value.items()}
+    if kind is UnionType and arguments[1:] == (NoneType,):
+        return without_pydantic(arguments[0], value)
+    if model is Any:
+        return value
     raise TypeError(f"{model} is not one of these types")
+
+
+@cache
+def _hints(model: Any) -> Mapping[str, Any]:
+    return get_type_hints(model, include_extras=True)
 
 
 def load_model(source: Path | Toml, model: type[T]) -> T:
     """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file."""
+    toml = read(source) if isinstance(source, Path) else source
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return cast(T, without_pydantic(model, toml.data))
     from pydantic import ValidationError
 
-    toml = read(source) if isinstance(source, Path) else source
     try:
         return cast(T, _reader(cast(Any, model)).validate_python(toml.data))
     except ValidationError as error:
@@ -600,22 +628,20 @@ def _resolve_loc(model: Any, loc: KeyPath) -> tuple[KeyPath, Any]:
             continue
         around = at
         path.append(part)
-        if dataclasses.is_dataclass(at):
-            at = get_type_hints(at, include_extras=True).get(str(part), Any)
-        else:
-            at = next(iter(get_args(at)), Any)
+        at = (
+            _hints(cast(Any, at)).get(str(part), Any) if dataclasses.is_dataclass(at) else next(iter(get_args(at)), Any)
+        )
     at = _without_annotated(at)
     return tuple(path), at if get_origin(at) in (Union, UnionType) else around
 
 
 def _tags(kind: Any, name: str) -> list[str]:
     """Return the tags that distinguish the members of a union."""
-    members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return [
-        str(word)
-        for one in members
-        for word in get_args(_without_annotated(get_type_hints(one, include_extras=True)[name]))
-    ]
+    return [str(word) for one in _members(kind) for word in get_args(_without_annotated(_hints(one)[name]))]
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 def _fields(table: Any) -> list[str]:

@@ -18,7 +18,7 @@ from host.sandbox.levels import Level
 from host.submissions import intake_log
 from host.submissions.intake_log import IntakeRow
 
-if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+if TYPE_CHECKING:  # imported when the command runs
     from host.config.tournament_config import Tournament
     from host.tournament.entries import Entered
 

@@ -16,7 +16,7 @@ from host.sandbox.limits import Limits
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
 
-if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+if TYPE_CHECKING:  # imported when the command runs
     from host.config.tournament_config import Tournament
 
 

@@ -17,7 +17,7 @@ from host.cli.output import write
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 
-if TYPE_CHECKING:  # pydantic takes longer to import than most commands take
+if TYPE_CHECKING:  # imported when the command runs
     from host.bots.bot_spec import BuiltBot, Submission
     from host.config.tournament_config import Tournament
     from host.games.engine import Game

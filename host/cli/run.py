@@ -18,7 +18,7 @@ from host.cli.common import print_standings
 from host.results.changes import MAX_REASON_CHARS
 from host.sandbox.limits import seconds
 
-if TYPE_CHECKING:  # pydantic and trio take longer to import than most commands take
+if TYPE_CHECKING:  # trio takes longer to import than most commands take
     from host.tournament.runner import RunOutcome
 
 

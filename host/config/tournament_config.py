@@ -6,12 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from pydantic import Field
-
 from host.base.config_file import (
     FLAG,
     Flag,
     InvalidValue,
+    TaggedBy,
     Text,
     Toml,
     ValueType,
@@ -169,7 +168,7 @@ def config_model(registry: Registry = CROUPIERS) -> type[ConfigFile]:
 
 @cache
 def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
-    stages: Any = tuple[Annotated[Union[configs], Field(discriminator="kind")], ...]  # type: ignore[valid-type]  # noqa: UP007
+    stages: Any = tuple[Annotated[Union[configs], TaggedBy("kind")], ...]  # type: ignore[valid-type]  # noqa: UP007
     namespace = {"__doc__": ConfigFile.__doc__, "__module__": __name__}
     return make_dataclass("ConfigFile", [("stage", stages, ())], bases=(ConfigFile,), frozen=True, namespace=namespace)
 

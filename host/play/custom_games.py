@@ -162,7 +162,7 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
 
 def _referee_game(known: GameOrigin, named: CustomName) -> Game:
     """Load the game of a folder with a game.toml. Without the built referee it cannot be played."""
-    from host.play.referee_game import GAME_FILE, load_referee_game  # pydantic takes longer than most commands
+    from host.play.referee_game import GAME_FILE, load_referee_game  # only these games need it
 
     folder = Path(known.referee.folder if known.referee else known.folder)
     if not (folder / GAME_FILE).is_file():
