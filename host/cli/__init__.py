@@ -1,7 +1,6 @@
 """The entry point of `croupier`: global options, the table of commands, errors. A command's module is imported when it runs."""
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -366,7 +365,6 @@ def main(words: Sequence[str] | None = None) -> None:
     5 interrupted, 6 the machine lacks something, 7 a game has left fixtures without a result, 8 `compare` is undecided,
     70 internal error, 130 ^C.
     """
-    gc.set_threshold(50_000, 20)  # imports create nothing to collect; to look for it takes 3 % of a short command
     arguments = global_options_first(sys.argv[1:] if words is None else words)
     as_json = "--json" in arguments and sys.stdout is not None
     _open_standard_descriptors()
