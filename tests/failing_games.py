@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
-from host.games.engine import Game, Opening, Request, Table, best_unless_equal
+from host.games.engine import Game, GameFailed, Opening, Request, Table, best_unless_equal
 from host.play import answer_log
 from host.play.sources.source import Step, SourceFailed
 from protocols.wire import Grammar, Move
@@ -117,7 +117,7 @@ class Held:
             for answer in given:
                 try:
                     table.answer(answer)
-                except Exception as failed:  # what the rules above raise, whatever a test makes them raise
+                except GameFailed as failed:
                     raise SourceFailed(str(failed.__cause__), number if "known" in MODE else None, b"it said no") from None
             illegal = tuple(place - before for place in table.illegal if place >= before)
             said[number] = self.progress(number, illegal)

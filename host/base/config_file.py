@@ -344,6 +344,17 @@ class ValueType(NamedTuple):
         return dict(self.schema) | ({"anyOf": [known, {"pattern": self.own}]} if self.own else known)
 
 
+class TaggedBy(NamedTuple):
+    """Says which key of a table tells the members of a union apart: `Annotated[Union[...], TaggedBy("kind")]`."""
+
+    key: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic import Field
+
+        return handler.generate_schema(Annotated[source, Field(discriminator=self.key)])
+
+
 def integer(minimum: int, maximum: int) -> ValueType:
     """Return the type of an integer within bounds."""
 
@@ -472,17 +483,6 @@ def one_of(
 # Checking a whole file against a model.
 
 
-class TaggedBy(NamedTuple):
-    """Says which key of a table tells the members of a union apart: `Annotated[Union[...], TaggedBy("kind")]`."""
-
-    key: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic import Field
-
-        return handler.generate_schema(Annotated[source, Field(discriminator=self.key)])
-
-
 def without_pydantic(model: Any, value: Any) -> Any:
     """Return a valid value as pydantic does, if the model consists of the types that croupier's files have.
 
@@ -518,25 +518,29 @@ def _hints(model: Any) -> Mapping[str, Any]:
     return get_type_hints(model, include_extras=True)
 
 
-def load_model(source: Path | Toml, model: type[T]) -> T:
-    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file."""
-    toml = read(source) if isinstance(source, Path) else source
+def validated(model: type[T], value: Any) -> T:
+    """Return a value of the model, a dataclass. Raise pydantic's ValidationError, a ValueError, if the value is not valid."""
     with contextlib.suppress(KeyError, TypeError, ValueError):
-        return cast(T, without_pydantic(model, toml.data))
-    from pydantic import ValidationError
-
-    try:
-        return cast(T, _reader(cast(Any, model)).validate_python(toml.data))
-    except ValidationError as error:
-        raise UserError(sorted_by_line(_problem(toml, model, each) for each in error.errors()), 3) from None
+        return cast(T, without_pydantic(model, value))
+    return cast(T, _reader(cast(Any, model)).validate_python(value))
 
 
 @cache
 def _reader(model: Any) -> Any:
-    """Return pydantic's TypeAdapter for a model. It is cached: creating one takes longer than reading most files."""
+    """Return pydantic's TypeAdapter for a model. It is cached: a field may have many files with mistakes."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(model)
+
+
+def load_model(source: Path | Toml, model: type[T]) -> T:
+    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file."""
+    toml = read(source) if isinstance(source, Path) else source
+    try:
+        return validated(model, toml.data)
+    except ValueError as error:
+        found = cast(Any, error).errors()
+        raise UserError(sorted_by_line(_problem(toml, model, each) for each in found), 3) from None
 
 
 def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:

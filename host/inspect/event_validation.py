@@ -67,7 +67,7 @@ def blaming_game(game: str, path: str) -> Iterator[None]:
         yield
     except (UserError, AnswersDoNotFit):
         raise
-    except Exception as raised:  # the code of an organiser can raise anything; croupier's own games raise nothing
+    except Exception as raised:  # an organiser's code can raise anything; what is not its own is raised again
         why = (isinstance(raised, GameFailed) and raised.__cause__) or raised
         if isinstance(why, UserError) or not is_custom(game):
             raise why from None

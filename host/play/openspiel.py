@@ -339,7 +339,7 @@ def game_named(said: str) -> Game:
     rules = Rules(seats, str(original), installed_version(), opening=_opening_of(said))
     try:
         questions = _questions(rules)
-    except Exception as failed:  # a game can also be written in Python, and raise anything
+    except Exception as failed:  # a game in Python can raise anything; then only it cannot be played
         raise NotPlayable(
             f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
         ) from failed

@@ -1,18 +1,16 @@
 """The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
 
-import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from typing import Any, cast
 
-from host.base.config_file import OwnName, without_pydantic
+from host.base.config_file import OwnName, validated
 from host.base.errors import Problem, UserError
 from host.games import GAMES
 from host.play.custom_games import library_game, of_library
 from host.play.records import Record
-from host.rating.ranking import Results
+from host.rating.ranking import RANKINGS, Results
 from host.rating.results import Fact
 from host.stages.adhoc import ADHOC
 from host.stages.gauntlet import GAUNTLET
@@ -69,7 +67,7 @@ class Registry:
 
     def ranking(self, name: str) -> str:
         """Return a name in `rank_by`; if the ranking is the tournament's own, the name carries it."""
-        return self.own().get(("rank_by", name), name)
+        return name if name in RANKINGS else self.own().get(("rank_by", name), name)
 
 
 CROUPIERS = Registry()
@@ -125,26 +123,13 @@ def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
 
 def _validated(kind: Kind[Any], stored: Mapping[str, Any], registry: Registry) -> Any:
     """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
-    with contextlib.suppress(KeyError, TypeError, ValueError):
-        return without_pydantic(kind.config, stored)
     if isinstance(words := stored.get("rank_by"), list):
         stored = {**stored, "rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            return without_pydantic(kind.config, stored)
-    from pydantic import ValidationError
-
     try:
-        return _reader(kind).validate_python(stored)
-    except ValidationError as wrong:
-        for error in wrong.errors():
+        return validated(kind.config, stored)
+    except ValueError as wrong:
+        for error in cast(Any, wrong).errors():
             if error["loc"][0] == "rank_by" and re.fullmatch(OWN_RANKING, str(error["input"])):
                 message = f"the ranking {error['input']} is not known here"
                 raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3) from wrong
         raise
-
-
-@cache
-def _reader(kind: Kind[Any]) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind.config)
