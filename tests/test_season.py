@@ -5,7 +5,6 @@ import itertools
 import json
 import signal
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -369,8 +368,7 @@ def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
         assert done.code == 0, done.err
     assert (tmp_path / "backup.tgz").stat().st_mode & 0o777 == 0o600
     again = TestSeason(tmp_path / "restored")
-    with tarfile.open(tmp_path / "backup.tgz") as tar:
-        tar.extractall(again.folder, filter="data")
+    subprocess.run(["tar", "xzf", tmp_path / "backup.tgz", "-C", again.folder], check=True)
     again.log.unlink(missing_ok=True)
     assert croupier_process("-C", again.folder, "season", "verify").code == 0
     with again.opened():
