@@ -335,6 +335,7 @@ TELLS = 'tell("discard", cards=bids)'
 CHANGED = {
     "tells what is no value": (TELLS, 'tell("discard", cards=object())', "its event discard of"),
     "raises": (TELLS, 'raise LookupError("<script>window.evil=1</script>")', "its code raised LookupError"),
+    "cannot judge a move": ("return move.verb !=", "return move.m !=", "its code raised AttributeError"),
     "asks nobody": ("Request(seat, view) for", "Request(seat + 2 * bool(tell), view) for", "it asks seat 2 of"),
     "ends with nothing": (
         "return points[0], points[1]",

@@ -116,6 +116,7 @@ def test_a_tournament_with_a_referee_of_brutaltester(tmp_path: Path) -> None:
 def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     source = (REFEREES / "hares_java" / "Referee.java").read_text()
     patient = source.replace('frame <= count ? "1000" : "50"', '"9000"')  # ms, on a busy machine
+    assert patient != source
     (tmp_path / "Referee.java").write_text(patient)
     subprocess.run(["javac", "-d", "classes", "Referee.java"], cwd=tmp_path, check=True)
     subprocess.run(["jar", "cfe", tmp_path / "hares.jar", "Referee", "-C", tmp_path / "classes", "."], check=True)

@@ -117,6 +117,15 @@ def test_a_game_that_fails_is_named_no_bot_is_charged_and_the_rest_is_played(fai
     assert sum(row["tables"] for row in told["rows"]) + 2 * 4 * len(told["undecided"]) == 24
 
 
+def test_a_game_that_fails_in_its_test_is_refused_by_name(cup: Path) -> None:
+    env = site(cup, "pass")
+    text = SITE.replace("return list(range(100))", 'raise LookupError("no moves")')
+    (cup / "site" / "sitecustomize.py").write_text(text.replace("FAIL", "pass"))
+    done = croupier_process("-C", cup, "run", env=env)
+    assert done.code == 3 and "Traceback" not in done.err, done.err
+    assert "raised an exception in a test with random moves: LookupError: no moves" in " ".join(done.err.split())
+
+
 @pytest.mark.long
 def test_a_run_whose_game_failed_continues(cup: Path) -> None:
     for fail, code, tables in [("os.abort()", 7, None), ("pass", 0, [8, 8, 8])]:

@@ -282,10 +282,13 @@ class Table:
         return (self.request,) if self.request is not None else ()
 
     def allows(self, answer: Answer) -> bool:
-        """Return whether an answer to the next question would be allowed. A fault always is."""
-        return type(answer) is not Move or (
-            self.request is not None and self._allows(self.rules, self.request.view, answer)
-        )
+        """Return whether an answer to the next question would be allowed. A fault always is. Raise GameFailed."""
+        try:
+            return type(answer) is not Move or (
+                self.request is not None and self._allows(self.rules, self.request.view, answer)
+            )
+        except (Exception, SystemExit) as failed:  # an organiser's own rules may raise anything
+            raise GameFailed(self.name) from failed
 
     def answer(self, answer: Answer) -> bool:
         """Answer the next question. Return False if the answer is an illegal move.

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
 from host.games.engine import GameFailed
-from host.inspect.recorded import AnswersDoNotFit
 from host.play.custom_games import origin, place_in_own_code
 from protocols.wire import Fault, Move
 
@@ -62,13 +61,11 @@ def refusal(game: str, what: str, where: str = "") -> UserError:
 
 @contextlib.contextmanager
 def blaming_game(game: str, path: str) -> Iterator[None]:
-    """Run a game's code. Raise UserError (exit code 3) for any exception of an organiser's own game."""
+    """Replay a table. If an organiser's own game fails, raise UserError (exit code 3); else what the game has raised."""
     try:
         yield
-    except (UserError, AnswersDoNotFit):
-        raise
-    except Exception as raised:  # an organiser's code can raise anything; what is not its own is raised again
-        why = (isinstance(raised, GameFailed) and raised.__cause__) or raised
+    except GameFailed as failed:
+        why = failed.__cause__ or failed
         if isinstance(why, UserError) or not is_custom(game):
             raise why from None
         said = f"{type(why).__name__}: {one_line(str(why))[:200]}"
