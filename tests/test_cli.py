@@ -22,6 +22,7 @@ from host.games import GAMES
 from host.inspect.attack import attacked, gallery
 from host.sandbox.detect import detect
 from host.sandbox.levels import UNPROTECTED
+from host.stages import KINDS
 from host.submissions.sample_bots import samples
 
 DAVEY, BASIC = "sample:davey", "sample:cautious"
@@ -403,6 +404,15 @@ def test_what_only_reads_results_imports_nothing_that_plays_and_no_valid_file_ne
         imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
         found[words] = imported & ({"trio", "psutil", "pydantic"} if words in readers else {"pydantic"})
     assert not any(found.values()), found
+
+
+def test_a_command_imports_only_the_kinds_and_games_that_it_needs(cup: Path) -> None:
+    told = "import sys, host.cli\ntry: host.cli.main(['status'])\nfinally: print(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", told], cwd=cup, env=environment(), capture_output=True, text=True, check=True
+    )
+    own = {f"host.games.{game}" for game in GAMES} | {kind.config.__module__ for kind in KINDS.values()}
+    assert own & set(done.stdout.splitlines()) == {"host.stages.mixed_tables"}
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -2,12 +2,18 @@
 
 from collections.abc import Mapping
 
-from host.games import briscola, cardshark, hearts, holdem, pazaak
+from host.base.on_demand import OnDemand
 from host.games.engine import Game
 
-GAMES: Mapping[str, Game] = {
-    game.name: game for game in (cardshark.GAME, pazaak.GAME, holdem.GAME, hearts.GAME, briscola.GAME)
-}
+GAMES: Mapping[str, Game] = OnDemand(
+    {
+        "cardshark": "host.games.cardshark:GAME",
+        "pazaak": "host.games.pazaak:GAME",
+        "holdem": "host.games.holdem:GAME",
+        "hearts": "host.games.hearts:GAME",
+        "briscola": "host.games.briscola:GAME",
+    }
+)
 """croupier's own games by name."""
 
 OTHER_NAMES: Mapping[str, str] = {"blackjack": "cardshark", "poker": "holdem", "hold'em": "holdem"}

@@ -7,36 +7,33 @@ from typing import Any, cast
 
 from host.base.config_file import OwnName, validated
 from host.base.errors import Problem, UserError
+from host.base.on_demand import OnDemand
 from host.games import GAMES
 from host.play.custom_games import library_game, of_library
 from host.play.records import Record
 from host.rating.ranking import RANKINGS, Results
 from host.rating.results import Fact
-from host.stages.adhoc import ADHOC
-from host.stages.gauntlet import GAUNTLET
-from host.stages.groups import GROUPS
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
-from host.stages.knockout import KNOCKOUT
-from host.stages.league import LEAGUE
-from host.stages.mixed_tables import MIXED_TABLES
-from host.stages.pairs import PAIRS_LISTED
 from host.stages.picture import Rounds
-from host.stages.round_robin import ROUND_ROBIN
-from host.stages.swiss import SWISS
 
 OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
-KINDS: Mapping[str, Kind[Any]] = {
-    "mixed_tables": MIXED_TABLES,
-    "round-robin": ROUND_ROBIN,
-    "knockout": KNOCKOUT,
-    "groups": GROUPS,
-    "league": LEAGUE,
-    "gauntlet": GAUNTLET,
-    "swiss": SWISS,
-    "pairs": PAIRS_LISTED,
-}
+KINDS: Mapping[str, Kind[Any]] = OnDemand(
+    {
+        "mixed_tables": "host.stages.mixed_tables:MIXED_TABLES",
+        "round-robin": "host.stages.round_robin:ROUND_ROBIN",
+        "knockout": "host.stages.knockout:KNOCKOUT",
+        "groups": "host.stages.groups:GROUPS",
+        "league": "host.stages.league:LEAGUE",
+        "gauntlet": "host.stages.gauntlet:GAUNTLET",
+        "swiss": "host.stages.swiss:SWISS",
+        "pairs": "host.stages.pairs:PAIRS_LISTED",
+    }
+)
 """croupier's own kinds, by the names in croupier.toml."""
+
+OTHER_KINDS: Mapping[str, Kind[Any]] = OnDemand({"independent": "host.stages.adhoc:ADHOC"})
+"""Kinds that no croupier.toml names: that of `croupier play` and `croupier compare`."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,9 @@ class Registry:
 
     def kind(self, name: str) -> Kind[Any]:
         """Return the kind of stage with this name. Raise UserError (exit code 3) if there is none."""
-        if name == ADHOC.name or name in KINDS:
-            return KINDS.get(name, ADHOC)
+        for kinds in (KINDS, OTHER_KINDS):
+            if name in kinds:
+                return kinds[name]
         if own := self.own().get(("kind", name)):
             kind: Kind[Any] = own.value
             return kind
