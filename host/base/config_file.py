@@ -533,9 +533,16 @@ def _reader(model: Any) -> Any:
     return TypeAdapter(model)
 
 
-def load_model(source: Path | Toml, model: type[T]) -> T:
-    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file."""
+def load_model(source: Path | Toml, model: type[T], whole: Callable[[], type[T]] | None = None) -> T:
+    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file.
+
+    `whole` returns the model with everything that such a file may have, if `model` has only what this one needs.
+    """
     toml = read(source) if isinstance(source, Path) else source
+    if whole is not None:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            return cast(T, without_pydantic(model, toml.data))
+        model = whole()
     try:
         return validated(model, toml.data)
     except ValueError as error:

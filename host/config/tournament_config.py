@@ -1,6 +1,6 @@
 """Reads croupier.toml: the game, the bots, the stages and the limits of each bot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -160,15 +160,16 @@ class ConfigFile:
     season: SeasonTable = field(default_factory=SeasonTable)
 
 
-def config_model(registry: Registry = CROUPIERS) -> type[ConfigFile]:
-    """Return the model of a croupier.toml with every kind of stage that it can name."""
+def config_model(registry: Registry = CROUPIERS, only: Collection[object] = KINDS) -> type[ConfigFile]:
+    """Return the model of a croupier.toml with the kinds of stage that it can name; of croupier's own only these."""
     own = [name.value for (key, _), name in registry.own().items() if key == "kind"]
-    return _model(tuple(dict.fromkeys(kind.config for kind in [*KINDS.values(), *own])))
+    kinds = [*(KINDS[name] for name in KINDS if name in only), *own]
+    return _model(tuple(dict.fromkeys(kind.config for kind in kinds)))
 
 
 @cache
 def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
-    stages: Any = tuple[Annotated[Union[configs], TaggedBy("kind")], ...]  # type: ignore[valid-type]  # noqa: UP007
+    stages: Any = tuple[Annotated[Union[configs or (StageConfig,)], TaggedBy("kind")], ...]  # type: ignore[misc]  # noqa: UP007
     namespace = {"__doc__": ConfigFile.__doc__, "__module__": __name__}
     return make_dataclass("ConfigFile", [("stage", stages, ())], bases=(ConfigFile,), frozen=True, namespace=namespace)
 
@@ -249,7 +250,9 @@ def load(place: Path) -> Tournament:
     if unusable:
         raise UserError(sorted_by_line(unusable), 3)
     try:
-        config = load_model(toml, config_model(registry))
+        tables = toml.data.get("stage")
+        kinds = [table.get("kind") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+        config = load_model(toml, config_model(registry, kinds), lambda: config_model(registry))
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
     game = game_by_name(config.game)
@@ -401,16 +404,19 @@ def _stages(
     game: Game, rules: Any, toml: Toml, given: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
     """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
-    suiting = [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
+
+    def suiting() -> list[str]:
+        return [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
+
     if not given:
-        default = next((KINDS[kind].defaults.stages for kind in suiting if KINDS[kind].defaults.stages), ())
+        default = next((KINDS[kind].defaults.stages for kind in suiting() if KINDS[kind].defaults.stages), ())
         return tuple(_seated(stage, game, rules) for stage in default)
     stages: list[StageConfig] = []
     for number, stage in enumerate(given):
         where = toml.where("stage", number, "kind")
         if not kind_of(stage).plays.is_met(game, rules):
             message = f'kind = "{stage.kind}" needs {kind_of(stage).plays.words}, and {game.name} is not one'
-            problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting)}"))
+            problems.append(Problem("C013", where, message, hint=f"for {game.name}: {', '.join(suiting())}"))
         else:
             problems += _unsuitable_rankings(game, toml, number, stage)
         name = stage.name or stage.kind

@@ -16,5 +16,8 @@ GAMES: Mapping[str, Game] = OnDemand(
 )
 """croupier's own games by name."""
 
+_, PAZAAK, HOLDEM, _, _ = GAMES
+"""The names of games whose original bots need an adapter."""
+
 OTHER_NAMES: Mapping[str, str] = {"blackjack": "cardshark", "poker": "holdem", "hold'em": "holdem"}
 """Names that people know the games by, for the command line."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, Submission
-from host.games import holdem, pazaak
+from host.games import HOLDEM, PAZAAK
 from host.submissions import sample_bots
 from host.submissions.file_tree import FileTree
 from host.submissions.languages import (
@@ -228,7 +228,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     for row in (
         Adapter(
             name="simplepazaak",
-            game=pazaak.GAME.name,
+            game=PAZAAK,
             language=JAVA.name,
             protocol="lines",
             build=build_simplepazaak,
@@ -250,7 +250,7 @@ ADAPTERS: Mapping[str, Adapter] = {
         ),
         Adapter(
             name="banksalad",
-            game=holdem.GAME.name,
+            game=HOLDEM,
             language=PYTHON.name,
             protocol="lines",
             build=build_banksalad,
