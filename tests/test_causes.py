@@ -15,6 +15,7 @@ from host.sandbox.limits import Limits
 from host.submissions.build import build
 from host.submissions.conformance import open_bench
 from host.submissions.diagnosis import cause_of_time_out
+from host.submissions.examine import repeated
 from protocols.wire import Fault, FaultKind
 
 BRIEF = Limits(move=0.3, startup=0.7, cpu=10)
@@ -33,20 +34,19 @@ STATES = {
 
 
 def first_fault(text: str, folder: Path, level: Level | None = None) -> Evidence:
-    """Return the evidence of the first fault of a bot that is asked one question."""
+    """Return the evidence of the first fault of a bot that is asked one question, again if the machine stalls."""
     folder.chmod(0o755)
     (folder / "mine.py").write_text(text)
     submission = spec_of(folder / "mine.py", protocol="lines")
-    game = GAMES["cardshark"]
+    game, at = GAMES["cardshark"], level or levels()[-1]
 
     async def work() -> Evidence:
-        at = level or levels()[-1]
         bot = (await build(submission, at))._replace(limits=BRIEF)
         async with open_bench(bot, game, at) as bench, bench.seated() as exam:
             await exam.seat.ask(Batch([Question(1, 1, game.examples[0])]))
             return exam.seat.evidence[0]
 
-    return trio.run(work)
+    return trio.run(repeated, submission, at, work)
 
 
 @pytest.mark.parametrize("level", levels())
