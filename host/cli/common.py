@@ -98,14 +98,17 @@ def find_stage(journal: "Journal", name: str | None) -> "Position":
 
 def print_standings(context: CliContext, path: Path, *, interrupted: bool = False, on_one_line: bool = False) -> None:
     """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
-    from host.inspect.gradebook import gives_grades, gradebook
-    from host.report.listings import by_bot, grade_list
+    from host.report.listings import by_bot
     from host.results.journal import reading
-    from host.submissions.intake_log import read
+    from host.stages import gives_grades
 
     with reading(path, context.registry) as journal:
         position = find_stage(journal, None)
-        if gives_grades(position) and position.counted and not context.json:
+        if gives_grades(position.config) and position.counted and not context.json:
+            from host.inspect.gradebook import gradebook
+            from host.report.grade_listings import grade_list
+            from host.submissions.intake_log import read
+
             listing = grade_list(journal, position, gradebook(journal, position, read(context.folder / "bots")))
         else:
             listing = by_bot(journal, position, interrupted=interrupted, verbose=context.verbose)

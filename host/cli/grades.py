@@ -35,7 +35,7 @@ def grades(
     """
     from host.cli.common import keep_everything
     from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
-    from host.report.listings import grade_list, roster_list
+    from host.report.grade_listings import grade_list, roster_list
     from host.results.course import positions_of
     from host.results.journal import reading
     from host.results.roster import read_roster

@@ -10,7 +10,6 @@ from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament
 from host.play.custom_games import origin
 from host.sandbox.limits import BANK_KEYS
-from host.submissions.referees import referee_hash
 
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
@@ -18,7 +17,11 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
 
     A referee is one of them: the hash of its program and its game.toml.
     """
-    sha256 = referee_hash(tournament.game)
+    sha256 = ""
+    if origin(tournament.game).has_referee:
+        from host.submissions.referees import referee_hash  # only these games need it
+
+        sha256 = referee_hash(tournament.game)
     return (
         {
             "game": tournament.game,

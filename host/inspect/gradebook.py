@@ -18,7 +18,7 @@ from host.results.journal import Journal
 from host.results.roster import Entrant
 from host.results.standings import Row
 from host.results.state import RecordedBot
-from host.stages import kind_of
+from host.stages import gives_grades, kind_of
 from host.submissions.diagnosis import diagnose
 from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals
 from protocols.wire import FaultKind
@@ -90,14 +90,8 @@ class Gradebook(NamedTuple):
 
 def with_grades(positions: Sequence[Position], name: str | None) -> Position | None:
     """Return the stage with this name, or the last one that gives grades. None if it gives none."""
-    graded = [each for each in positions if name in (None, each.state.name) and gives_grades(each)]
+    graded = [each for each in positions if name in (None, each.state.name) and gives_grades(each.config)]
     return graded[-1] if graded else None
-
-
-def gives_grades(position: Position) -> bool:
-    """Return whether a stage gives grades."""
-    kind = kind_of(position.config)
-    return bool(kind.grades and kind.grades(position.config))
 
 
 def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:

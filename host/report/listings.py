@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from host.base.format import plural
 from host.base.safe_text import csv_cell
-from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
 from host.inspect.recorded import known_seed, root_of
 from host.play.custom_games import display_of, game_by_name
 from host.play.records import count_replays
@@ -17,7 +16,6 @@ from host.report.pictures import picture_json, picture_lines
 from host.results.course import Position, positions_of
 from host.results.journal import Journal
 from host.results.overall import OverallRow, overall
-from host.results.roster import Roster, match, roster_name
 from host.results.seat_effects import SeatRow, seat_results
 from host.results.seat_effects import by_seat as seat_rows
 from host.results.standings import PairResult, Row, as_counted_by
@@ -168,38 +166,6 @@ def by_seat(journal: Journal, position: Position) -> Listing:
     facts = {**stage_facts(journal, position), "unit": unit, "rows": cells, **certain}
     text = partial(terminal.seats_text, title_of(position), unit, found, repeated)
     return Listing("seats", facts, SeatRow._fields, cells, text if found.rows else partial(_nothing, position))
-
-
-def grade_list(journal: Journal, position: Position, book: Gradebook) -> Listing:
-    """Return the grades of a stage: a row for each bot, and for each submission that was refused."""
-    cells = [row.cells() for row in book.rows]
-    repeated = position.standings.repeated
-    facts = {**stage_facts(journal, position), "rows": [row.json() for row in book.rows], "repeated": repeated}
-    columns = list(dict.fromkeys(column for row in cells for column in row))
-    text = partial(terminal.grades_text, title_of(position), book.rows, repeated=repeated)
-    return Listing("grades", facts, columns, cells, text)
-
-
-def roster_list(journal: Journal, position: Position, book: Gradebook, roster: Roster) -> Listing:
-    """Return the grades of a stage with a row for each student of a roster, in its order and with its columns."""
-    rows = {row.entrant: row for row in book.rows}
-    empty = GradeRow("", "", NO_SUBMISSION, 0, max((row.most for row in book.rows), default=0))
-    grades = grade_list(journal, position, book)
-    found, cells = list[GradeRow](), list[dict[str, Any]]()
-    for student in match(roster, list(rows)).students:
-        row = empty if student.entrant is None else rows[student.entrant]
-        if student.candidates:
-            row = empty._replace(status=SEVERAL, why=", ".join(each.bot for each in student.candidates))
-        found.append(row)
-        cells.append({**student.row, **dict.fromkeys(grades.columns, ""), **row.cells()})
-    columns = [*(column for column in roster.columns if column not in grades.columns), *grades.columns]
-    facts = {
-        **grades.facts,
-        "rows": [student | {"grade": row.json()} for student, row in zip(cells, found, strict=True)],
-    }
-    names = [*map(roster_name, roster.rows)]
-    text = partial(terminal.grades_text, title_of(position), found, names, position.standings.repeated)
-    return grades._replace(facts=facts, columns=columns, cells=cells, parts=text)
 
 
 def of_all_stages(journal: Journal, position: Position) -> Listing:

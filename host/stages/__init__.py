@@ -88,6 +88,12 @@ def references_of(stage: StageConfig) -> tuple[str, ...]:
     return tuple(kind.references(stage)) if kind.references else ()
 
 
+def gives_grades(stage: StageConfig) -> bool:
+    """Return whether a stage gives grades."""
+    kind = kind_of(stage)
+    return bool(kind.grades and kind.grades(stage))
+
+
 def results_of(
     stage: StageConfig, records: Sequence[Record], bots: Collection[str], order: Sequence[str] = ()
 ) -> Results:

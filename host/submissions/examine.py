@@ -21,7 +21,6 @@ from host.submissions.build import build
 from host.submissions.conformance import ConformanceResult, run_conformance, startup_problem, warm_mismatch
 from host.submissions.diagnosis import ENDS_CODE, sandbox_failure
 from host.submissions.empty_start import empty_start
-from host.submissions.referees import prepare_referee
 
 Prepared = TypeVar("Prepared")
 """The result of a step of a bot's preparation."""
@@ -57,9 +56,8 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
     """
     began = time.monotonic()
     submission = submission.with_keys(game=game.name)
-    if rules is not None and origin(game.name).has_referee:
-        await prepare_referee(game.name, level)
-        game = game_by_name(game.name)
+    if rules is not None:
+        game = await _with_referee(game, level)
     bot = answers = mismatch = None
     refusals: list[Problem] = []
     exit_code, build_seconds = 4, 0.0
@@ -91,6 +89,16 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
     return Findings(submission, bot, build_seconds, seconds, answers, tuple(refusals), exit_code, mismatch)
 
 
+async def _with_referee(game: Game, level: Level) -> Game:
+    """Return a game; if a referee has its rules, build that first."""
+    if not origin(game.name).has_referee:
+        return game
+    from host.submissions.referees import prepare_referee  # only these games need it
+
+    await prepare_referee(game.name, level)
+    return game_by_name(game.name)
+
+
 async def prepare_bots(
     submissions: Sequence[Submission],
     game: Game,
@@ -107,9 +115,7 @@ async def prepare_bots(
     practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
     """
     require_clock(granted.clock, level)
-    if origin(game.name).has_referee:
-        await prepare_referee(game.name, level)
-        game = game_by_name(game.name)
+    game = await _with_referee(game, level)
     findings: dict[int, Findings] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))
 
