@@ -76,11 +76,12 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 """All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py."""
 
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
-YOUNG_OBJECTS = 100_000
-"""New objects until Python looks for garbage. Modules are none: looking at them took 5 % of the time of a short run."""
-
 RENAMED_COMMANDS = {"errors": "faults"}
 """Former names of commands. Each is refused with a hint that names the new one."""
+
+YOUNG_OBJECTS = 100_000
+"""The number of new objects after which Python looks for garbage. What a command imports is not garbage: to look at it takes
+5 % of a short run."""
 
 STARTED = time.monotonic()
 """When the command was started. The times that commands print begin here, because the user has waited since then."""
