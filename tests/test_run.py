@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -607,12 +608,17 @@ def scratched(path: Path) -> None:
         database.execute("UPDATE record SET summary = x'ff00'")
 
 
+@cache
+def bomb(mebibytes: int) -> bytes:
+    """Return a few bytes that are many when they are decompressed."""
+    packer = zlib.compressobj(9)
+    return b"".join([packer.compress(bytes(1 << 20)) for _ in range(mebibytes)] + [packer.flush()])
+
+
 def bloated(path: Path, part: str, mebibytes: int) -> None:
     """Replace a part of each record by a few bytes that are many when they are decompressed."""
-    packer = zlib.compressobj(9)
-    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(mebibytes)] + [packer.flush()])
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute(f"UPDATE record SET {part} = ?", (bomb,))
+        database.execute(f"UPDATE record SET {part} = ?", (bomb(mebibytes),))
 
 
 def limit_memory() -> None:
