@@ -13,17 +13,17 @@ from typing import Any, NamedTuple, NoReturn
 
 from host.base.config_file import OwnName, display_path
 from host.base.errors import Problem, UserError
+from host.base.on_demand import OnDemand
 from host.base.paths import absolute
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
-from host.play import openspiel
 from host.play.foreign import game_folder, is_foreign
 from host.play.own_modules import files_of, import_from, line_of
 from protocols.wire import View
 
-LIBRARIES: Mapping[str, Callable[[str], Game]] = {openspiel.GAME_PREFIX: openspiel.game_named}
+LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand({"openspiel": "host.play.openspiel:game_named"})
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
 
 
@@ -141,9 +141,11 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
         return _referee_game(known, named)
     library, _, name = known.said.partition(":")
     if library in LIBRARIES:
+        from host.play.openspiel import NotPlayable  # only these games need it
+
         try:
             return own_game(LIBRARIES[library](name), known)
-        except openspiel.NotPlayable as failed:
+        except NotPlayable as failed:
             raise named.refused(str(failed), failed.hint) from failed
     try:
         game = import_value(named, known.folder)
