@@ -607,6 +607,7 @@ def test_a_wrong_limit_of_an_option_is_named_with_its_cure(tmp_path: Path, limit
         assert done.code == 2 and f"--limits: {said}" in done.err and "hint: " in done.err
 
 
+@pytest.mark.timing  # neptr has 50 ms for a move
 def test_the_limits_of_an_option_hold(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(
         "import time\nwhile input():\n    time.sleep(0.1)\n    print('STAND', flush=True)\n"
