@@ -19,7 +19,9 @@ from helpers import ROGUES, SAMPLES, level
 
 from host.cli import COMMAND_GROUPS, COMMANDS, SCHEMA_NUMBERS, global_options_first
 from host.games import GAMES
+from host.inspect import attack
 from host.inspect.attack import attacked, gallery
+from host.play.records import Record
 from host.sandbox.detect import detect
 from host.sandbox.levels import UNPROTECTED
 from host.stages import KINDS
@@ -333,6 +335,28 @@ def test_this_machine_withstands_the_short_form_of_the_gallery() -> None:
 def test_an_attack_that_succeeds_is_told() -> None:
     (verdict,) = trio.run(attacked, UNPROTECTED, [gallery(UNPROTECTED)["counts_the_others"]])
     assert (verdict.mark, verdict.got) == ("✗", "broke out")
+
+
+@pytest.mark.parametrize(
+    ("seen", "mark"),
+    [
+        ({"replayed": 1, "stalls": ("escapes at table 1: no answer after 0.4 s",)}, "✓"),
+        ({"replayed": 1, "failures": ("its keeper died",)}, "✗"),
+        ({"faults": {"lim17": {"timeout": 1}}}, "✗"),
+    ],
+)
+def test_an_attack_disturbs_if_the_honest_bot_pays_or_a_sandbox_dies(
+    seen: dict[str, Any], mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = attack._played
+
+    async def played(*what: Any) -> Record:
+        record = await play(*what)
+        return record._replace(**seen | {"faults": record.faults | seen.get("faults", {})})
+
+    monkeypatch.setattr(attack, "_played", played)
+    (verdict,) = trio.run(attacked, level(), [gallery(level())["escapes"]])
+    assert verdict.mark == mark
 
 
 def test_unsafe_is_loud_and_recorded(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ from protocols.wire import Move
 AMPLE = Limits(move=10, startup=10, cpu=10)
 """Limits that no rogue reaches, even on a loaded machine, except those that its row of the gallery lowers."""
 
-MAX_REPEATS = 2  # of a rogue's tables if a bot had to be restarted: the machine may have been busy
 HOST_CPU_S = 5.0
 """Processor time that croupier itself may use to read and build one rogue. An honest bot takes less than a tenth of it."""
 
@@ -159,15 +158,11 @@ async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
         return verdict("✓" if "refused" in rogue.verdict else "✗", "refused")
     if time.process_time() - computed > HOST_CPU_S:
         return verdict("✗", "slowed croupier down")
-    bot = bot._replace(limits=rogue.limits)
-    record = await _played(bot, honest, rogue.tables, level)
-    for _attempt in range(MAX_REPEATS):
-        if record.replayed and not record.faults.get(honest.name):
-            record = await _played(bot, honest, rogue.tables, level)
+    record = await _played(bot._replace(limits=rogue.limits), honest, rogue.tables, level)
     faults = set(record.faults.get(rogue.name, {}))
     if any(BROKEN_OUT in table for table in unpack(record.answers)):
         return verdict("✗", "broke out")
-    if record.faults.get(honest.name) or record.replayed:
+    if record.faults.get(honest.name) or record.failures:  # a stall of the machine costs no honest bot anything
         return verdict("✗", "disturbed the honest bot")
     expected = faults <= {*rogue.verdict, *rogue.also} if faults else "harmless" in rogue.verdict
     return verdict("✓" if expected else "✗", ", ".join(sorted(faults)) or "harmless")
