@@ -1,6 +1,5 @@
 """Shared by several commands: find a game, a bot or a stage; choose the level; print standings."""
 
-import gc
 import shutil
 import textwrap
 from pathlib import Path
@@ -47,14 +46,6 @@ def level_in_force(demanded: Level, unsafe: bool) -> Level:
         click.echo("WARNING  no sandbox: every bot can read, change and send everything that you can", err=True)
         return UNPROTECTED
     return require_level(demanded)
-
-
-def keep_everything() -> None:
-    """Switch off the garbage collector, for a command that reads a whole journal, prints and ends.
-
-    Its values live until the end. Looking at them again and again takes twice the time of decoding them.
-    """
-    gc.disable()
 
 
 def wrap_prose(text: str) -> str:

@@ -33,7 +33,6 @@ def grades(
 
     Submissions that `croupier add` has refused have a row, too.
     """
-    from host.cli.common import keep_everything
     from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
     from host.report.grade_listings import grade_list, roster_list
     from host.results.course import positions_of
@@ -43,7 +42,6 @@ def grades(
 
     if bot is not None and (roster or as_csv):
         raise click.UsageError("one BOT has no list: give no --roster and no --csv")
-    keep_everything()
     path, students = journal_of(context, journal), read_roster(roster) if roster else None
     with reading(path, context.registry) as book:
         positions = positions_of(book)

@@ -9,7 +9,6 @@ import click
 from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.cli import CliContext, options, print_json
-from host.cli.common import keep_everything
 from host.cli.journals import journal_of
 from host.cli.output import write
 
@@ -36,7 +35,6 @@ def report(
     from host.report.offers import Quota
     from host.results.journal import reading
 
-    keep_everything()
     with reading(journal_of(context, journal), context.registry) as book:
         quota = USUAL if replays is None else Quota(replays)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)

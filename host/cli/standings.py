@@ -7,7 +7,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, completers, options, print_result
-from host.cli.common import find_stage, keep_everything
+from host.cli.common import find_stage
 from host.cli.journals import journal_of
 
 
@@ -34,7 +34,6 @@ def standings(
     from host.report.listings import LISTINGS, by_bot
     from host.results.journal import reading
 
-    keep_everything()
     path = journal_of(context, journal)
     if overall and (stage or by != "bot"):
         raise click.UsageError("--overall is about all stages: give no STAGE and no --by")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from host.cli import CliContext, print_json
-from host.cli.common import find_stage, keep_everything
+from host.cli.common import find_stage
 from host.play.records import count_replays
 from host.report.console import open_console
 from host.results.journal import lock_holder, reading
@@ -17,7 +17,6 @@ from host.tournament.follow import run_lines, stage_rows, tally_of
 @click.pass_obj
 def status(context: CliContext) -> None:
     """Print the progress of a run: one frame of `croupier watch`."""
-    keep_everything()
     with reading(Folder(context.folder).journal, context.registry) as journal:
         find_stage(journal, None)
         if context.json:
