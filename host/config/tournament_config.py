@@ -249,9 +249,9 @@ def load(place: Path) -> Tournament:
     registry, unusable = resolve(toml, path.parent)
     if unusable:
         raise UserError(sorted_by_line(unusable), 3)
+    tables = toml.data.get("stage")
+    kinds = [table.get("kind") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     try:
-        tables = toml.data.get("stage")
-        kinds = [table.get("kind") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
         config = load_model(toml, config_model(registry, kinds), lambda: config_model(registry))
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
