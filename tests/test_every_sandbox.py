@@ -707,7 +707,7 @@ def test_a_bot_that_lives_on_is_held_to_its_computing_exactly() -> None:
             print("S", flush=True)
     """
     bot = bot_of(source, ".py").with_keys(protocol="lines")
-    limits = AMPLE._replace(cpu=0.77)  # up to 2 % of it may be missed (host/bots/persistent.py)
+    limits = AMPLE._replace(cpu=0.77)  # what the bot computes before the host looks is missed
     with nothing_left_behind():
         answers, _, _ = trio.run(decided, Level.L4, bot, limits, 2)
 

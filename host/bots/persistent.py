@@ -76,7 +76,8 @@ class PersistentProcess:
         self._thinks = False
         self._is_fair = context.policy.fair
         # Whether it may wait so: nothing needs to be measured meanwhile, and no limit can be exceeded. The processor
-        # time of a later answer is counted from then on, so what is missed is at most 2 % of its limit.
+        # time of a later answer is counted from then on, so what is missed is at most 2 % of its limit, unless the
+        # machine keeps the host from looking.
         most = ALONE_S * max(MACHINE_CORES, 50 * context.sandbox.cores)
         self._may_think = context.policy.marks_after >= ALONE_S and self._computing >= most
 
