@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 
 # A shell starts background jobs with SIGINT ignored, and every croupier that a test interrupts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What tests import is no garbage. To look at it as often as Python does would take a fifth of the time of pytest's processes.
+gc.set_threshold(100_000)
 
 # Property tests use the same examples each time, and have no deadline, because machines differ.
 settings.register_profile(
@@ -26,6 +30,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("timing"):
             item.add_marker(pytest.mark.flaky(reruns=TIMING_RUNS - 1, reruns_delay=1))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of the search for garbage."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
