@@ -81,8 +81,8 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     "manifest",
     [
-        "parallel_tables = 1",
-        "table_ids = true",
+        pytest.param("parallel_tables = 1", marks=pytest.mark.long),
+        pytest.param("table_ids = true", marks=pytest.mark.long),
         'lifetime = "table"',
         'state = "memory"',
     ],
@@ -440,7 +440,7 @@ ALWAYS = "#!/bin/sh\nwhile read -r question; do echo '{}'; done\n"
     [
         ("pazaak", "sample:dumb_bold", "PLAY 0", 1),
         ("pazaak", "sample:dumb_bold", "play 0", 8),
-        ("holdem", "sample:odds sample:tight", "0987654", 1),
+        pytest.param("holdem", "sample:odds sample:tight", "0987654", 1, marks=pytest.mark.long),
     ],
 )
 def test_the_evidence_of_an_illegal_move_is_what_the_bot_wrote(

@@ -175,9 +175,9 @@ SAMPLES: dict[str, tuple[str, Policy]] = {
     ("one", "other"),
     [
         ("nim_python", "nim_java"),
-        ("hares_python", "hares_java"),
+        pytest.param("hares_python", "hares_java", marks=pytest.mark.long),
         ("undercut_python", "undercut_cpp"),
-        ("undercut_python", "undercut_js"),
+        pytest.param("undercut_python", "undercut_js", marks=pytest.mark.long),
     ],
 )
 def test_the_same_game_in_another_language_is_played_alike(one: str, other: str, built: Built, start: Start) -> None:

@@ -306,6 +306,7 @@ def copied(place: Path, game: str, sample: str, *names: str) -> None:
         toml.write_text(re.sub("(?m)^name .*", f'name = "{name}"', toml.read_text()))
 
 
+@pytest.mark.long
 def test_a_bot_of_hearts_is_graded_by_its_scores_at_tables_with_three_references(tmp_path: Path) -> None:
     grades = (
         '"sample:duck" = { points = 40, sure = "90 %" }\n"sample:dodger" = { points = 60, sure = "95 %", score = -500 }'
@@ -388,10 +389,8 @@ def test_mirrored_tables_of_four_stay_together_when_tables_are_added() -> None:
     assert [(fixture.first, fixture.tables) for fixture in more] == [(1, 7), (8, 3), (11, 2), (13, 4)]
 
 
-@pytest.mark.parametrize(
-    "game",
-    ["pazaak", *(pytest.param(name, marks=pytest.mark.long) for name in ("hearts", "holdem", "cardshark", "briscola"))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("game", ["pazaak", "hearts", "holdem", "cardshark", "briscola"])
 def test_a_new_course_of_every_game_is_valid_and_plays(game: str, tmp_path: Path) -> None:
     place = tmp_path / "course"
     assert croupier("new", place, "-g", game, "--kind", "gauntlet").code == 0

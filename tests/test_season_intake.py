@@ -56,7 +56,13 @@ SCRIPT = "#!/bin/sh\nwhile read -r line; do echo STAND; done\n"
 
 
 @pytest.mark.parametrize(
-    ("file_name", "content"), [("mine.py", STANDS), ("mine.c", C_BOT), ("Mine.java", JAVA_BOT), ("mine", SCRIPT)]
+    ("file_name", "content"),
+    [
+        ("mine.py", STANDS),
+        ("Mine.java", JAVA_BOT),
+        pytest.param("mine.c", C_BOT, marks=pytest.mark.long),
+        pytest.param("mine", SCRIPT, marks=pytest.mark.long),
+    ],
 )
 def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file_name: str, content: str) -> None:
     with season(tmp_path, terms_of(references=(REFERENCE,))) as here:

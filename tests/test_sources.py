@@ -16,7 +16,15 @@ from failing_games import BOT, LEAGUE, bot, set_mode, tournament
 
 from host.play.transcript import pack_transcript, unpack_transcript
 
-GAMES = pytest.mark.parametrize("game", ["GAME", "ELSEWHERE"])
+GAMES_AND_TABLES = pytest.mark.parametrize(
+    ("game", "parallel"),
+    [
+        ("GAME", 1),
+        ("ELSEWHERE", 8),
+        pytest.param("GAME", 8, marks=pytest.mark.long),
+        pytest.param("ELSEWHERE", 1, marks=pytest.mark.long),
+    ],
+)
 
 
 def run(folder: Path, *words: object, code: int = 0) -> str:
@@ -49,8 +57,7 @@ def unfailing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # A failure is survived.
 
 
-@GAMES
-@pytest.mark.parametrize("parallel", [1, 8])
+@GAMES_AND_TABLES
 def test_a_game_that_fails_once_gets_the_answers_again_and_no_bot_is_asked_again(
     game: str, parallel: int, unfailing: Path, tmp_path: Path
 ) -> None:
@@ -134,8 +141,7 @@ def decided(folder: Path) -> Mapping[str, Any]:
     return answers_in(folder / "run" / "run.sqlite")
 
 
-@GAMES
-@pytest.mark.parametrize("parallel", [1, 8])
+@GAMES_AND_TABLES
 def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_rest_is_played(
     game: str, parallel: int, unfailing: Path, tmp_path: Path
 ) -> None:
@@ -177,7 +183,7 @@ def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path
 
 
 @pytest.mark.long
-@GAMES
+@pytest.mark.parametrize("game", ["GAME", "ELSEWHERE"])
 def test_running_again_tries_undecided_fixtures_again(game: str, unfailing: Path, tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", game, LEAGUE, mode="always")
     run(folder, code=7)
