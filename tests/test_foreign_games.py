@@ -98,6 +98,7 @@ def played(folder: Path) -> dict[str, float]:
     return {row["bot"]: row["score"] for row in rows}
 
 
+@pytest.mark.long
 def test_a_tournament_with_a_referee_of_brutaltester(tmp_path: Path) -> None:
     shutil.copytree(REFEREES / "nim_python", tmp_path / "nim")
     (tmp_path / "nim" / "game.toml").write_text(

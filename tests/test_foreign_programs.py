@@ -17,6 +17,7 @@ def events_of(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in croupier("export", "jsonl", "-C", folder).out.splitlines()]
 
 
+@pytest.mark.long
 def test_pokerkit_ranks_every_showdown_of_holdem_as_it_was_ranked(tmp_path: Path) -> None:
     bots = [f"sample:{name}" for name in ("always_bet", "card_score", "careful", "odds", "tight")]
     assert croupier("play", *bots, "-n", 12, "--seed", "showdown", "--preset", "standard", cwd=tmp_path).code == 0

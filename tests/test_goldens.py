@@ -137,8 +137,17 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("parallel_tables", [1, 64])
-@pytest.mark.parametrize("protocol", ["argv", "lines", "json"])
+@pytest.mark.parametrize(
+    ("protocol", "parallel_tables"),
+    [
+        ("argv", 1),
+        ("lines", 1),
+        ("lines", 64),
+        ("json", 64),
+        pytest.param("argv", 64, marks=pytest.mark.long),
+        pytest.param("json", 1, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("game", STAGES)
 def test_a_tournament_ends_as_its_golden_says(
     game: str, protocol: str, parallel_tables: int, program: Path, tmp_path: Path

@@ -73,9 +73,16 @@ CRASHES: dict[str, tuple[tuple[str, ...], Mapping[str, str | bytes], str]] = {
 """A bot that crashes in each language: the programs it needs, its files, and the headline."""
 
 LANGUAGE_OF = {"a sanitizer": "c", "sbcl": "lisp", "ecl": "lisp", "clisp": "lisp", "shell": "any"}
+LONG = ("java", "ecl", "clisp", "perl", "ruby", "php", "lua")
 
 
-@pytest.mark.parametrize("what", [pytest.param(each, marks=marks(LANGUAGE_OF.get(each, each))) for each in CRASHES])
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(each, marks=[*marks(LANGUAGE_OF.get(each, each)), *([pytest.mark.long] if each in LONG else [])])
+        for each in CRASHES
+    ],
+)
 def test_every_command_shows_the_line_with_the_error(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def play_without_faults(folder: Path) -> None:
     assert all(row["faults"] == row.get("illegal", 0) == 0 for row in rows)
 
 
+@pytest.mark.long
 def test_unchanged_players_in_three_languages_play_mirrored_matches(tmp_path: Path) -> None:
     for language in BOT_TOML:
         bot(tmp_path / "bots" / language, language)

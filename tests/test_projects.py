@@ -235,6 +235,7 @@ def test_a_bot_in_python_2_plays_unchanged(protocol: str, tmp_path: Path) -> Non
 # Large submissions.
 
 
+@pytest.mark.long
 def test_the_organiser_may_accept_larger_files(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["cautious.c"])
     weights = tmp_path / "zoe" / "weights.bin"
