@@ -388,7 +388,7 @@ def test_a_bot_with_the_wrong_number_of_lines_gets_its_fault_and_a_new_process_t
     tmp_path.chmod(0o755)
     source = written(CODINGAME.format(answer=answer), ".py", tmp_path)
     bot = built(source, "cardshark", protocol="block")
-    bot = bot._replace(limits=bot.limits._replace(move=0.3, startup=2.0))
+    bot = bot._replace(limits=bot.limits._replace(move=1.0, startup=2.0))
     told = answers_to(bot, [TextView("2 2\n..\n.#\n", f"{turn}\na b\n", lines) for turn in range(2)])
     assert [answer for answer, _ in told] == [Fault(kind)] * 2
     assert told[0][1].startswith("0 a b ['..', '.#']")
@@ -441,7 +441,7 @@ time.sleep(60)
 def test_a_botzone_bot_that_neither_ends_nor_keeps_running_is_late(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     bot = built(written(SILENT, ".py", tmp_path, "silent"), protocol="botzone")
-    bot = bot._replace(limits=bot.limits._replace(move=0.3, startup=0.5))
+    bot = bot._replace(limits=bot.limits._replace(move=1.0, startup=0.5))
     assert [answer for answer, _ in answers_to(bot, GAMES["cardshark"].examples[:1])] == [Fault(FaultKind.TIMEOUT)]
 
 

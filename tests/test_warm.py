@@ -535,7 +535,7 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
     ("line", "kind", "limits"),
     [
         ("while True: pass", FaultKind.CPU, AMPLE._replace(cpu=0.2)),
-        ("import time; time.sleep(9)", FaultKind.TIMEOUT, AMPLE._replace(move=0.3)),
+        ("import time; time.sleep(9)", FaultKind.TIMEOUT, AMPLE._replace(move=1.0)),
         ("import os; os.abort()", FaultKind.CRASH, AMPLE),
         ("1 / 0", FaultKind.CRASH, AMPLE),
         ("import sys; sys.exit('no')", FaultKind.CRASH, AMPLE),
