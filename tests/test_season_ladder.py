@@ -316,7 +316,7 @@ def test_orders_called_surer_than_chance_are_right_as_often_as_they_say() -> Non
 
 
 @pytest.mark.timing
-def test_five_hundred_versions_take_less_than_two_seconds() -> None:
+def test_five_hundred_versions_take_a_few_seconds() -> None:
     luck, strengths = np.random.RandomState(1), np.random.RandomState(2).normal(0, 150, 500)
     results = Counter[tuple[str, str]]()
     for _ in range(8000):
@@ -332,4 +332,4 @@ def test_five_hundred_versions_take_less_than_two_seconds() -> None:
     started = time.thread_time()
     document = ladder(versions, sums_of(orders), LastRound(1, 0.0, orders))
     assert len(document.rows) == 500
-    assert time.thread_time() - started < 2
+    assert time.thread_time() - started < 6  # 1 to 2 on the machines it was written on; a cubic step would take minutes
