@@ -373,8 +373,7 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
                         yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["with_states", "corrected"])
+@pytest.mark.parametrize("name", [pytest.param("with_states", marks=pytest.mark.long), "corrected"])
 def test_every_alteration_of_a_journal_is_found_or_named(
     name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -332,4 +332,4 @@ def test_five_hundred_versions_take_a_few_seconds() -> None:
     started = time.thread_time()
     document = ladder(versions, sums_of(orders), LastRound(1, 0.0, orders))
     assert len(document.rows) == 500
-    assert time.thread_time() - started < 6  # 1 to 2 on the machines it was written on; a cubic step would take minutes
+    assert time.thread_time() - started < 6  # it took 0.8 to 2 s on the machines seen so far
