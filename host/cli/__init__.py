@@ -408,6 +408,8 @@ def main(words: Sequence[str] | None = None) -> None:
             sys.stdout.flush()
         except OSError:  # the error is printed already; at its own flush Python would end with another code
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if words is None:
+        gc.freeze()  # before it ends, Python would look for garbage among all objects: a sixth of `croupier status`
     sys.exit(code if isinstance(code, int) else 0)
 
 
