@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any
 
 import psutil
@@ -15,11 +15,13 @@ from machines import machines
 
 from host.backends.backend import open_backend
 from host.backends.local import WorkerFailed, local_workers
+from host.backends.worker_process import FirstWorker
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
+from host.sandbox import detect
 from host.sandbox.process_tree import descendants
 from host.tournament.stage_runner import Executor, WorkerPool
 
@@ -181,6 +183,25 @@ def test_a_first_worker_that_died_before_the_first_fixture_is_replaced(bots: lis
             return await hands.next_result()
 
     assert (trio.run(play).replayed, lost) == (0, [])
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_the_first_worker_finds_out_what_the_machine_can_do_or_its_command_does(
+    monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    here = detect.detect()
+    monkeypatch.setattr(detect, "_learnt", [])
+    with closing(FirstWorker()) as first:
+        if dies:
+            (worker,) = first._idle
+            worker.process.kill()
+            worker.process.wait()
+        first.tell()
+        assert detect._learnt == [here] * (not dies)
+        assert detect.detect() == here
+        taken = first.take()
+        first._idle.append(taken)  # so that `close` ends it
+        assert taken.process.poll() is None
 
 
 def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
 
-from host.backends.local import EarlyStart, started_workers
+from host.backends.local import started_workers
 from host.backends.worker_process import FirstWorker
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
@@ -27,8 +27,14 @@ async def open_backend(
     `first` is a worker of this machine that has been started before.
     """
     if not address:
-        with closing(EarlyStart(first)) as early:
-            yield Backend(require_local, prepare_bots, partial(started_workers, early))
+        taken = first or FirstWorker(tests=False)
+
+        async def demand(level: Level) -> Level:
+            taken.tell()
+            return await require_local(level)
+
+        with closing(taken):
+            yield Backend(demand, prepare_bots, partial(started_workers, taken))
         return
     try:
         from host.backends.dask import cluster

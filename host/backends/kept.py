@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import trio
 
-from host.backends.local import EarlyStart, FixtureQueue, WorkerLink, connected
+from host.backends.local import FixtureQueue, WorkerLink, connected
+from host.backends.worker_process import FirstWorker
 from host.play.jobs import NEW_SETUP, WorkerSetup, encode, worker_input
 from host.play.placement import Placement, PlacementRequest, placement_request
 
@@ -56,7 +57,7 @@ class KeptWorkers:
     def __init__(self) -> None:
         self._idle: list[tuple[_Group, KeptWorker]] = []
         self._placements: dict[PlacementRequest, Placement] = {}
-        self._early = EarlyStart()
+        self._first = FirstWorker(tests=False)
 
     @contextlib.asynccontextmanager
     async def executor(
@@ -68,7 +69,7 @@ class KeptWorkers:
         """
         request = placement_request(setup, workers)
         if request not in self._placements:
-            self._placements[request] = await self._early.placement(request)
+            self._placements[request] = await self._first.placement(request)
         placement = self._placements[request]
         queue = FixtureQueue(on_lost, str(placement), placement.workers)
         line = encode(setup)
@@ -102,11 +103,11 @@ class KeptWorkers:
                     return worker
                 await worker.close()
         ends = contextlib.AsyncExitStack()
-        link = await ends.enter_async_context(connected(self._early.worker(), worker_input(group.cores, setup)))
+        link = await ends.enter_async_context(connected(self._first.take(), worker_input(group.cores, setup)))
         return KeptWorker(link, ends)
 
     async def close(self) -> None:
         """End all workers that are kept."""
-        self._early.close()
+        self._first.close()
         while self._idle:
             await self._idle.pop()[1].close()

@@ -17,8 +17,7 @@ from host.base.errors import Problem, UserError
 from host.play.answer_log import STOPPED, Interrupted, decode_stop
 from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
-from host.play.load import OtherLoad, choose_placement
-from host.play.placement import Placement, PlacementRequest, placement_request
+from host.play.placement import placement_request
 from host.play.records import Record, Undecided, undecided_record
 
 MAX_LOST_WORKERS = 10
@@ -169,25 +168,6 @@ class FixtureQueue:
         self._requeue(job)
 
 
-class EarlyStart:
-    """The first worker, and the load of other programs since its start."""
-
-    def __init__(self, first: FirstWorker | None = None) -> None:
-        self._load, self._first = OtherLoad(), first or FirstWorker()
-
-    async def placement(self, request: PlacementRequest) -> Placement:
-        """Return the placement of the workers on this machine."""
-        return await choose_placement(request, self._load, [worker.process.pid for worker in self._first.idle])
-
-    def worker(self) -> WorkerProcess:
-        """Return the first worker at the first call, and then a new one at each call."""
-        return self._first.take()
-
-    def close(self) -> None:
-        """End the first worker if it has not been used."""
-        self._first.close()
-
-
 @contextlib.asynccontextmanager
 async def local_workers(
     setup: WorkerSetup, on_lost: Callable[[str], None], workers: int, first: FirstWorker | None = None
@@ -198,17 +178,17 @@ async def local_workers(
 
     Raise WorkerFailed when croupier itself fails.
     """
-    with contextlib.closing(EarlyStart(first)) as early:
-        async with started_workers(early, setup, on_lost, workers) as queue:
+    with contextlib.closing(first or FirstWorker(tests=False)) as taken:
+        async with started_workers(taken, setup, on_lost, workers) as queue:
             yield queue
 
 
 @contextlib.asynccontextmanager
 async def started_workers(
-    early: EarlyStart, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
+    first: FirstWorker, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
 ) -> AsyncIterator[FixtureQueue]:
     """Do the same with a first worker process that has been started before."""
-    placement = await early.placement(placement_request(setup, workers))
+    placement = await first.placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode(setup)
 
@@ -216,7 +196,7 @@ async def started_workers(
         """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""
         await queue.worker_needed()
         while True:
-            async with connected(early.worker(), worker_input(cores, encoded_setup)) as link:
+            async with connected(first.take(), worker_input(cores, encoded_setup)) as link:
                 await queue.feed("a worker", link.play)
 
     async with trio.open_nursery() as nursery:

@@ -4,9 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-WORKER = "host.play.worker"
+from host.play.load import OtherLoad, choose_placement
+
+if TYPE_CHECKING:
+    from host.play.placement import Placement, PlacementRequest
+
+WORKER, FIRST_WORKER = "host.play.worker", "host.play.first_worker"
 
 
 class WorkerProcess(NamedTuple):
@@ -24,31 +29,52 @@ class WorkerProcess(NamedTuple):
 
 
 class FirstWorker:
-    """The first worker of a command, which imports its modules while the command imports its own and prepares bots."""
+    """The first worker of a command, which tests the machine and imports its modules while the command imports its own.
 
-    def __init__(self, *, ahead: bool = True) -> None:
-        """Start it; if not `ahead`, only when it is taken."""
-        self.idle = [start_worker()] if ahead else []
+    Since then the load of other programs is measured.
+    """
+
+    def __init__(self, *, ahead: bool = True, tests: bool = True) -> None:
+        """Start it; if not `ahead`, a worker is started when it is taken. It `tests` the machine unless its command has."""
+        self._load = OtherLoad()
+        self._idle = [start_worker(FIRST_WORKER if tests else WORKER)] if ahead else []
+        self._has_told = not (ahead and tests)
+
+    def tell(self) -> None:
+        """Let `detect` return what the worker has found out. If the worker has failed, `detect` finds it out itself."""
+        if self._has_told:
+            return
+        self._has_told = True
+        from host.sandbox.detect import learn
+
+        output = self._idle[0].process.stdout
+        if output is not None and (line := output.readline()).endswith(b"]\n"):  # whole
+            learn(line)
+
+    async def placement(self, request: "PlacementRequest") -> "Placement":
+        """Return the placement of the workers on this machine."""
+        return await choose_placement(request, self._load, [worker.process.pid for worker in self._idle])
 
     def take(self) -> WorkerProcess:
         """Return the first worker at the first call, and then a new one at each call."""
-        if self.idle and self.idle[0].process.poll() is None:
-            return self.idle.pop()
+        if self._idle and self._idle[0].process.poll() is None:
+            self.tell()
+            return self._idle.pop()
         return start_worker()
 
     def close(self) -> None:
         """End the first worker if it has not been used."""
-        for worker in self.idle:
+        for worker in self._idle:
             with worker.process as process:  # closes its pipes and waits for it
                 process.kill()
             os.close(worker.log)
-        self.idle = []
+        self._idle = []
 
 
-def start_worker() -> WorkerProcess:
+def start_worker(module: str = WORKER) -> WorkerProcess:
     """Start a worker."""
     log = new_log()
-    return WorkerProcess(start_module(WORKER, log), log)
+    return WorkerProcess(start_module(module, log), log)
 
 
 def new_log() -> int:

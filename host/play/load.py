@@ -1,15 +1,17 @@
-"""Measures the load of other programs, and chooses the placement of workers on this machine by it."""
+"""Measures the load of other programs, and chooses the placement of workers on this machine by it.
+
+It imports little, because a command begins to measure before it imports the rest.
+"""
 
 import os
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import trio
-
-from host.play.placement import Placement, PlacementRequest, ordered_cores, place, usable_cores
-from host.sandbox.process_tree import cpu_seconds
+if TYPE_CHECKING:
+    from host.play.placement import Placement, PlacementRequest
 
 CPU_TIMES = Path("/proc/stat")
 MIN_SAMPLE_S = 0.06  # seconds during which the load of other programs is measured, at least
@@ -22,23 +24,29 @@ class OtherLoad:
 
     def __init__(self) -> None:
         self._cores = os.sched_getaffinity(0)
-        self._began, self._busy, self._own = time.monotonic(), _busy_seconds(self._cores), _own_seconds(())
+        self._began, self._busy, self._own = time.monotonic(), _busy_seconds(self._cores), _own_seconds()
 
     async def busy_cores(self, children: Collection[int] = ()) -> float:
         """Return how many cores other programs keep busy, on average over MIN_SAMPLE_S or longer.
 
         `children` are the running processes that this process has started since then. Those that have ended are known.
         """
+        import trio
+
+        from host.sandbox.process_tree import cpu_seconds
+
         await trio.sleep(max(self._began + MIN_SAMPLE_S - time.monotonic(), 0))
-        own = _own_seconds(children) - self._own
+        own = _own_seconds() + sum(map(cpu_seconds, children)) - self._own
         busy = _busy_seconds(self._cores) - self._busy - own
         return max(busy, 0.0) / (time.monotonic() - self._began)
 
 
 async def choose_placement(
-    request: PlacementRequest, load: OtherLoad | None = None, children: Collection[int] = ()
-) -> Placement:
+    request: "PlacementRequest", load: OtherLoad | None = None, children: Collection[int] = ()
+) -> "Placement":
     """Return the placement of the workers on this machine. With "auto" it depends on the load by other programs."""
+    from host.play.placement import ordered_cores, place, usable_cores
+
     usable = usable_cores()
     placed = place(request, ordered_cores(os.sched_getaffinity(0)), usable)
     if request.placement != "auto" or not placed.cores:
@@ -49,9 +57,9 @@ async def choose_placement(
     return placed._replace(cores=(), reason=f"other programs keep {busy:.1f} cores busy")
 
 
-def _own_seconds(children: Iterable[int]) -> float:
-    """Return the processor time of this process, of its descendants that have ended, and of some running children."""
-    return sum(os.times()[:4]) + sum(map(cpu_seconds, children))
+def _own_seconds() -> float:
+    """Return the processor time of this process and of its descendants that have ended."""
+    return sum(os.times()[:4])
 
 
 def _busy_seconds(cores: Iterable[int]) -> float:
