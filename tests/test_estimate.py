@@ -8,9 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import trio
 from command import CROUPIER, croupier, cup_in, environment
+from trio.testing import MockClock
 
 from host.config.tournament_config import load
+from host.play.jobs import Job
 from host.play.records import Fixture, Record, Result
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.stages import kind_of
@@ -24,6 +27,7 @@ from host.tournament.estimate import (
     cost_of,
     pairings_on_trial,
     remaining,
+    trial,
 )
 
 BOTS = [f"b{number}" for number in range(8)]
@@ -156,6 +160,31 @@ def test_the_start_of_the_bots_is_not_part_of_each_table() -> None:
 
 def test_a_trial_that_was_too_short_for_some_pairing_cannot_tell() -> None:
     assert cost_of([[TrialSample(10, 1.0, 10)], []], 1.0, 20.0).mean is None
+
+
+class SteadyPool:
+    """A worker that takes 10 ms for each table."""
+
+    description, count, has_result = "1 worker", 1, True
+
+    def __init__(self) -> None:
+        self._jobs: list[Job] = []
+
+    async def submit(self, job: Job) -> None:
+        self._jobs.append(job)
+
+    async def next_result(self) -> Record:
+        path, tables = self._jobs[0].fixture.path, self._jobs.pop(0).fixture.tables
+        await trio.sleep(tables / 100)
+        return Record(path, {}, {}, {}, (), (), b"", seconds=tables / 100)
+
+
+@pytest.mark.parametrize(("left", "takes"), [(50, 0.61), (100, 1.11), (400, 4.11), (1000, 5.11)])
+def test_a_trial_ends_when_it_has_taken_as_long_as_the_run_will(left: int, takes: float) -> None:
+    """It plays 1 table, 10 tables and a whole fixture of 50 or 100, and this up to five times."""
+    fixture = Fixture("pazaak", None, "", "one", ("a", "b"), min(left, 100))
+    cost = trio.run(trial, [fixture], SteadyPool(), print, left, clock=MockClock(autojump_threshold=0))
+    assert cost.seconds == pytest.approx(takes)
 
 
 def test_every_bot_is_on_trial_if_there_is_room() -> None:

@@ -210,12 +210,16 @@ async def forecast(
         if now:
             async with backend.executor(setup, watch.say, workers or tournament.run.workers) as pool:
                 count = pool.count
-                cost = await trial(now, CheckedPool(pool, partial(require_decided, tournament.game)), watch.say)
+                checked = CheckedPool(pool, partial(require_decided, tournament.game))
+                cost = await trial(now, checked, watch.say, sum(stage.tables for stage in stages))
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 
-async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None]) -> Cost:
-    """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost."""
+async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None], tables: int) -> Cost:
+    """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost.
+
+    `tables` are left of the run: a trial that has taken as long as they will ends.
+    """
     say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
     chosen = pairings_on_trial(wave)
     share = len(chosen) / len({fixture.bots for fixture in wave})
@@ -239,7 +243,8 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
                 samples[number].append(TrialSample(min(size, whole), record.seconds, whole))
             played = sum(sample.tables for some in samples for sample in some)
             say(f"trial  {trio.current_time() - started:.0f} s of at most {TRIAL_S:.0f} s, {thousands(played)} tables")
-            if nth and trio.current_time() - began > LONG_ROUND_S:
+            rest = tables * fmean(some[-1].seconds / some[-1].tables for some in samples) / pool.count
+            if nth and (trio.current_time() - began > LONG_ROUND_S or trio.current_time() - started > rest):
                 break
     return cost_of(samples, share, trio.current_time() - started)
 
