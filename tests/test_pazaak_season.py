@@ -61,7 +61,7 @@ def test_a_season_that_is_killed_plays_only_what_was_in_flight_again(uninterrupt
     whole: set[str] = set()
     while True:
         with running(season, 2) as run:
-            if kills < 4 and not run.wait(chance.uniform(3, 8)):
+            if kills < 4 and not run.wait(chance.uniform(1, 4)):
                 os.kill(run.process.pid, signal.SIGKILL)
                 kills += 1
             run.process.wait(300)
@@ -84,6 +84,11 @@ FORMATS = {
 }
 
 
+def finishes(run: Running, fixtures: int) -> bool:
+    """Wait until a run has finished a number of fixtures; return False if it ends before."""
+    return run.wait_until(lambda: len(run.finished()) >= fixtures)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_stage_that_is_killed_ends_with_the_same_answers_and_every_seal_stays_valid(
@@ -97,9 +102,10 @@ def test_a_stage_that_is_killed_ends_with_the_same_answers_and_every_seal_stays_
         (tmp_path / name / "croupier.toml").write_text(f"{config}[[stage]]\n{FORMATS[form]}\n")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert croupier("run", "-C", whole, "--workers", 1).code == 0
+    part = len(played_whole(whole)) // 4
     while True:
         with running(killed, 2) as run:
-            if kills < 3 and not run.wait(chance.uniform(1, 3)):
+            if kills < 3 and finishes(run, chance.randint(1, part)) and not run.wait(chance.uniform(0, 0.05)):
                 os.kill(run.process.pid, signal.SIGKILL)
                 kills += 1
             run.process.wait(300)
@@ -109,7 +115,7 @@ def test_a_stage_that_is_killed_ends_with_the_same_answers_and_every_seal_stays_
         if (killed / "run" / "run.sqlite").exists():
             with reading(killed / "run" / "run.sqlite") as journal:
                 seals.append(journal.seal())
-    assert kills
+    assert kills == 3
     assert result_of(killed) == result_of(whole)
     for seal in filter(None, seals):
         assert croupier("verify", "-C", killed, "--seal", seal).code == 0
