@@ -37,10 +37,8 @@ def remove_tree(folder: Path) -> None:
 
     Programs do it: an untrusted author can nest folders deeper than Python can recurse.
     """
-    remove = ["/bin/rm", "-rf", "--", str(folder)]
-    if subprocess.run(remove, stderr=subprocess.DEVNULL, check=False).returncode:
-        subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", folder], check=False)
-        subprocess.run(remove, check=False)
+    subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", folder], check=False)
+    subprocess.run(["/bin/rm", "-rf", "--", folder], check=False)
 
 
 def cache_dir() -> Path:
