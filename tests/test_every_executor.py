@@ -190,14 +190,14 @@ def test_the_first_worker_finds_out_what_the_machine_can_do_or_its_command_does(
     monkeypatch: pytest.MonkeyPatch, dies: bool
 ) -> None:
     here = detect.detect()
-    monkeypatch.setattr(detect, "_learnt", [])
+    monkeypatch.setattr(detect, "_shared", [])
     with closing(FirstWorker()) as first:
         if dies:
             (worker,) = first._idle
             worker.process.kill()
             worker.process.wait()
-        first.tell()
-        assert detect._learnt == [here] * (not dies)
+        first.share_capabilities()
+        assert detect._shared == [here] * (not dies)
         assert detect.detect() == here
         taken = first.take()
         first._idle.append(taken)  # so that `close` ends it

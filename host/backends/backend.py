@@ -27,10 +27,10 @@ async def open_backend(
     `first` is a worker of this machine that has been started before.
     """
     if not address:
-        taken = first or FirstWorker(tests=False)
+        taken = first or FirstWorker(tests_machine=False)
 
         async def demand(level: Level) -> Level:
-            taken.tell()
+            taken.share_capabilities()
             return await require_local(level)
 
         with closing(taken):

@@ -57,7 +57,7 @@ class KeptWorkers:
     def __init__(self) -> None:
         self._idle: list[tuple[_Group, KeptWorker]] = []
         self._placements: dict[PlacementRequest, Placement] = {}
-        self._first = FirstWorker(tests=False)
+        self._first = FirstWorker(tests_machine=False)
 
     @contextlib.asynccontextmanager
     async def executor(

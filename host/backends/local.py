@@ -178,7 +178,7 @@ async def local_workers(
 
     Raise WorkerFailed when croupier itself fails.
     """
-    with contextlib.closing(first or FirstWorker(tests=False)) as taken:
+    with contextlib.closing(first or FirstWorker(tests_machine=False)) as taken:
         async with started_workers(taken, setup, on_lost, workers) as queue:
             yield queue
 

@@ -34,22 +34,22 @@ class FirstWorker:
     Since then the load of other programs is measured.
     """
 
-    def __init__(self, *, ahead: bool = True, tests: bool = True) -> None:
-        """Start it; if not `ahead`, a worker is started when it is taken. It `tests` the machine unless its command has."""
+    def __init__(self, *, ahead: bool = True, tests_machine: bool = True) -> None:
+        """Start the worker now, or, if not `ahead`, when it is taken. It `tests_machine` before it imports the rest."""
         self._load = OtherLoad()
-        self._idle = [start_worker(FIRST_WORKER if tests else WORKER)] if ahead else []
-        self._has_told = not (ahead and tests)
+        self._idle = [start_worker(FIRST_WORKER if tests_machine else WORKER)] if ahead else []
+        self._has_shared = not (ahead and tests_machine)
 
-    def tell(self) -> None:
-        """Let `detect` return what the worker has found out. If the worker has failed, `detect` finds it out itself."""
-        if self._has_told:
+    def share_capabilities(self) -> None:
+        """Let `detect` return what the worker has found out about the machine. If it has failed, `detect` tests by itself."""
+        if self._has_shared:
             return
-        self._has_told = True
-        from host.sandbox.detect import learn
+        self._has_shared = True
+        from host.sandbox.detect import use_capabilities
 
         output = self._idle[0].process.stdout
-        if output is not None and (line := output.readline()).endswith(b"]\n"):  # whole
-            learn(line)
+        if output is not None and (line := output.readline()).endswith(b"]\n"):  # else the worker has failed
+            use_capabilities(line)
 
     async def placement(self, request: "PlacementRequest") -> "Placement":
         """Return the placement of the workers on this machine."""
@@ -58,7 +58,7 @@ class FirstWorker:
     def take(self) -> WorkerProcess:
         """Return the first worker at the first call, and then a new one at each call."""
         if self._idle and self._idle[0].process.poll() is None:
-            self.tell()
+            self.share_capabilities()
             return self._idle.pop()
         return start_worker()
 

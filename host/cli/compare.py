@@ -214,7 +214,7 @@ def _compare(
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)
-    first.tell()
+    first.share_capabilities()
     stage = Adhoc(name=DUEL, tables=chosen.max_tables, mirror=chosen.mirror)
     rules = adhoc_settings(context, found, stage, chosen)
     journal, view = adhoc_journal(context), Quiet()

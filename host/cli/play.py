@@ -153,7 +153,7 @@ def _play(context: CliContext, names: tuple[str, ...], chosen: PlayOptions, firs
     from host.tournament.adhoc import played
 
     found = find_bots(context, names, chosen.game)
-    first.tell()
+    first.share_capabilities()
     planned = plan_tables(context, found, chosen)
     journal = adhoc_journal(context)
     workers = min(chosen.workers or usable_cores(), planned.tables)

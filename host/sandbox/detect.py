@@ -41,17 +41,17 @@ class HostCapabilities(NamedTuple):
     mechanisms: tuple[Mechanism, ...] = ()
 
 
-_learnt: list[HostCapabilities] = []
+_shared: list[HostCapabilities] = []
 
 
-def learn(found: bytes) -> None:
-    """Let `detect` return what another process of this command has found out, as JSON."""
-    _learnt[:] = [msgspec.json.decode(found, type=HostCapabilities)]
+def use_capabilities(found: bytes) -> None:
+    """Let `detect` return what another process of this command has found out about this machine, as JSON."""
+    _shared[:] = [msgspec.json.decode(found, type=HostCapabilities)]
 
 
 def detect() -> HostCapabilities:
     """Return the strongest level that works on this machine."""
-    return _learnt[0] if _learnt else _tested()
+    return _shared[0] if _shared else _tested()
 
 
 @cache

@@ -215,10 +215,10 @@ async def forecast(
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 
-async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None], tables: int) -> Cost:
+async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None], left: int) -> Cost:
     """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost.
 
-    `tables` are left of the run: a trial that has taken as long as they will ends.
+    `left` is the number of tables that the run has not played yet. The trial ends when it has taken as long as they will.
     """
     say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
     chosen = pairings_on_trial(wave)
@@ -243,8 +243,8 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
                 samples[number].append(TrialSample(min(size, whole), record.seconds, whole))
             played = sum(sample.tables for some in samples for sample in some)
             say(f"trial  {trio.current_time() - started:.0f} s of at most {TRIAL_S:.0f} s, {thousands(played)} tables")
-            rest = tables * fmean(some[-1].seconds / some[-1].tables for some in samples) / pool.count
-            if nth and (trio.current_time() - began > LONG_ROUND_S or trio.current_time() - started > rest):
+            run_time = left * fmean(some[-1].seconds / some[-1].tables for some in samples) / pool.count
+            if nth and (trio.current_time() - began > LONG_ROUND_S or trio.current_time() - started > run_time):
                 break
     return cost_of(samples, share, trio.current_time() - started)
 
