@@ -24,9 +24,9 @@ import trio
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
 from host.play.bot_pool import BotPool
-from host.play.custom_games import game_by_name, load_game, origin
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
+from host.rules.catalogue import game_by_name, load_game, origin
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.build import build

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Game, Table
 from host.games.luck import Luck
-from host.play import openspiel
+from host.rules import openspiel
 from protocols import PROTOCOLS
 from protocols.wire import Move, View
 

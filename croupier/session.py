@@ -21,7 +21,7 @@ from host.backends.kept import KeptWorkers
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, usage_error
 from host.cli.plain_view import progress_text
-from host.play.custom_games import own_code_error
+from host.rules.catalogue import own_code_error
 from host.tournament.progress import Progress
 
 SHOWN_AFTER_S = 2.0  # seconds after which the progress is printed

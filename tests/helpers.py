@@ -19,9 +19,9 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
 from host.play.bot_pool import BotPool
-from host.play.custom_games import game_by_name
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record, unpack
+from host.rules.catalogue import game_by_name
 from host.sandbox import cgroup, landlock, users
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect

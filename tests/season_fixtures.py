@@ -20,7 +20,7 @@ from host.entries.store import Store
 from host.entries.values import Answer, AuthorLimits, Submission
 from host.intake.intake import IntakeTerms, SeasonIntake
 from host.intake.requests import EntryTerms
-from host.play.custom_games import game_by_name
+from host.rules.catalogue import game_by_name
 from host.sandbox.limits import Limits
 from host.submissions.discovery import load_submission
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from host.base.config_file import InvalidValue
 from host.games.luck import Luck
-from host.play.answer_forms import grammar_of, random_answer, read_form
+from host.rules.answer_forms import grammar_of, random_answer, read_form
 from protocols.wire import Fault, Move, read_move, read_text
 
 GOOFSPIEL = ["LOW", "HIGH", "BID <card: 1..13 from your_cards>"]

@@ -30,8 +30,8 @@ from host.config.difference import canonical, difference
 from host.config.template import template, templates_of
 from host.config.tournament_config import AllowedLimits, config_model, load, not_enough_bots
 from host.games import GAMES
-from host.play.foreign import completed
-from host.play.referee_game import GameFile
+from host.rules.foreign import completed
+from host.rules.game_toml import GameFile
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL
 from host.sandbox.limits import MIB, Limits
 from host.stages import KINDS

@@ -16,8 +16,8 @@ from host.games import GAMES
 from host.games.engine import Game, GameFailed, Opening, Place, Play, Request, Scores, Table, Tell
 from host.games.luck import Luck, Shuffler
 from host.inspect.replay import spelled
-from host.play.custom_games import GameOrigin, own_game
 from host.play.records import read_answer, unpack
+from host.rules.catalogue import GameOrigin, own_game
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
 from protocols.wire import View as AnyView

@@ -11,8 +11,8 @@ from helpers import SAMPLES
 
 from host.base.config_file import InvalidValue
 from host.base.errors import UserError
-from host.play.custom_games import load_game
-from host.play.foreign import ForeignAdapter, game_folder, read_adapter
+from host.rules.catalogue import load_game
+from host.rules.foreign import ForeignAdapter, game_folder, read_adapter
 
 REFEREES = SAMPLES / "referees"
 

@@ -11,9 +11,9 @@ from stage_configs import stage_of
 
 from host.config.template import template
 from host.games import GAMES
-from host.play.custom_games import load_game
 from host.play.records import Fixture
 from host.play.table_plans import PLANS
+from host.rules.catalogue import load_game
 from host.stages.kind import Field, StageConfig
 from host.stages.league import LEAGUE
 from host.stages.table_design import Design, design

@@ -13,9 +13,9 @@ from command import croupier
 from host.base.errors import UserError
 from host.games.engine import Game, GameFailed, Table
 from host.games.luck import Deal, Luck, Shuffler
-from host.play import openspiel
 from host.play.lines import NO_LINE, line_of
 from host.play.table_plans import TableSetup
+from host.rules import openspiel
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 

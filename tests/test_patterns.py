@@ -76,7 +76,7 @@ for pattern, where in seen.items():
 
 
 def test_every_pattern_is_linear() -> None:
-    command = [sys.executable, "-c", FUZZ, *PACKAGES, "host.play.custom_games", "host.config.resolver"]
+    command = [sys.executable, "-c", FUZZ, *PACKAGES, "host.rules.catalogue", "host.config.resolver"]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
 

@@ -25,13 +25,13 @@ from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games.engine import Game, Table
 from host.games.luck import Luck
-from host.play.answer_forms import random_answer
-from host.play.custom_games import game_by_name, load_game
-from host.play.referee_game import load_referee_game
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import SteadySource
 from host.play.table_plans import TableSetup
 from host.play.transcript import decode_steps
+from host.rules.answer_forms import random_answer
+from host.rules.catalogue import game_by_name, load_game
+from host.rules.game_toml import load_referee_game
 from host.submissions.referees import build_referee, prepare_referee
 from protocols.wire import Answer, Fault, FaultKind, read_text
 

@@ -12,8 +12,8 @@ from host.base.errors import UserError
 from host.cli.common import find_game
 from host.config.tournament_config import rule_type
 from host.games.engine import Opening, Place
-from host.play.custom_games import load_game
-from host.play.referee_game import PROGRAM_KEYS, GameFile, load_referee_game
+from host.rules.catalogue import load_game
+from host.rules.game_toml import PROGRAM_KEYS, GameFile, load_referee_game
 from host.submissions.referees import load_referee, referee_hash
 from protocols import PROTOCOLS
 from protocols.wire import Move, read_move

@@ -11,8 +11,8 @@ from command import ROOT, croupier
 from helpers import Traces, built, level, played, written
 
 from host.bots.bot_spec import BuiltBot
-from host.play.custom_games import load_game
 from host.play.records import Record
+from host.rules.catalogue import load_game
 from host.submissions.referees import prepare_referee
 
 SAMPLE = ROOT / "sample_bots" / "referees" / "rogue"

@@ -37,9 +37,9 @@ from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
-from host.play.custom_games import GameOrigin, origin, sources
 from host.play.jobs import WorkerSetup, encode
 from host.play.placement import placement_request
+from host.rules.catalogue import GameOrigin, origin, sources
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements

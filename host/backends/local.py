@@ -15,10 +15,10 @@ from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.backends.worker_process import FirstWorker, WorkerProcess
 from host.base.errors import Problem, UserError
 from host.play.answer_log import STOPPED, Interrupted, decode_stop
-from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
 from host.play.placement import placement_request
 from host.play.records import Record, Undecided, undecided_record
+from host.rules.catalogue import game_by_name, origin
 
 MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""

@@ -14,7 +14,7 @@ import trio
 from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
-from host.play.custom_games import GameOrigin, game_by_name, origin, reload_game
+from host.rules.catalogue import GameOrigin, game_by_name, origin, reload_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.examine import prepare_bots

@@ -415,7 +415,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def _own_code_error(cause: BaseException) -> UserError | None:
     """Return the error of an exception that the organiser's code raised; None for any other exception."""
-    from host.play.custom_games import own_code_error
+    from host.rules.catalogue import own_code_error
 
     return own_code_error(cause)
 

@@ -11,7 +11,7 @@ from host.bots.bot_spec import Submission
 from host.cli import CliContext, unknown_name, unknown_with_list
 from host.cli.common import find_game
 from host.games.engine import Game
-from host.play.custom_games import knows_game, of_library
+from host.rules.catalogue import knows_game, of_library
 from host.sandbox.limits import Limits
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample

@@ -62,7 +62,7 @@ def check(
     import trio
 
     from host.cli.bot_arguments import tournament_here
-    from host.play.foreign import is_foreign
+    from host.rules.foreign import is_foreign
 
     if referees := [name for name in names if is_foreign(name) or (Path(name) / "game.toml").is_file()]:
         if len(referees) < len(names) or check_all:
@@ -120,7 +120,7 @@ class RefereeCheckResult(NamedTuple):
 
 def folder_of_referee(place: str) -> Path:
     """Return the folder of a referee that a path or a name in croupier.toml names. Raise UserError if there is none."""
-    from host.play.foreign import game_folder, is_foreign
+    from host.rules.foreign import game_folder, is_foreign
 
     return game_folder(place, Path.cwd(), place) if is_foreign(place) else Path(place)
 

@@ -26,7 +26,7 @@ def find_game(name: str) -> "Game":
     A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
     from host.games import GAMES, OTHER_NAMES
-    from host.play.custom_games import LIBRARIES, game_by_name, has_referee, knows_game, load_game
+    from host.rules.catalogue import LIBRARIES, game_by_name, has_referee, knows_game, load_game
 
     name = OTHER_NAMES.get(name.lower(), name)
     if not knows_game(name) and (Path(name) / "game.toml").is_file():

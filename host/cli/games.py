@@ -13,7 +13,7 @@ from host.cli.common import find_game, wrap_prose
 from host.games.engine import Game
 
 if TYPE_CHECKING:
-    from host.play.openspiel import Playable
+    from host.rules.openspiel import Playable
 
 MAX_EXAMPLE = 300  # characters of an example
 MAX_EXAMPLE_LINES = 9  # of the examples of a game
@@ -29,7 +29,7 @@ MAX_EXAMPLE_LINES = 9  # of the examples of a game
 def games(context: CliContext, name: str | None, handout: str | None, library: bool) -> None:
     """List the games. With a name, describe that game's questions and answers, with examples."""
     from host.games import GAMES
-    from host.play.custom_games import game_by_name
+    from host.rules.catalogue import game_by_name
 
     if library:
         print_result(context, "games", OpenSpielList(openspiel_games()))
@@ -89,7 +89,7 @@ def _shortened(examples: list[str]) -> Iterator[str]:
 
 def openspiel_games() -> "list[Playable]":
     """Return the games of OpenSpiel. Raise UserError (exit code 3) if it is not installed."""
-    from host.play import openspiel
+    from host.rules import openspiel
 
     try:
         return openspiel.playable_games()

@@ -47,7 +47,7 @@ def _wait(child: int, log: int) -> NoReturn:
             os.kill(child, signal.SIGALRM)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if line := answer_log.read_stop(log, code):
-        from host.play.custom_games import HINT  # its imports take longer than the fork
+        from host.rules.catalogue import HINT  # its imports take longer than the fork
 
         (stop,) = answer_log.decode_stop(line).stops
         raise UserError([Problem("C020", "", f"{stop.table}: {stop.reason}", hint=HINT)], 3)

@@ -92,7 +92,7 @@ class StarterBot(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield what to do next. A game without sample bots is played against copies of the starter bot."""
-        from host.play.custom_games import origin
+        from host.rules.catalogue import origin
         from host.submissions.sample_bots import samples
 
         place = shlex.quote(str(self.place))

@@ -8,7 +8,7 @@ from host.base.config_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament
-from host.play.custom_games import origin
+from host.rules.catalogue import origin
 from host.sandbox.limits import BANK_KEYS
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from host.base.config_file import to_toml
 from host.base.paths import SAMPLE_PREFIX
 from host.games.engine import Game
-from host.play.custom_games import game_by_name, origin
+from host.rules.catalogue import game_by_name, origin
 from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
 from host.stages import KINDS
 from host.stages.kind import Kind

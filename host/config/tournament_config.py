@@ -31,11 +31,11 @@ from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, 
 from host.config.resolver import CONFIG, resolve
 from host.config.season_config import SeasonTable, season_problems
 from host.games.engine import Game
-from host.play.custom_games import game_by_name, knows_game, origin
 from host.play.jobs import WorkerSetup
 from host.play.placement import PLACEMENTS
 from host.play.records import Fixture
 from host.rating.ranking import RANKINGS, ranking_of
+from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
 from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of

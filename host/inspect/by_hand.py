@@ -6,7 +6,7 @@ from host.bots.batch_state import TableIds
 from host.bots.bot_spec import BuiltBot
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
-from host.play.custom_games import game_by_name
+from host.rules.catalogue import game_by_name
 from protocols import PROTOCOLS
 from protocols.wire import Move
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
 from host.games.engine import GameFailed
-from host.play.custom_games import origin, place_in_own_code
+from host.rules.catalogue import origin, place_in_own_code
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")

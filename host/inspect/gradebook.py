@@ -9,7 +9,6 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
 from host.inspect.faults import RecordedFault, fault_groups
-from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId
 from host.play.records import Record, count_faults
 from host.results.course import Position
@@ -18,6 +17,7 @@ from host.results.journal import Journal
 from host.results.roster import Entrant
 from host.results.standings import Row
 from host.results.state import RecordedBot
+from host.rules.catalogue import game_by_name
 from host.stages import gives_grades, kind_of
 from host.submissions.diagnosis import diagnose
 from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals

@@ -16,8 +16,8 @@ from host.inspect.profiler import Profile, TimeBreakdown, profiling
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
-from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
+from host.rules.catalogue import game_by_name
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, Limits

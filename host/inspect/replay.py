@@ -11,7 +11,7 @@ from host.games.engine import Scores
 from host.inspect import event_validation
 from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
-from host.play.custom_games import game_by_name
+from host.rules.catalogue import game_by_name
 from host.submissions.headline import Output
 from protocols.wire import Answer, Fault, Move, encode_view
 

@@ -10,12 +10,12 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.values import Evidence
 from host.entries.values import PracticeResult
 from host.games.engine import Game
-from host.play.custom_games import origin
 from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import wilson
+from host.rules.catalogue import origin
 from host.sandbox.levels import Level
 from host.stages.adhoc import Adhoc
 from host.stages.kind import PairStageConfig, block_size, blocks, with_plan

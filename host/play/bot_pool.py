@@ -16,7 +16,6 @@ from host.bots.startup import StartFailure, forget_start, startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
 from host.play.answer_log import AnswerLog
-from host.play.custom_games import game_by_name, origin
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.placement import starting_on
@@ -26,6 +25,7 @@ from host.play.sources.in_process import InProcess
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
+from host.rules.catalogue import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, why_no_sandbox
 

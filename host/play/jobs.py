@@ -8,8 +8,8 @@ import msgspec
 from host.base.config_file import plain_name
 from host.bots.bot_spec import BuiltBot
 from host.play.answer_log import UNINTERRUPTED, Interrupted
-from host.play.custom_games import GameOrigin, reload_game, rules_type
 from host.play.records import Fixture, States
+from host.rules.catalogue import GameOrigin, reload_game, rules_type
 from host.sandbox.levels import Level
 
 

@@ -20,8 +20,8 @@ from host.base.errors import UserError
 from host.bots.monitor import Monitor
 from host.play.answer_log import AnswerLog
 from host.play.bot_pool import BotPool
-from host.play.custom_games import origin, own_code_error
 from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode
+from host.rules.catalogue import origin, own_code_error
 
 
 async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from host.base.format import counted, duration, thousands
 from host.base.safe_text import one_line
-from host.play.custom_games import display_of
 from host.rating.ranking import ranking_of
 from host.rating.statistics import is_certain
 from host.report.bracket_chart import drawings
@@ -15,6 +14,7 @@ from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import PairResult, Row
+from host.rules.catalogue import display_of
 from host.stages.picture import Tie
 
 

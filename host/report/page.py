@@ -17,7 +17,6 @@ from host import __version__
 from host.base.format import clock, day, plural, thousands
 from host.base.safe_text import one_line
 from host.inspect.table_replays import TableRef, gzip_base64
-from host.play.custom_games import display_of
 from host.play.fixture_id import group_of
 from host.play.records import after_faults
 from host.rating.statistics import is_certain
@@ -26,6 +25,7 @@ from host.report.sections import SECTIONS
 from host.report.summary import BotSummary, RunSummary, Stage
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
+from host.rules.catalogue import display_of
 
 PAGES = Path(__file__).parent / "pages"
 CROSSED = 60  # bots in the cross table of pairs

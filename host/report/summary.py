@@ -12,7 +12,6 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import shown_status, table_of, visible
-from host.play.custom_games import game_by_name, knows_game
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import (
     Record,
@@ -52,6 +51,7 @@ from host.results.standings import (
 from host.results.state import RecordedBot, RunState, StageState
 from host.results.tournament_dir import seed_text
 from host.results.withdrawal import left_out
+from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.limits import Limits
 from host.stages import kind_of, references_of
 from host.stages.kind import BLANK, Field, StageConfig

@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from host.play.custom_games import rules_type
 from host.play.records import Fixture
+from host.rules.catalogue import rules_type
 
 
 def fixture_metadata(fixture: Fixture) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from host.games.engine import Scores
-from host.play.custom_games import game_by_name
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import Fixture
@@ -27,6 +26,7 @@ from host.rating.statistics import CONFIDENCE, MIN_CERTAINTY, NORMAL, mean_inter
 from host.results.descriptions import fixture_of
 from host.results.journal import Journal, decompress_scores
 from host.results.standings import Advice, comparisons
+from host.rules.catalogue import game_by_name
 from host.stages import kind_of
 from host.stages.kind import StageConfig
 

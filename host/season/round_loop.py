@@ -12,7 +12,7 @@ from host.base.errors import Problem, UserError
 from host.base.format import counted, duration, thousands
 from host.entries.values import Version
 from host.intake.requests import PAUSED
-from host.play.custom_games import game_by_name
+from host.rules.catalogue import game_by_name
 from host.season.book import Round, RoundPlan
 from host.season.folder import round_root
 from host.season.play import how_tables_are_played, read_round, write_round

@@ -28,7 +28,7 @@ from host.entries.values import Practice, Submission
 from host.intake.intake import IntakeTerms, SeasonIntake
 from host.intake.pruning import prune_uploads
 from host.intake.requests import EntryTerms
-from host.play.custom_games import game_by_name
+from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock
 from host.season.folder import SeasonFolder
 from host.season.machines import Backends, opened_backends

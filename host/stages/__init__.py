@@ -9,10 +9,10 @@ from host.base.config_file import OwnName, validated
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.games import GAMES
-from host.play.custom_games import library_game, of_library
 from host.play.records import Record
 from host.rating.ranking import RANKINGS, Results
 from host.rating.results import Fact
+from host.rules.catalogue import library_game, of_library
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds
 

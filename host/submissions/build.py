@@ -20,7 +20,7 @@ from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
-from host.play.custom_games import game_by_name, knows_game
+from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, Keeper, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed

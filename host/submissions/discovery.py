@@ -27,7 +27,7 @@ from host.base.errors import Problem, UserError
 from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
-from host.play.custom_games import game_by_name, knows_game, of_library
+from host.rules.catalogue import game_by_name, knows_game, of_library
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable

@@ -12,7 +12,7 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
-from host.play.custom_games import game_by_name, origin
+from host.rules.catalogue import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here, require_clock
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level

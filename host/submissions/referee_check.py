@@ -19,13 +19,13 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor, running_monitor
 from host.games.engine import Game
 from host.games.luck import Luck
-from host.play.answer_forms import Form, random_answer
-from host.play.foreign import is_foreign
 from host.play.records import read_answer
-from host.play.referee_game import RefereeGame
 from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
+from host.rules.answer_forms import Form, random_answer
+from host.rules.foreign import is_foreign
+from host.rules.game_toml import RefereeGame
 from host.sandbox.levels import Level
 from host.submissions.referees import build_referee, load_referee
 from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Move, read_text

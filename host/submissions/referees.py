@@ -6,12 +6,12 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
-from host.play.custom_games import attach_referee, origin
-from host.play.foreign import ForeignAdapter, has_edges
-from host.play.referee_game import GAME_FILE, PROGRAM_KEYS, GameFile, RefereeGame, load_referee_game
 from host.play.sources.referee import RefereeProgram, referee_source
 from host.play.sources.source import Opened, SourceFailed, SourcePlace
 from host.play.table_plans import TableSetup
+from host.rules.catalogue import attach_referee, origin
+from host.rules.foreign import ForeignAdapter, has_edges
+from host.rules.game_toml import GAME_FILE, PROGRAM_KEYS, GameFile, RefereeGame, load_referee_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions import sample_bots

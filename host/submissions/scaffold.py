@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from host.base.config_file import InvalidValue, to_toml
 from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.games.engine import Game
-from host.play.referee_game import GAME_FILE
+from host.rules.game_toml import GAME_FILE
 from host.submissions.languages import LANGUAGES, Language
 from host.submissions.sample_bots import folder
 from protocols.wire import spell

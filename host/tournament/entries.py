@@ -14,10 +14,10 @@ from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
-from host.play.custom_games import game_by_name
 from host.results.changes import Change
 from host.results.journal import in_use, lock_holder, reading, writing
 from host.results.tournament_dir import Folder
+from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock
 from host.sandbox.levels import Level
 from host.submissions.check import Report, report_on

@@ -24,7 +24,6 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
 from host.games.luck import digest_of
-from host.play.custom_games import game_by_name
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
@@ -35,6 +34,7 @@ from host.results.late_bots import LateBots
 from host.results.state import RecordedBot, RunState, RunStatus, StageStatus
 from host.results.tournament_dir import Folder, commitment
 from host.results.undecided import write_bundle
+from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock, require_level
 from host.sandbox.levels import UNPROTECTED, Level
 from host.stages import references_of

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from host.games.engine import Game, GameFailed, Table, Tell
 from host.games.luck import Shuffler
 from host.play.answer_log import COMMAND_LOG, MAX_STOPS, UNINTERRUPTED, AnswerLog, GivenAnswer, Interrupted
-from host.play.custom_games import game_failure, origin
 from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, undecided_at
 from host.play.table_plans import TableSetup
+from host.rules.catalogue import game_failure, origin
 from protocols.wire import Answer
 
 _T = TypeVar("_T")

@@ -19,11 +19,11 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
-from host.play.foreign import game_folder, is_foreign
-from host.play.own_modules import files_of, import_from, line_of
+from host.rules.foreign import game_folder, is_foreign
+from host.rules.own_code import files_of, import_from, line_of
 from protocols.wire import View
 
-LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand({"openspiel": "host.play.openspiel:game_named"})
+LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand({"openspiel": "host.rules.openspiel:game_named"})
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
 
 
@@ -141,7 +141,7 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
         return _referee_game(known, named)
     library, _, name = known.said.partition(":")
     if library in LIBRARIES:
-        from host.play.openspiel import NotPlayable  # only these games need it
+        from host.rules.openspiel import NotPlayable  # only these games need it
 
         try:
             return own_game(LIBRARIES[library](name), known)
@@ -164,7 +164,7 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
 
 def _referee_game(known: GameOrigin, named: CustomName) -> Game:
     """Load the game of a folder with a game.toml. Without the built referee it cannot be played."""
-    from host.play.referee_game import GAME_FILE, load_referee_game  # only these games need it
+    from host.rules.game_toml import GAME_FILE, load_referee_game  # only these games need it
 
     folder = Path(known.referee.folder if known.referee else known.folder)
     if not (folder / GAME_FILE).is_file():
@@ -178,8 +178,8 @@ def _referee_game(known: GameOrigin, named: CustomName) -> Game:
 
 def _with_source(game: Game, built: BuiltBot) -> Game:
     """Return a game whose rules are asked from a built referee."""
-    from host.play.referee_game import load_referee_game
     from host.play.sources.referee import RefereeProgram, referee_source  # it imports modules that import this one
+    from host.rules.game_toml import load_referee_game
 
     words = load_referee_game(Path(built.folder)).file.words
     return game._replace(source=partial(referee_source, RefereeProgram(built, game, words)))

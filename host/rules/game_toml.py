@@ -28,8 +28,8 @@ from host.bots.bot_spec import ByteCount, Count, FileName, Seconds, environment
 from host.games import GAMES
 from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal
 from host.games.luck import Shuffler
-from host.play.answer_forms import MAX_FORMS, Form, grammar_of, read_form
-from host.play.foreign import completed, read_adapter
+from host.rules.answer_forms import MAX_FORMS, Form, grammar_of, read_form
+from host.rules.foreign import completed, read_adapter
 from host.sandbox.limits import GIB, MIB
 from protocols import PROTOCOLS
 from protocols.wire import AnswerLines, Json, Lines, Move, Once, View, read_text
