@@ -24,13 +24,13 @@ import trio
 from floors import Floors, on_one_core
 
 from host.backends.local import local_workers
+from host.backends.placement import usable_cores
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.games import GAMES
 from host.games.engine import Table
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
-from host.play.placement import usable_cores
 from host.play.records import Fixture
 from host.play.table_plans import table_setups
 from host.play.worker import reduce_gc

@@ -16,12 +16,12 @@ from statistics import median
 import trio
 
 from host.backends.local import local_workers
+from host.backends.placement import usable_cores
 from host.cli.progress import Quiet
 from host.games import GAMES
 from host.games.engine import Table
 from host.inspect.recorded import RecordedFixture, load_fixture, root_of
 from host.inspect.verify import verify
-from host.play.placement import usable_cores
 from host.results.journal import Journal, reading
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL

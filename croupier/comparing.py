@@ -7,6 +7,7 @@ from os import PathLike
 
 from croupier.playing import Result, play
 from croupier.session import Bar, context_of, errors, session
+from host.backends.placement import usable_cores
 from host.base.format import counted, thousands
 from host.base.paths import SAMPLE_PREFIX
 from host.base.safe_text import one_line
@@ -14,7 +15,6 @@ from host.cli import CliContext
 from host.cli.bot_arguments import find_bots
 from host.cli.compare import CompareOptions, lead_text
 from host.cli.play import adhoc_settings
-from host.play.placement import usable_cores
 from host.rating.statistics import Verdict, Z, sure_of_mean
 from host.stages.adhoc import Adhoc
 from host.submissions.sample_bots import samples

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from croupier.functions import Player, answer_all, function_bots, in_this_process
 from croupier.session import Bar, context_of, errors, session
+from host.backends.placement import usable_cores
 from host.cli.bot_arguments import find_bots
 from host.cli.play import PlannedTables, PlayOptions, PlayResult, plan_tables
 from host.inspect.replay import as_text
 from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import ReplayedTable, load_table
-from host.play.placement import usable_cores
 from host.results.standings import Row, stage_standings
 from host.results.tournament_dir import seed_text
 from host.stages import registry_of_game

@@ -13,14 +13,9 @@ import trio
 from command import croupier, cup_in
 from helpers import SAMPLES, SEED, built, fixture_of, level
 
+from host.backends.load import OtherLoad
 from host.backends.local import local_workers
-from host.bots.bot_spec import BotSpec, BuiltBot
-from host.bots.monitor import running_monitor
-from host.games import GAMES
-from host.play.bot_pool import BotPool
-from host.play.jobs import Job, WorkerSetup
-from host.play.load import OtherLoad
-from host.play.placement import (
+from host.backends.placement import (
     Placement,
     PlacementRequest,
     ordered_cores,
@@ -28,9 +23,14 @@ from host.play.placement import (
     place,
     placement_request,
     quota_of,
-    starting_on,
     usable_cores,
 )
+from host.bots.bot_spec import BotSpec, BuiltBot
+from host.bots.monitor import running_monitor
+from host.games import GAMES
+from host.play.bot_pool import BotPool
+from host.play.jobs import Job, WorkerSetup
+from host.sandbox.launch import starting_on
 from host.sandbox.process_tree import cpu_seconds, descendants
 
 EIGHT = range(8)

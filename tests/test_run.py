@@ -29,7 +29,7 @@ from host.results.journal import VERSION, writing
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.process_tree import descendants
 
-WORKERS = ("host.play.worker", "host.play.first_worker")
+WORKERS = ("host.play.worker", "host.backends.first_worker")
 SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
 TOURNEYS = 12
 

@@ -32,13 +32,13 @@ from host.backends.dask_problems import (
     version_problems,
 )
 from host.backends.local import FixtureQueue
+from host.backends.placement import placement_request
 from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.play.jobs import WorkerSetup, encode
-from host.play.placement import placement_request
 from host.rules.catalogue import GameOrigin, origin, sources
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits

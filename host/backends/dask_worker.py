@@ -25,14 +25,14 @@ from distributed import get_worker
 import host
 import protocols
 from host import __version__
+from host.backends.load import choose_placement
 from host.backends.local import WORKER_EXIT_TIMEOUT_S
+from host.backends.placement import PlacementRequest
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
 from host.backends.worker_process import WorkerProcess, start_module, start_worker
 from host.bots.bot_spec import Submission
 from host.play.answer_log import STOPPED
 from host.play.jobs import encode, worker_input
-from host.play.load import choose_placement
-from host.play.placement import PlacementRequest
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.file_tree import File, copy_files

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import trio
 
 from host.backends.local import FixtureQueue, WorkerLink, connected
+from host.backends.placement import Placement, PlacementRequest, placement_request
 from host.backends.worker_process import FirstWorker
 from host.play.jobs import NEW_SETUP, WorkerSetup, encode, worker_input
-from host.play.placement import Placement, PlacementRequest, placement_request
 
 
 class KeptWorker:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import msgspec
 import trio
 
+from host.backends.placement import placement_request
 from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.backends.worker_process import FirstWorker, WorkerProcess
 from host.base.errors import Problem, UserError
 from host.play.answer_log import STOPPED, Interrupted, decode_stop
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
-from host.play.placement import placement_request
 from host.play.records import Record, Undecided, undecided_record
 from host.rules.catalogue import game_by_name, origin
 

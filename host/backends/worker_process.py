@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from host.play.load import OtherLoad, choose_placement
+from host.backends.load import OtherLoad, choose_placement
 
 if TYPE_CHECKING:
-    from host.play.placement import Placement, PlacementRequest
+    from host.backends.placement import Placement, PlacementRequest
 
-WORKER, FIRST_WORKER = "host.play.worker", "host.play.first_worker"
+WORKER, FIRST_WORKER = "host.play.worker", "host.backends.first_worker"
 
 
 class WorkerProcess(NamedTuple):

@@ -202,10 +202,10 @@ def _compare(
     import trio
 
     from host.backends.local import local_workers
+    from host.backends.placement import usable_cores
     from host.cli.bot_arguments import find_bots
     from host.cli.plain_view import Quiet
     from host.cli.play import adhoc_journal, adhoc_settings
-    from host.play.placement import usable_cores
     from host.results.tournament_dir import seed_text
     from host.stages.adhoc import Adhoc
     from host.tournament.adhoc import adhoc_session

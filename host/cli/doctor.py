@@ -144,7 +144,7 @@ def diagnose_machine() -> MachineReport:
     """Measure what this machine provides; with a sandbox this takes about a second."""
     import trio
 
-    from host.play.placement import usable_cores
+    from host.backends.placement import usable_cores
     from host.sandbox.clock_benchmark import measure_clocks
     from host.sandbox.detect import clock_problem, detect, randomizes_pids
 

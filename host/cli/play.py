@@ -146,9 +146,9 @@ def _play(context: CliContext, names: tuple[str, ...], chosen: PlayOptions, firs
     import trio
 
     from host.backends.local import local_workers
+    from host.backends.placement import usable_cores
     from host.cli.bot_arguments import find_bots
     from host.cli.progress import progress_view
-    from host.play.placement import usable_cores
     from host.results.standings import stage_standings
     from host.tournament.adhoc import played
 

@@ -31,8 +31,7 @@ from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, 
 from host.config.resolver import CONFIG, resolve
 from host.config.season_config import SeasonTable, season_problems
 from host.games.engine import Game
-from host.play.jobs import WorkerSetup
-from host.play.placement import PLACEMENTS
+from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
 from host.rating.ranking import RANKINGS, ranking_of
 from host.rules.catalogue import game_by_name, knows_game, origin

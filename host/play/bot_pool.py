@@ -18,7 +18,6 @@ from host.games.luck import whole_number
 from host.play.answer_log import AnswerLog
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
-from host.play.placement import starting_on
 from host.play.records import BOTS_AT_ONCE, Fixture, Record, Undecided, undecided_record
 from host.play.results import recorded
 from host.play.sources.in_process import InProcess
@@ -27,7 +26,7 @@ from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
 from host.rules.catalogue import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here
-from host.sandbox.launch import Sandbox, why_no_sandbox
+from host.sandbox.launch import Sandbox, starting_on, why_no_sandbox
 
 MAX_WAITING_BYTES = 256 << 20
 """Memory of the interpreters in the sandboxes that a worker keeps between fixtures."""

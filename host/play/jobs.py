@@ -12,6 +12,9 @@ from host.play.records import Fixture, States
 from host.rules.catalogue import GameOrigin, reload_game, rules_type
 from host.sandbox.levels import Level
 
+PLACEMENTS = ("auto", "core", "free")
+"""Which cores workers use: see host/backends/placement.py."""
+
 
 class WorkerSetup(NamedTuple):
     """Setup of a worker, sent before the first fixture. The seed travels by pipe only: a command line would reveal it."""
@@ -24,7 +27,7 @@ class WorkerSetup(NamedTuple):
     parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
     pondering: bool = False  # whether bots may compute while they have no question
     origin: GameOrigin = GameOrigin()  # of a custom game
-    placement: str = "auto"  # one of PLACEMENTS (host/play/placement.py)
+    placement: str = "auto"  # one of PLACEMENTS
     logs: bool = False  # whether records have all that the bots wrote to standard error, by question
 
 

@@ -304,3 +304,17 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
         return
     process.kill()
     process.wait()
+
+
+@contextlib.contextmanager
+def starting_on(cores: Sequence[int]) -> Iterator[None]:
+    """Start every process of the block on some cores; without any, on those of this thread, which processes inherit."""
+    if not cores:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -22,12 +22,11 @@ from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.games.engine import Game, Request, new_tuple
 from host.games.luck import derive, hex_words, whole_number_of
-from host.play.placement import starting_on
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
-from host.sandbox.launch import sandboxed
+from host.sandbox.launch import sandboxed, starting_on
 from protocols.botzone import is_json
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable

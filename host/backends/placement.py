@@ -5,8 +5,8 @@ most answers.
 """
 
 import os
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from host.base.format import plural
 from host.play.jobs import WorkerSetup
 from host.sandbox import cgroup
 
-PLACEMENTS = ("auto", "core", "free")
 SYSTEM_CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -132,17 +131,3 @@ def quota_of(group: Path) -> float:
             if quota != "max" and int(quota) > 0:
                 least = min(least, int(quota) / int(period))
     return least
-
-
-@contextmanager
-def starting_on(cores: Sequence[int]) -> Iterator[None]:
-    """Start every process of the block on some cores; without any, on those of this thread, which processes inherit."""
-    if not cores:
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)

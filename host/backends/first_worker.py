@@ -1,4 +1,4 @@
-"""The first worker of a command: `python -m host.play.first_worker LOG` tests what this machine can do, and then plays.
+"""The first worker of a command: `python -m host.backends.first_worker LOG` tests what this machine can do, and then plays.
 
 Its first line of output is what `detect` returns, as JSON, or empty if that fails: then its command tests the machine, and
 reports the failure. Its command imports its own modules meanwhile.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from host.play.placement import Placement, PlacementRequest
+    from host.backends.placement import Placement, PlacementRequest
 
 CPU_TIMES = Path("/proc/stat")
 MIN_SAMPLE_S = 0.06  # seconds during which the load of other programs is measured, at least
@@ -45,7 +45,7 @@ async def choose_placement(
     request: "PlacementRequest", load: OtherLoad | None = None, children: Collection[int] = ()
 ) -> "Placement":
     """Return the placement of the workers on this machine. With "auto" it depends on the load by other programs."""
-    from host.play.placement import ordered_cores, place, usable_cores
+    from host.backends.placement import ordered_cores, place, usable_cores
 
     usable = usable_cores()
     placed = place(request, ordered_cores(os.sched_getaffinity(0)), usable)
