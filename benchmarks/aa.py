@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from simple import FIELDS, Player, record
 
 from host.games import GAMES
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Fixture, Record
 from host.rating.statistics import MIN_CERTAINTY, wilson
 from host.results.standings import stage_standings
-from host.results.state import RecordedBot, RunState, StageState
 from host.stages import CROUPIERS
 from host.stages.kind import Field, StageConfig
 

@@ -20,8 +20,8 @@ import trio
 from pazaak import LIMITS, NEWCOMERS, played_by_all
 
 from host.bots.bot_spec import BuiltBot
+from host.journal.journal import reading
 from host.play.worker import reduce_gc
-from host.results.journal import reading
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.build import build

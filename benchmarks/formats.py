@@ -23,10 +23,10 @@ from typing import Any
 
 from host.games import GAMES
 from host.games.engine import Scores
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Fixture, Record, Result
 from host.rating.statistics import ELO, wilson
 from host.results.standings import stage_standings, standings
-from host.results.state import RecordedBot, RunState, StageState
 from host.stages import CROUPIERS
 from host.stages.kind import Field, StageConfig
 from host.stages.swiss_pairing import SwissState, automatic_rounds, pair_round

@@ -22,11 +22,11 @@ from statistics import median
 
 from host.bots.values import Usage
 from host.games import GAMES
+from host.journal.descriptions import fixture_metadata
+from host.journal.journal import writing
+from host.journal.state import RecordedBot, RunState, StageState, StageStatus
 from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result, pack
-from host.results.descriptions import fixture_metadata
-from host.results.journal import writing
-from host.results.state import RecordedBot, RunState, StageState, StageStatus
 from host.sandbox.levels import Level
 from host.stages.pairing import round_robin
 from host.stages.round_robin import RoundRobin
@@ -36,7 +36,7 @@ RULES = GAMES["pazaak"].presets["thread"]
 FLOOR = """
 import sys
 from pathlib import Path
-from host.results.journal import reading
+from host.journal.journal import reading
 with reading(Path(sys.argv[1])) as journal:
     print(sum(record.replayed for _, record in journal.records()))
 """

@@ -31,10 +31,10 @@ from host.backends.local import FixtureQueue, local_workers
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Usage
 from host.games import GAMES
+from host.journal.journal import Journal, writing
+from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.play.jobs import WorkerSetup, decode_job, encode
 from host.play.records import Fixture, Record, Result, pack
-from host.results.journal import Journal, writing
-from host.results.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.sandbox.detect import detect
 from host.sandbox.limits import Limits
 from host.stages import KINDS

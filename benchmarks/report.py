@@ -16,9 +16,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from host.journal.journal import reading
 from host.report.html_file import report_of
 from host.report.offers import Quota
-from host.results.journal import reading
 from tests.browser import browser, games, missing
 
 PAINTED = (

@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from host.entries.inbox import Invite, write_request
-from host.results.journal import writing
+from host.journal.journal import writing
 
 ROOT = Path(__file__).parents[1]
 CONFIG = """\

@@ -26,11 +26,11 @@ from host.bots.seat import Seat
 from host.cli.bot_arguments import find_bots
 from host.cli.play import PlayOptions, adhoc_settings
 from host.games.engine import Game
+from host.journal.tournament_dir import read_seed
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
 from host.play.match import max_open_tables
 from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables
-from host.results.tournament_dir import read_seed
 from host.rules.catalogue import CustomName, origin
 from host.stages.adhoc import Adhoc
 from host.submissions.examine import prepare_bots

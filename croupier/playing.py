@@ -17,8 +17,8 @@ from host.cli.play import PlannedTables, PlayOptions, PlayResult, plan_tables
 from host.inspect.replay import as_text
 from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import ReplayedTable, load_table
+from host.journal.tournament_dir import seed_text
 from host.results.standings import Row, stage_standings
-from host.results.tournament_dir import seed_text
 from host.stages import registry_of_game
 from host.tournament.adhoc import AdhocMatch, played
 

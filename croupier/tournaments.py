@@ -9,10 +9,10 @@ from croupier.playing import Standing, to_html
 from croupier.session import Bar, context_of, errors, session
 from host.backends.backend import open_backend
 from host.cli.common import find_stage
+from host.journal.journal import reading
+from host.journal.tournament_dir import Folder
 from host.report.listings import by_bot
-from host.results.journal import reading
 from host.results.standings import StageStandings
-from host.results.tournament_dir import Folder
 from host.tournament.runner import run_tournament
 
 

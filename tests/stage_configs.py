@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Record
 from host.results.standings import StageStandings, stage_standings
-from host.results.state import RecordedBot, RunState, StageState
 from host.stages import CROUPIERS
 from host.stages.kind import StageConfig
 

@@ -25,9 +25,9 @@ from host.games import GAMES
 from host.inspect.bundle import unpacked
 from host.inspect.recorded import load_fixture, root_of
 from host.inspect.verify import replay
+from host.journal.journal import reading
 from host.play.match import max_open_tables
 from host.play.records import Record
-from host.results.journal import reading
 from host.sandbox.limits import Bank, Limits
 from host.sandbox.process_tree import descendants
 from host.submissions.diagnosis import diagnose

@@ -23,10 +23,10 @@ from host.games.luck import Luck
 from host.inspect import event_validation
 from host.inspect.replay import Event
 from host.inspect.table_replays import find, load
+from host.journal.journal import reading, wal_files
 from host.report.export import one_playlog, write_events
 from host.report.html_file import casino_of, report_of
 from host.report.offers import Quota
-from host.results.journal import reading, wal_files
 from host.rules.catalogue import game_by_name, load_game
 from protocols import PROTOCOLS
 from protocols.wire import Move

@@ -23,10 +23,10 @@ from test_lasting_state import COUNTS, MANIFEST
 
 from host.base.errors import UserError
 from host.inspect.verify import verify
+from host.journal import chain
+from host.journal.journal import reading, writing
+from host.journal.state import RunStatus, StageStatus
 from host.play.records import Record, Result, Undecided
-from host.results import chain
-from host.results.journal import reading, writing
-from host.results.state import RunStatus, StageStatus
 
 pack = msgspec.msgpack.encode
 SALT = bytes(range(chain.SALT_BYTES))

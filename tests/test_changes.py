@@ -14,10 +14,10 @@ from test_run import Running
 from host.base.errors import UserError
 from host.games import GAMES
 from host.inspect.verify import verify
+from host.journal.changes import Draft
+from host.journal.journal import reading, writing
+from host.journal.state import RunStatus, StageStatus
 from host.play.records import Fixture
-from host.results.changes import Draft
-from host.results.journal import reading, writing
-from host.results.state import RunStatus, StageStatus
 from host.stages import KINDS
 from host.stages.kind import Field
 

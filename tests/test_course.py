@@ -22,6 +22,9 @@ from host.config.tournament_config import Tournament, load
 from host.games import GAMES
 from host.inspect.verify import wrong_places
 from host.inspect.visibility import shown_status
+from host.journal.journal import Journal, reading, writing
+from host.journal.state import RunStatus, StageStatus
+from host.journal.tournament_dir import Folder
 from host.play.jobs import Job
 from host.play.match import PlayedTable
 from host.play.records import Record, pack
@@ -29,9 +32,6 @@ from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
 from host.results.course import Played, Position, course, positions_of
-from host.results.journal import Journal, reading, writing
-from host.results.state import RunStatus, StageStatus
-from host.results.tournament_dir import Folder
 from host.sandbox.levels import UNPROTECTED
 from host.tournament.corrections import last_begun, make, plan_readmit, plan_redo, plan_withdraw
 from host.tournament.estimate import remaining

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.results.journal import reading
-from host.results.tournament_dir import Folder
+from host.journal.journal import reading
+from host.journal.tournament_dir import Folder
 
 
 @pytest.fixture

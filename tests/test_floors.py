@@ -25,6 +25,7 @@ FLOORS = [
     {"host.entries"},
     {"host.rating"},
     {"host.stages"},
+    {"host.journal"},
     {"host.results"},
     {"host.config"},
     {"host.tournament"},

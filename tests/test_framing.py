@@ -19,7 +19,7 @@ from host.games import GAMES
 from host.inspect.by_hand import standard_input
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
-from host.results.state import RecordedBot
+from host.journal.state import RecordedBot
 from host.sandbox.levels import Level
 from protocols import PROTOCOLS, block, botzone
 from protocols.wire import (

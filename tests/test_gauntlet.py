@@ -16,12 +16,12 @@ from helpers import SAMPLES
 from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
+from host.journal.journal import reading
+from host.journal.state import RecordedBot
 from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
 from host.rating.statistics import Won, sure_at_least
 from host.results.grades import grades_of
-from host.results.journal import reading
-from host.results.state import RecordedBot
 from host.stages import KINDS
 from host.stages.gauntlet import GAUNTLET, Gauntlet, Grade
 from host.stages.kind import Field

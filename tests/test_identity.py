@@ -11,10 +11,10 @@ from msgspec import msgpack
 from host.bots.bot_spec import BotSpec, Submission
 from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
+from host.journal.descriptions import fixture_metadata, fixture_of
+from host.journal.state import RecordedBot, bot_from_row
 from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
 from host.play.records import Fixture, Record, Result
-from host.results.descriptions import fixture_metadata, fixture_of
-from host.results.state import RecordedBot, bot_from_row
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.submissions.build import (

@@ -14,8 +14,8 @@ from helpers import AMPLE, level
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
 from host.inspect.repro import Target, repro_of
+from host.journal.journal import Journal, reading
 from host.play.records import Fixture, Record
-from host.results.journal import Journal, reading
 from host.stages.agenda import Agenda, Schedule
 from host.submissions.build import build
 from host.submissions.discovery import load_submission

@@ -11,7 +11,7 @@ from command import ROOT
 from host.rating.ranking import RANKINGS
 
 SQL = re.compile(r"\b(?:SELECT|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) ")
-JOURNAL = {"host/results/journal.py", "host/results/seals.py"}
+JOURNAL = {"host/journal/journal.py", "host/journal/seals.py"}
 STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "entries").glob("*.py")}
 """The store of a season, whose rows no other package reads."""
 

@@ -14,9 +14,9 @@ from test_run import played_whole, running
 
 from host.config.tournament_config import load
 from host.games import GAMES
+from host.journal.journal import reading
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
-from host.results.journal import reading
 from host.stages import KINDS
 from host.stages.kind import MAX_LIST_BYTES, Field
 from host.stages.pairs import SCORED_TABLES, ListedMeeting

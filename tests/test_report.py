@@ -34,6 +34,9 @@ from host.inspect.faults import fault_groups
 from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
+from host.journal.descriptions import fixture_metadata
+from host.journal.journal import Journal, reading, writing
+from host.journal.state import RunStatus
 from host.report.anonymize import numbered
 from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
@@ -45,9 +48,6 @@ from host.report.page import Detail, file_policy, render
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 from host.results.course import positions_of
-from host.results.descriptions import fixture_metadata
-from host.results.journal import Journal, reading, writing
-from host.results.state import RunStatus
 from host.stages.kind import Kind
 from host.web.live import API_NAMES, api_document
 from tests.browser import games

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from host.base.errors import UserError
-from host.results.roster import MAX_ROSTER_BYTES, Entrant, match, read_roster, roster_name
+from host.inspect.roster import MAX_ROSTER_BYTES, Entrant, match, read_roster, roster_name
 
 ADA, BOB = Entrant("ada", "Ada Lovelace", "inbox/ada.zip"), Entrant("bob", "", "inbox/bob.py")
 

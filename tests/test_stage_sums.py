@@ -14,12 +14,12 @@ from command import croupier, cup_in
 from host.bots.values import Usage
 from host.games import GAMES
 from host.inspect.verify import verify
+from host.journal.changes import Draft
+from host.journal.descriptions import fixture_metadata
+from host.journal.journal import SUMS_INTERVAL, Journal, pack, reading, writing
+from host.journal.stage_sums import StageSums
+from host.journal.state import RecordedBot, RunState, StageState, StageStatus
 from host.play.records import Fixture, Record, Result
-from host.results.changes import Draft
-from host.results.descriptions import fixture_metadata
-from host.results.journal import SUMS_INTERVAL, Journal, pack, reading, writing
-from host.results.stage_sums import StageSums
-from host.results.state import RecordedBot, RunState, StageState, StageStatus
 from host.sandbox.levels import Level
 from host.stages.round_robin import RoundRobin
 

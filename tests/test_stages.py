@@ -22,13 +22,13 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
+from host.journal.journal import Journal, writing
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.fixture_id import contestants
 from host.play.jobs import Job, WorkerSetup, decode_job, encode
 from host.play.lines import pack_lines
 from host.play.records import BOTS_AT_ONCE, Fixture, Record, Result
 from host.play.table_plans import PLANS, table_setups
-from host.results.journal import Journal, writing
-from host.results.state import RecordedBot, RunState, StageState
 from host.sandbox.process_tree import descendants
 from host.stages import KINDS, kind_of
 from host.stages.agenda import Agenda, Schedule

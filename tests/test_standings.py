@@ -21,6 +21,7 @@ from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.bots.values import Usage
 from host.games import GAMES
+from host.journal.state import RunState, StageState, StageStatus
 from host.play import table_plans
 from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
@@ -32,7 +33,6 @@ from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, ra
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
 from host.results.standings import Row, by_pair, reordered, standings
-from host.results.state import RunState, StageState, StageStatus
 from host.stages import stage_from_json
 from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups

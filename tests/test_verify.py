@@ -18,10 +18,10 @@ from helpers import ROGUES
 
 from host.base.errors import UserError
 from host.inspect.verify import Audit, verify
+from host.journal.chain import canonical
+from host.journal.journal import Journal, reading
+from host.journal.seals import Seals
 from host.play.lines import pack_lines
-from host.results.chain import canonical
-from host.results.journal import Journal, reading
-from host.results.seals import Seals
 
 COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
+from host.journal.journal import Journal, reading, writing
+from host.journal.state import RunStatus, StageStatus
 from host.play.records import Record
-from host.results.journal import Journal, reading, writing
-from host.results.state import RunStatus, StageStatus
 from tests.browser import games
 
 Kept = list[tuple[Record, dict[str, Any]]]

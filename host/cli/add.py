@@ -13,7 +13,7 @@ from host.base.paths import absolute
 from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, completers, in_folder, print_json
 from host.cli.common import find_entries, level_in_force
-from host.results.changes import checked_reason
+from host.journal.changes import checked_reason
 from host.sandbox.levels import Level
 from host.submissions import intake_log
 from host.submissions.intake_log import IntakeRow
@@ -126,7 +126,7 @@ def _naming_both(error: UserError, submission: Path, before: list[str]) -> UserE
 
 def _print_late(context: CliContext, tournament: "Tournament", names: list[str], path: Path) -> None:
     """Print whether the run that has begun can still take these bots."""
-    from host.results.journal import reading
+    from host.journal.journal import reading
     from host.tournament.additions import late_problems
 
     with reading(path, context.registry) as journal:

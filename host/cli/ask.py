@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
-    from host.results.journal import Journal
+    from host.journal.journal import Journal
 
 MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
@@ -165,7 +165,7 @@ def _is_file(where: str) -> bool:
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
     """Return the questions, from a bundle or from a journal."""
     from host.inspect.bundle import unpacked
-    from host.results.journal import reading
+    from host.journal.journal import reading
 
     if wanted.where is not None and _is_file(wanted.where):
         return Questions([unpacked(Path(wanted.where), context.registry)])
@@ -216,7 +216,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
     from host.inspect.repro import Target
-    from host.results.journal import reading
+    from host.journal.journal import reading
 
     journals = journals_of(context, journal)
     match = FAULT.fullmatch(where)
@@ -268,8 +268,8 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault."""
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
+    from host.journal.journal import reading
     from host.report.export import refuse_evidence
-    from host.results.journal import reading
 
     path, target = parse_target(context, export.journal, _fault_or(context, export))
     with reading(path, context.registry) as journal:
@@ -290,7 +290,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
 
 def _fault_or(context: CliContext, export: Export) -> str:
     """Return the question to bundle: by default the last fault of the journal."""
-    from host.results.journal import reading
+    from host.journal.journal import reading
 
     if export.where not in (None, "last"):
         return str(export.where)

@@ -15,8 +15,8 @@ from host.sandbox.levels import UNPROTECTED, Level
 if TYPE_CHECKING:
     from host.config.tournament_config import Tournament
     from host.games.engine import Game
+    from host.journal.journal import Journal
     from host.results.course import Position
-    from host.results.journal import Journal
     from host.submissions.discovery import Entry
 
 
@@ -89,8 +89,8 @@ def find_stage(journal: "Journal", name: str | None) -> "Position":
 
 def print_standings(context: CliContext, path: Path, *, interrupted: bool = False, on_one_line: bool = False) -> None:
     """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
+    from host.journal.journal import reading
     from host.report.listings import by_bot
-    from host.results.journal import reading
     from host.stages import gives_grades
 
     with reading(path, context.registry) as journal:

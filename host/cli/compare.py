@@ -206,7 +206,7 @@ def _compare(
     from host.cli.bot_arguments import find_bots
     from host.cli.plain_view import Quiet
     from host.cli.play import adhoc_journal, adhoc_settings
-    from host.results.tournament_dir import seed_text
+    from host.journal.tournament_dir import seed_text
     from host.stages.adhoc import Adhoc
     from host.tournament.adhoc import adhoc_session
     from host.tournament.comparison import DUEL, run_comparison, sides

@@ -7,10 +7,10 @@ import click
 
 from host.base.safe_text import one_line
 from host.cli import CliContext, in_folder, print_result
-from host.results.changes import Change, checked_reason
+from host.journal.changes import Change, checked_reason
 
 if TYPE_CHECKING:
-    from host.results.journal import Journal
+    from host.journal.journal import Journal
     from host.tournament.corrections import Correction
 
 REASON = click.option(
@@ -56,8 +56,8 @@ def correct(
 ) -> None:
     """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
     from host.inspect.recorded import root_of
-    from host.results.journal import reading, writing
-    from host.results.tournament_dir import Folder
+    from host.journal.journal import reading, writing
+    from host.journal.tournament_dir import Folder
     from host.tournament.corrections import make
 
     path, why = Folder(context.folder).journal, checked_reason(reason)

@@ -45,6 +45,7 @@ def export(
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
     chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
+    from host.journal.journal import reading
     from host.report.export import (
         one_playlog,
         write_chain,
@@ -56,7 +57,6 @@ def export(
         write_pgn,
     )
     from host.report.trf import write_trf
-    from host.results.journal import reading
 
     if form == "public":
         export_public(context, Path(selection or "public"), journal, with_bots)
@@ -101,8 +101,8 @@ def export_public(context: CliContext, folder: Path, journal: Path | None, with_
     import json
 
     from host.config.tournament_config import load
+    from host.journal.journal import reading
     from host.report.public import public_files, write_sources
-    from host.results.journal import reading
 
     with reading(journal_of(context, journal), context.registry) as book:
         content = public_files(book)

@@ -11,7 +11,7 @@ from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.gradebook import Gradebook
-    from host.results.roster import Roster
+    from host.inspect.roster import Roster
 
 
 @click.command()
@@ -34,10 +34,10 @@ def grades(
     Submissions that `croupier add` has refused have a row, too.
     """
     from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
+    from host.inspect.roster import read_roster
+    from host.journal.journal import reading
     from host.report.grade_listings import grade_list, roster_list
     from host.results.course import positions_of
-    from host.results.journal import reading
-    from host.results.roster import read_roster
     from host.submissions.intake_log import read
 
     if bot is not None and (roster or as_csv):
@@ -72,7 +72,7 @@ def grades(
 def _unmatched(book: "Gradebook", roster: "Roster") -> Sequence[str]:
     """Return a line for each bot that suits no student, and for each student that several bots suit."""
     from host.base.safe_text import one_line
-    from host.results.roster import match, roster_name
+    from host.inspect.roster import match, roster_name
 
     found = match(roster, [row.entrant for row in book.rows])
     lines = [

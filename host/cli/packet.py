@@ -23,8 +23,8 @@ def packet(context: CliContext, bot: str, journal: Path | None, output: Path | N
     """
     from host.base.paths import SAMPLE_PREFIX
     from host.inspect.packet import packet_of
+    from host.journal.journal import reading
     from host.report.packet_file import packet_zip
-    from host.results.journal import reading
 
     bot = bot.removeprefix(SAMPLE_PREFIX)
     with reading(journal_of(context, journal), context.registry) as book:

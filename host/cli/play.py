@@ -91,7 +91,7 @@ class PlayResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the standings as JSON keys."""
-        from host.results.tournament_dir import seed_text
+        from host.journal.tournament_dir import seed_text
 
         return {
             "game": self.planned.settings.game.name,
@@ -108,8 +108,8 @@ class PlayResult(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the standings, and how to list the faults; with `show` the first table is above them."""
+        from host.journal.tournament_dir import seed_text
         from host.report.terminal import standings_text, text_of
-        from host.results.tournament_dir import seed_text
 
         rows, advice = self.standings.rows, self.standings.advice
         seed = escape_control_chars(shlex.quote(seed_text(self.match.seed)))

@@ -16,7 +16,7 @@ def remove(context: CliContext, bot: str) -> None:
     """
     from host.cli.common import find_entries
     from host.config.tournament_config import load
-    from host.results.tournament_dir import Folder
+    from host.journal.tournament_dir import Folder
     from host.tournament.entries import remove_bot
 
     tournament = load(context.folder)

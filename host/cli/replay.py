@@ -108,8 +108,8 @@ class ReplayPage(NamedTuple):
 
 def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | None, path: Path) -> ReplayPage:
     """Write a page that plays a table, as one seat saw it if a seat is given."""
+    from host.journal.journal import reading
     from host.report.html_file import page_of_table
-    from host.results.journal import reading
 
     with reading(location.journal, location.registry) as journal:
         text, name = page_of_table(journal, location.fixture, location.nth, location.spoilers)

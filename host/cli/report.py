@@ -30,10 +30,10 @@ def report(
     context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
 ) -> None:
     """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
+    from host.journal.journal import reading
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
-    from host.results.journal import reading
 
     with reading(journal_of(context, journal), context.registry) as book:
         quota = USUAL if replays is None else Quota(replays)

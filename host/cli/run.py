@@ -15,7 +15,7 @@ from host.base.errors import UserError
 from host.base.format import counted
 from host.cli import CliContext, completers
 from host.cli.common import print_standings
-from host.results.changes import MAX_REASON_CHARS
+from host.journal.changes import MAX_REASON_CHARS
 from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
@@ -162,7 +162,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorke
 
 def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
-    from host.results.tournament_dir import Folder
+    from host.journal.tournament_dir import Folder
 
     journal = Folder(path if path.is_dir() else path.parent).journal
     context = context._replace(folder=path, json=context.json or on_one_line)  # its code is named in `path`

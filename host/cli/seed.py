@@ -11,7 +11,7 @@ from host.cli import CliContext, print_json
 from host.cli.common import find_stage
 
 if TYPE_CHECKING:
-    from host.results.state import RunState
+    from host.journal.state import RunState
 
 
 @click.group()
@@ -24,7 +24,7 @@ def seed() -> None:
 def commit(context: CliContext) -> None:
     """Draw the seed, store it in run/seed, and print its hash. Publish the hash before the first table."""
     from host.config.tournament_config import load
-    from host.results.tournament_dir import Folder, commitment
+    from host.journal.tournament_dir import Folder, commitment
 
     folder = Folder(context.folder)
     chosen = load(context.folder).seed
@@ -51,8 +51,8 @@ def commit(context: CliContext) -> None:
 def reveal(context: CliContext) -> None:
     """Print the seed of a finished tournament, and whether it matches the published hash."""
     from host.config.tournament_config import load
-    from host.results.journal import reading
-    from host.results.tournament_dir import Folder, commitment, seed_text
+    from host.journal.journal import reading
+    from host.journal.tournament_dir import Folder, commitment, seed_text
 
     folder = Folder(context.folder)
     with reading(folder.journal, context.registry) as journal:

@@ -31,8 +31,8 @@ def standings(
     journal: Path | None,
 ) -> None:
     """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
+    from host.journal.journal import reading
     from host.report.listings import LISTINGS, by_bot
-    from host.results.journal import reading
 
     path = journal_of(context, journal)
     if overall and (stage or by != "bot"):

@@ -6,10 +6,10 @@ import click
 
 from host.cli import CliContext, print_json
 from host.cli.common import find_stage
+from host.journal.journal import lock_holder, reading
+from host.journal.tournament_dir import Folder
 from host.play.records import count_replays
 from host.report.console import open_console
-from host.results.journal import lock_holder, reading
-from host.results.tournament_dir import Folder
 from host.tournament.follow import run_lines, stage_rows, tally_of
 
 

@@ -14,7 +14,7 @@ from host.cli.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
-    from host.results.state import RunState
+    from host.journal.state import RunState
     from host.stages import Registry
 
 
@@ -66,7 +66,7 @@ def verify(context: CliContext, share: float, seal: str, seed: str | None, journ
     Each fixture is sealed with a hash that covers the previous seal. Therefore a published seal covers everything that
     was played before it.
     """
-    from host.results.tournament_dir import read_seed
+    from host.journal.tournament_dir import read_seed
 
     given = None if seed is None else read_seed(seed)
     result = verify_journal(journal_of(context, journal), context.registry, share, seal, given)
@@ -142,7 +142,7 @@ class VerifyResult(NamedTuple):
 
 def promised_seed(path: Path) -> str | None:
     """Return the sha256 of the seed that was committed to for a tournament's journal; None without a commitment."""
-    from host.results.tournament_dir import Folder
+    from host.journal.tournament_dir import Folder
 
     folder = Folder(path.absolute().parent.parent)
     promised = folder.committed() if path.absolute() == folder.journal else None
@@ -153,7 +153,7 @@ def verify_journal(path: Path, registry: "Registry", share: float, seal: str, se
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
     from host.inspect.source_replay import prepare_game
     from host.inspect.verify import verify
-    from host.results.journal import reading
+    from host.journal.journal import reading
 
     with reading(path, registry) as journal:
         prepare_game(path, journal.state(), registry)

@@ -7,8 +7,8 @@ import click
 from host.cli import CliContext
 from host.cli.common import find_stage, print_standings
 from host.cli.progress import progress_view
-from host.results.journal import reading
-from host.results.tournament_dir import Folder
+from host.journal.journal import reading
+from host.journal.tournament_dir import Folder
 from host.tournament.follow import poll_progress, run_lines, tally_of
 
 

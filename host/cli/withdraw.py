@@ -8,7 +8,7 @@ from host.cli import CliContext, completers, unknown_with_list
 from host.cli.correction import DRY_RUN, REASON, correct
 
 if TYPE_CHECKING:
-    from host.results.journal import Journal
+    from host.journal.journal import Journal
     from host.tournament.corrections import Correction
 
 

@@ -17,8 +17,8 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import History, Repro
+from host.journal.state import RecordedBot
 from host.play.records import read_answer, spelled_answer
-from host.results.state import RecordedBot
 from host.rules.catalogue import game_by_name, knows_game, of_library, rules_type
 from host.sandbox.levels import Level
 from host.sandbox.limits import CLOCKS, Bank, Limits

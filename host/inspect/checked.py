@@ -7,7 +7,7 @@ from host.bots.values import Evidence, Question
 from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
-from host.results.state import RecordedBot
+from host.journal.state import RecordedBot
 from host.sandbox.levels import Level
 from host.submissions.conformance import CHECK_SEED_OF_BOTS, AnswerSample, ConformanceResult
 from protocols.wire import Fault, FaultKind

@@ -10,9 +10,9 @@ from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.inspect.evidence import time_breakdown, times_json
 from host.inspect.visibility import table_of
+from host.journal.journal import Journal, UndecidedFixture
 from host.play.fixture_id import FixtureId
 from host.play.records import after_faults, causes_of_benching, count_faults, joined_to_causes
-from host.results.journal import Journal, UndecidedFixture
 from host.results.standings import missing_sentence
 from host.submissions.diagnosis import cause_of_time_out
 from host.submissions.headline import Output

@@ -9,14 +9,14 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
 from host.inspect.faults import RecordedFault, fault_groups
+from host.inspect.roster import Entrant
+from host.journal.journal import Journal
+from host.journal.state import RecordedBot
 from host.play.fixture_id import FixtureId
 from host.play.records import Record, count_faults
 from host.results.course import Position
 from host.results.grades import Graded, Mark, grades_of
-from host.results.journal import Journal
-from host.results.roster import Entrant
 from host.results.standings import Row
-from host.results.state import RecordedBot
 from host.rules.catalogue import game_by_name
 from host.stages import gives_grades, kind_of
 from host.submissions.diagnosis import diagnose

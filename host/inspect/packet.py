@@ -12,9 +12,9 @@ from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import known_root
 from host.inspect.table_replays import ReplayedTable, as_seen_by, load
 from host.inspect.visibility import table_of, visible
+from host.journal.journal import Journal
 from host.play.fixture_id import FixtureId
 from host.play.records import Record
-from host.results.journal import Journal
 
 MAX_FAULTS, MAX_SLOWEST, MAX_TABLES = 1000, 50, 200
 SLOWEST = "slowest"

@@ -15,15 +15,15 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.inspect.told_table import ToldTable
+from host.journal.descriptions import fixture_of
+from host.journal.journal import Journal
+from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
 from host.play.sources.in_process import begin_table
 from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
-from host.results.descriptions import fixture_of
-from host.results.journal import Journal
-from host.results.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.rules.catalogue import blame_game, game_by_name
 from protocols.wire import Answer, View
 

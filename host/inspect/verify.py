@@ -19,15 +19,15 @@ from host.inspect.recorded import (
     root_of,
 )
 from host.inspect.source_replay import ForeignTables, SourceReplay
+from host.journal.changes import Change, explains
+from host.journal.journal import Journal
+from host.journal.state import RecordedBot, StageStatus
 from host.play import match
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
 from host.play.sources.source import OpenSource
-from host.results.changes import Change, explains
 from host.results.course import Played, course
-from host.results.journal import Journal
-from host.results.state import RecordedBot, StageStatus
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits

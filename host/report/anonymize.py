@@ -9,12 +9,12 @@ from typing import Any
 
 from host.bots.values import Evidence
 from host.inspect.table_replays import ReplayedTable, retitled
+from host.journal.changes import Change
+from host.journal.journal import Journal, Packed
+from host.journal.state import RecordedBot, RunState, StageState, Withdrawn
 from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record, Undecided
-from host.results.changes import Change
-from host.results.journal import Journal, Packed
 from host.results.seat_effects import Effects
-from host.results.state import RecordedBot, RunState, StageState, Withdrawn
 from host.stages.pairs import ListedMeeting
 
 WITHHELD = ""

@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any
 
 from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
+from host.inspect.roster import Roster, match, roster_name
+from host.journal.journal import Journal
 from host.report import terminal
 from host.report.listings import Listing, stage_facts, title_of
 from host.results.course import Position
-from host.results.journal import Journal
-from host.results.roster import Roster, match, roster_name
 
 
 def grade_list(journal: Journal, position: Position, book: Gradebook) -> Listing:

@@ -8,12 +8,12 @@ from host.base.safe_text import one_line
 from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import ReplayedTable, TableRef, gzip_base64, load, to_json
 from host.inspect.visibility import visible
+from host.journal.journal import Journal
 from host.report.anonymize import REAL_NAMES, Anonymizer, renamed
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, render
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
-from host.results.journal import Journal
 
 MAX_REPORT_BYTES = 990_000
 """Bytes of one report at most. Replays that do not fit are left out."""

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from host.base.format import plural
 from host.base.safe_text import csv_cell
 from host.inspect.recorded import known_seed, root_of
+from host.journal.journal import Journal
+from host.journal.tournament_dir import seed_text
 from host.play.records import count_replays
 from host.report import terminal
 from host.report.pictures import picture_json, picture_lines
 from host.results.course import Position, positions_of
-from host.results.journal import Journal
 from host.results.overall import OverallRow, overall
 from host.results.seat_effects import SeatRow, seat_results
 from host.results.seat_effects import by_seat as seat_rows
 from host.results.standings import PairResult, Row, as_counted_by
 from host.results.standings import by_pair as pairs_of
-from host.results.tournament_dir import seed_text
 from host.rules.catalogue import display_of, game_by_name
 from host.stages import references_of
 from protocols.wire import FaultKind

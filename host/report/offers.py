@@ -10,10 +10,10 @@ from host.base.safe_text import one_line
 from host.games.engine import Scores
 from host.inspect.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.inspect.visibility import Visible
+from host.journal.journal import Journal
 from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.summary import RunSummary, Stage
-from host.results.journal import Journal
 from host.rules.catalogue import display_of, game_by_name
 from host.stages import kind_of
 

@@ -15,10 +15,10 @@ from host.config.tournament_config import Tournament
 from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
 from host.inspect.visibility import visible
+from host.journal.journal import Journal
+from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.results.course import Position, positions_of
-from host.results.journal import Journal
-from host.results.state import RunState
 from host.rules.catalogue import game_by_name
 from host.submissions.discovery import load_submissions
 

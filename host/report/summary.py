@@ -12,6 +12,9 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import shown_status, table_of, visible
+from host.journal.journal import Journal, wal_files
+from host.journal.state import RecordedBot, RunState, StageState
+from host.journal.tournament_dir import seed_text
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import (
     Record,
@@ -39,7 +42,6 @@ from host.report.timelines import (
 )
 from host.results.course import NOTHING, Position, course
 from host.results.grades import Graded, grades_of
-from host.results.journal import Journal, wal_files
 from host.results.seat_effects import Effects, effects, seat_results
 from host.results.standings import (
     PairResult,
@@ -48,8 +50,6 @@ from host.results.standings import (
     as_counted_by,
     by_pair,
 )
-from host.results.state import RecordedBot, RunState, StageState
-from host.results.tournament_dir import seed_text
 from host.results.withdrawal import left_out
 from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.limits import Limits

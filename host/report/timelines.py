@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Scores
 from host.inspect.table_replays import ReplayedTable
+from host.journal.journal import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import repeats_in
 from host.play.records import Record, Result
 from host.rating.ranking import Ranking
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
-from host.results.journal import Packed, decompress_scores
 from host.results.standings import PairResult
 from host.rules.catalogue import display_of, game_by_name
 from host.stages import results_of

@@ -9,8 +9,8 @@ from typing import TextIO
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.inspect.visibility import still_running, visible
+from host.journal.journal import Journal
 from host.results.course import Position, positions_of
-from host.results.journal import Journal
 from host.stages.picture import Rounds
 from host.stages.swiss import Swiss, rounds_of
 

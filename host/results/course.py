@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from host.journal.journal import Journal
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, last, qualified
-from host.results.journal import Journal
 from host.results.standings import Row, StageStandings, as_counted_by, stage_standings, standings
-from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import counting
 from host.stages import kind_of, references_of
 from host.stages.agenda import Agenda, Records

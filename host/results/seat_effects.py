@@ -17,14 +17,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from host.games.engine import Scores
+from host.journal.descriptions import fixture_of
+from host.journal.journal import Journal, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
 from host.rating.ranking import Units
 from host.rating.statistics import CONFIDENCE, MIN_CERTAINTY, NORMAL, mean_interval, needed, ratio_units, sure_ahead
-from host.results.descriptions import fixture_of
-from host.results.journal import Journal, decompress_scores
 from host.results.standings import Advice, comparisons
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from host.base.format import counted
 from host.base.safe_text import one_line
 from host.bots.values import Usage
+from host.journal.state import RecordedBot, RunState, StageState
 from host.play.fixture_id import group_of
 from host.play.lines import may_repeat, repeats_in
 from host.play.records import Record, Undecided
@@ -17,7 +18,6 @@ from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, wo
 from host.rating.statistics import MIN_CERTAINTY, Won, how_sure, needed, sure_by_wins, wilson, words
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
-from host.results.state import RecordedBot, RunState, StageState
 from host.results.withdrawal import NOTE, counting
 from host.stages import kind_of, references_of, results_of
 from host.stages.kind import StageConfig

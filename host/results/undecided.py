@@ -8,9 +8,9 @@ import msgspec
 
 from host import __version__
 from host.games.luck import derive
+from host.journal.journal import UndecidedFixture
 from host.play.transcript import plain_steps
 from host.results.bot_logs import file_name
-from host.results.journal import UndecidedFixture
 from host.rules.catalogue import origin
 
 BUNDLE_SCHEMA = "croupier/undecided/1"

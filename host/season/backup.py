@@ -10,7 +10,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
 from host.entries.store import Store
-from host.results.journal import reading
+from host.journal.journal import reading
 from host.season.folder import SeasonFolder
 
 LEFT_OUT = frozenset({"work", "inbox", "season.sqlite", "season.sqlite-wal", "season.sqlite-shm", "season.lock"})

@@ -18,8 +18,8 @@ from host.entries.inbox import Manage
 from host.entries.store import Store
 from host.games.luck import digest_of
 from host.intake.requests import FROZEN
-from host.results.journal import lock_holder
-from host.results.tournament_dir import Folder
+from host.journal.journal import lock_holder
+from host.journal.tournament_dir import Folder
 from host.season.documents import EntryRow
 from host.season.folder import SeasonFolder, final_seed, write_atomically
 from host.season.manage import manage

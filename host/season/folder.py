@@ -12,7 +12,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.config.resolver import CONFIG
 from host.games.luck import derive
-from host.results.tournament_dir import Commitment, commitment
+from host.journal.tournament_dir import Commitment, commitment
 
 FINAL = "final"
 """What the seed of the final is derived from, before it is bound to the entries."""

@@ -8,7 +8,7 @@ from host.base.errors import Problem, UserError
 from host.entries.inbox import Manage, Request, write_request
 from host.entries.store import Store
 from host.entries.values import Answer
-from host.results.journal import lock_holder
+from host.journal.journal import lock_holder
 from host.season.folder import SeasonFolder
 
 ANSWER_TIMEOUT_S = 30.0

@@ -15,12 +15,12 @@ from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
 from host.entries.values import Version
+from host.journal.journal import Journal, reading
+from host.journal.tournament_dir import Folder
 from host.play.fixture_id import FixtureId
 from host.play.records import Record
 from host.rating.ranking import orders
 from host.results.course import positions_of
-from host.results.journal import Journal, reading
-from host.results.tournament_dir import Folder
 from host.rules.catalogue import origin
 from host.season.book import PairCount, RoundSums
 from host.season.folder import write_atomically

@@ -15,8 +15,8 @@ from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.entries.queue import Place
 from host.entries.values import AuthorLimits, Submission, Version
-from host.results.journal import reading
-from host.results.tournament_dir import Folder
+from host.journal.journal import reading
+from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
 from host.season.book import Round
 from host.season.documents import (

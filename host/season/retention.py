@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from host.base.format import thousands
 from host.config.season_config import Keep
 from host.config.tournament_config import Tournament
-from host.results.journal import writing
-from host.results.tournament_dir import Folder
+from host.journal.journal import writing
+from host.journal.tournament_dir import Folder
 from host.season.book import Round
 from host.season.folder import SeasonFolder
 

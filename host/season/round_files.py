@@ -6,10 +6,10 @@ from host.base.errors import UserError
 from host.config.tournament_config import Tournament
 from host.inspect.recorded import root_of
 from host.inspect.table_replays import ReplayedTable, as_seen_by, load
+from host.journal.journal import Journal, reading
+from host.journal.tournament_dir import Folder
 from host.report.export import as_lines
 from host.report.html_file import spectators_report
-from host.results.journal import Journal, reading
-from host.results.tournament_dir import Folder
 from host.season.folder import SeasonFolder, write_atomically
 from host.season.play import STAGE
 

@@ -12,8 +12,8 @@ from host.config.tournament_config import Tournament
 from host.entries.store import Store
 from host.inspect.source_replay import prepare_game
 from host.inspect.verify import verify
-from host.results.journal import Journal, reading
-from host.results.tournament_dir import Folder
+from host.journal.journal import Journal, reading
+from host.journal.tournament_dir import Folder
 from host.rules.catalogue import origin
 from host.season.book import Book, Round, SeasonTotals
 from host.season.folder import SeasonFolder, round_root

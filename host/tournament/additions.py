@@ -12,9 +12,9 @@ from host.base.errors import Problem
 from host.bots.bot_spec import BuiltBot
 from host.config.difference import stage_key
 from host.config.tournament_config import Tournament
-from host.results.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
-from host.results.journal import Journal
-from host.results.state import RecordedBot, RunStatus, StageStatus
+from host.journal.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
+from host.journal.journal import Journal
+from host.journal.state import RecordedBot, RunStatus, StageStatus
 from host.stages import kind_of
 from host.stages.kind import StageConfig
 

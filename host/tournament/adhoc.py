@@ -14,12 +14,12 @@ from host import __version__
 from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
+from host.journal.journal import Journal, writing
+from host.journal.state import RecordedBot, RunState, RunStatus
+from host.journal.tournament_dir import commitment, read_seed
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.bot_logs import TableLogs
-from host.results.journal import Journal, writing
-from host.results.state import RecordedBot, RunState, RunStatus
-from host.results.tournament_dir import commitment, read_seed
 from host.rules.catalogue import origin
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits

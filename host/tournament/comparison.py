@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from host.games.engine import Game
+from host.journal.descriptions import fixture_metadata
 from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job
 from host.play.lines import Repeats, repeats_in
@@ -24,7 +25,6 @@ from host.rating.statistics import (
     sequential_points,
     sure_by_wins,
 )
-from host.results.descriptions import fixture_metadata
 from host.stages.kind import block_size, blocks, shares_deals
 from host.tournament.adhoc import AdhocSession
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError, nothing_played
 from host.base.format import counted, thousands
+from host.journal.changes import READMIT, REDO, WITHDRAW, Change, Draft
+from host.journal.descriptions import fixture_of
+from host.journal.journal import Journal
+from host.journal.state import RunStatus, StageState, StageStatus
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
-from host.results.changes import READMIT, REDO, WITHDRAW, Change, Draft
 from host.results.course import Played, Position, course
-from host.results.descriptions import fixture_of
-from host.results.journal import Journal
-from host.results.state import RunStatus, StageState, StageStatus
 from host.stages import kind_of, references_of
 from host.stages.agenda import Records
 from host.stages.kind import SkippedStage

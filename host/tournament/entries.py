@@ -14,9 +14,9 @@ from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
-from host.results.changes import Change
-from host.results.journal import in_use, lock_holder, reading, writing
-from host.results.tournament_dir import Folder
+from host.journal.changes import Change
+from host.journal.journal import in_use, lock_holder, reading, writing
+from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock
 from host.sandbox.levels import Level

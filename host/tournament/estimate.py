@@ -19,12 +19,12 @@ import trio
 from host.base.format import thousands
 from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
+from host.journal.journal import reading
+from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture
 from host.results.course import NOTHING, Played, Position, course
-from host.results.journal import reading
-from host.results.state import RunState
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
 from host.tournament.runner import (

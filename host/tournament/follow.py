@@ -10,9 +10,9 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.safe_text import one_line
+from host.journal.journal import Journal, lock_holder
+from host.journal.state import RunStatus, StageStatus
 from host.results.course import positions_of
-from host.results.journal import Journal, lock_holder
-from host.results.state import RunStatus, StageStatus
 from host.results.withdrawal import left_out
 from host.stages import kind_of
 from host.tournament.progress import AllMeet, Progress, Tally, early_order, ranked_by_mean

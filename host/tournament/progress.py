@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from host.base.safe_text import escape_control_chars, one_line
+from host.journal.late_bots import late_warnings
+from host.journal.stage_sums import SHOWN_REPLAYS, StageSums
 from host.play.records import Record
 from host.rating.ranking import ranking_of
 from host.rating.strength import MODEL_BOTS
 from host.results.early_order import EarlyOrder
-from host.results.late_bots import late_warnings
-from host.results.stage_sums import SHOWN_REPLAYS, StageSums
 from host.stages import kind_of, references_of
 from host.stages.kind import StageConfig
 

@@ -24,15 +24,15 @@ from host.bots.bot_spec import BuiltBot, Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
 from host.games.luck import digest_of
+from host.journal.journal import Journal, in_use, lock_holder, reading, writing
+from host.journal.late_bots import LateBots
+from host.journal.state import RecordedBot, RunState, RunStatus, StageStatus
+from host.journal.tournament_dir import Folder, commitment
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
 from host.results.course import Played, course
 from host.results.disqualification import excess, rule
-from host.results.journal import Journal, in_use, lock_holder, reading, writing
-from host.results.late_bots import LateBots
-from host.results.state import RecordedBot, RunState, RunStatus, StageStatus
-from host.results.tournament_dir import Folder, commitment
 from host.results.undecided import write_bundle
 from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock, require_level

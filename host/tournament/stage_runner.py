@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
+from host.journal.descriptions import fixture_metadata
+from host.journal.journal import Journal
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
-from host.results.descriptions import fixture_metadata
-from host.results.journal import Journal
 from host.rules.catalogue import failed_game, game_by_name
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits

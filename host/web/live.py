@@ -18,6 +18,7 @@ from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import TableRef, find, load, to_json
 from host.inspect.visibility import visible
+from host.journal.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.offers import Highlight, Offers, Quota
@@ -26,7 +27,6 @@ from host.report.pictures import plain
 from host.report.public import RECORDS, PublicLines, after, public_files
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import Chips, chips
-from host.results.journal import VERSION, Journal, decompress_scores, lock_holder, reading
 from host.results.standings import Row
 from host.rules.catalogue import display_of
 from host.stages import CROUPIERS, Registry

@@ -11,13 +11,13 @@ from typing import Any
 from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
+from host.journal.descriptions import fixture_metadata
+from host.journal.journal import wal_files, writing
+from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.journal.tournament_dir import commitment
 from host.play.records import Fixture, Record, Result, pack
 from host.play.results import seats_of
 from host.play.table_plans import PLANS, TableSetup
-from host.results.descriptions import fixture_metadata
-from host.results.journal import wal_files, writing
-from host.results.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
-from host.results.tournament_dir import commitment
 from host.sandbox.levels import Level
 from host.stages import kind_of, stage_from_json
 from host.stages.kind import Field

@@ -9,10 +9,10 @@ from host.bots.values import Usage
 from host.games.engine import Table
 from host.games.luck import Stacked
 from host.games.pazaak import GAME, GOAL, HOUSE, Rules, View
+from host.journal.state import RecordedBot
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import independent
 from host.results.standings import standings
-from host.results.state import RecordedBot
 from host.stages.pairing import match_winner, padded, round_robin, set_winner, ties
 from host.stages.round_robin import RoundRobin
 from protocols.argv import PROTOCOL

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import msgspec
 
+from host.journal.late_bots import count_late
 from host.play.records import Record
-from host.results.late_bots import count_late
 
 SHOWN_REPLAYS = 3
 """How many reasons of replays are kept, the newest ones."""

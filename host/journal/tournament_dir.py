@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError
-from host.results.journal import Journal, wal_files
+from host.journal.journal import Journal, wal_files
 
 
 class Commitment(NamedTuple):

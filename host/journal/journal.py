@@ -20,15 +20,13 @@ import msgspec
 from host.base.bounded_zlib import decompress
 from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
-from host.play.lines import lines_of
-from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
-from host.results.chain import canonical
-from host.results.changes import WITHDRAW, Change, Draft, withdrawn
-from host.results.descriptions import Kept, fixture_of, json_error
-from host.results.kept_lines import kept_lines, kept_lines_file, write_kept_lines
-from host.results.seals import CHAIN_TABLE, Link, Seals
-from host.results.stage_sums import StageSums
-from host.results.state import (
+from host.journal.chain import canonical
+from host.journal.changes import WITHDRAW, Change, Draft, withdrawn
+from host.journal.descriptions import Kept, fixture_of, json_error
+from host.journal.kept_lines import kept_lines, kept_lines_file, write_kept_lines
+from host.journal.seals import CHAIN_TABLE, Link, Seals
+from host.journal.stage_sums import StageSums
+from host.journal.state import (
     RecordedBot,
     RunState,
     RunStatus,
@@ -39,6 +37,8 @@ from host.results.state import (
     run_rows,
     stage_rows,
 )
+from host.play.lines import lines_of
+from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
 from host.stages import CROUPIERS, Registry
 
 APPLICATION, VERSION = 0x63726F75, 5  # "crou"

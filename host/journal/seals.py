@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from host.results.chain import (
+from host.journal.chain import (
     SALT_BYTES,
     ChainEntryKind,
     StoredFixture,
@@ -20,8 +20,8 @@ from host.results.chain import (
     seal_of,
     undecided_content,
 )
-from host.results.changes import LATE, MORE
-from host.results.state import RunState, StageStatus
+from host.journal.changes import LATE, MORE
+from host.journal.state import RunState, StageStatus
 
 CHAIN_TABLE = """
 CREATE TABLE chain     (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, ref INTEGER NOT NULL, line TEXT NOT NULL,

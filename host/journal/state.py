@@ -10,8 +10,8 @@ import msgspec
 
 from host.bots.bot_spec import BuiltBot
 from host.games.luck import bound_root
-from host.results.chain import canonical
-from host.results.changes import Change, withdrawn
+from host.journal.chain import canonical
+from host.journal.changes import Change, withdrawn
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.stages import Registry, stage_from_json
