@@ -32,9 +32,9 @@ import numpy as np
 
 from host.rating.statistics import ELO, NORMAL, wilson
 from host.rating.strength import TableOrder
-from host.season.fit import Fit, fitted
-from host.season.ladder import Chances
-from host.season.rounds import Player, RoundTerms, Sums, next_round
+from host.season.rounds.fit import Fit, fitted
+from host.season.rounds.ladder import Chances
+from host.season.rounds.scheduler import Player, RoundTerms, Sums, next_round
 
 PLACES, ROUNDS, LATE_ROUND, LATE_ROUNDS = 8, 20, 7, 5
 

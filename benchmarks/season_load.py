@@ -26,8 +26,8 @@ import urllib.request
 from pathlib import Path
 from statistics import median
 
-from host.entries.inbox import Invite, write_request
 from host.journal.journal import writing
+from host.season.entries.inbox import Invite, write_request
 
 ROOT = Path(__file__).parents[1]
 CONFIG = """\

@@ -17,7 +17,7 @@ import msgspec
 from command import CROUPIER, environment
 from season_published import SECRETS
 
-from host.entries.inbox import REQUEST_FILE, Request
+from host.season.entries.inbox import REQUEST_FILE, Request
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 30
 

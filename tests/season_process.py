@@ -16,8 +16,8 @@ from typing import Any
 
 from command import CROUPIER, Done, croupier_process, environment
 
-from host.entries.inbox import Invite, Request, Submit, write_request
-from host.entries.store import Store
+from host.season.entries.inbox import Invite, Request, Submit, write_request
+from host.season.entries.store import Store
 
 CONFIG = """\
 game = "{game}"

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from host.entries.values import Finding, PracticeResult, SlowAnswer, Verdict, submission_id
 from host.season import documents as d
+from host.season.entries.values import Finding, PracticeResult, SlowAnswer, Verdict, submission_id
 
 SECRETS = {
     "ada": "ada-secret-6tqYbX0LZ3v1",

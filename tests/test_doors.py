@@ -21,14 +21,15 @@ from command import CROUPIER, Done, croupier, croupier_process, environment
 from season_fixtures import BROKEN_C, C_BOT, STANDS
 
 from host.base.errors import UserError
-from host.entries.inbox import Invite, read_requests
-from host.entries.store import Store
-from host.entries.values import AuthorLimits, Submission
-from host.intake.git_hook import Repository, pushes
-from host.intake.imports import ImportedBot, Skipped, StackAnswer, answers_in, bot_in
-from host.intake.watched_folder import STABLE_S, WatchedFolder
+from host.config.season_config import AuthorLimits
 from host.season.documents import TokensDocument
+from host.season.entries.inbox import Invite, read_requests
+from host.season.entries.store import Store
+from host.season.entries.values import Submission
 from host.season.folder import SeasonFolder
+from host.season.intake.git_hook import Repository, pushes
+from host.season.intake.imports import ImportedBot, Skipped, StackAnswer, answers_in, bot_in
+from host.season.intake.watched_folder import STABLE_S, WatchedFolder
 
 CONFIG = """
 game = "pazaak"

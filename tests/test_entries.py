@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from season_fixtures import HASH, STANDS, Season, leave, season, terms_of
 
 from host.base.errors import UserError
-from host.entries.inbox import (
+from host.config.season_config import AuthorLimits
+from host.season.entries.inbox import (
     REQUEST_FILE,
     UPLOAD_FILE,
     Activate,
@@ -22,10 +23,10 @@ from host.entries.inbox import (
     Submit,
     read_requests,
 )
-from host.entries.names import author_name, season_bot_name, usable_name
-from host.entries.queue import HOUR_S, Used, Waiting, fair_order, places, why_held, why_refused
-from host.entries.store import Store
-from host.entries.values import AuthorLimits, RoundEntry, Version
+from host.season.entries.names import author_name, season_bot_name, usable_name
+from host.season.entries.queue import HOUR_S, Used, Waiting, fair_order, places, why_held, why_refused
+from host.season.entries.store import Store
+from host.season.entries.values import RoundEntry, Version
 
 AUTHORS = st.sampled_from("abcde")
 SUBMISSIONS = st.lists(st.tuples(AUTHORS, st.integers(0, 50)), max_size=30)

@@ -12,7 +12,7 @@ from host.rating.ranking import RANKINGS
 
 SQL = re.compile(r"\b(?:SELECT|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) ")
 JOURNAL = {"host/journal/journal.py", "host/journal/seals.py"}
-STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "entries").glob("*.py")}
+STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "season" / "entries").glob("*.py")}
 """The store of a season, whose rows no other package reads."""
 
 OTHER_MEANINGS = {"elo", "score", "sets", "wins"}

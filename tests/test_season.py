@@ -20,12 +20,12 @@ from host.base.config_file import read, read_text
 from host.base.errors import UserError
 from host.config.season_config import Keep
 from host.config.tournament_config import load
-from host.entries.inbox import Activate, Manage
-from host.entries.values import Version
 from host.games.luck import derive
+from host.season.entries.inbox import Activate, Manage
+from host.season.entries.values import Version
 from host.season.folder import final_seed, round_root
-from host.season.play import MEETINGS, write_round
-from host.season.rounds import Meeting
+from host.season.rounds.play import MEETINGS, write_round
+from host.season.rounds.scheduler import Meeting
 from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES
 

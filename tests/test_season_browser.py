@@ -18,7 +18,7 @@ pytest.importorskip("selenium")
 from season_client import Site, serving_season
 from season_published import SECRETS, hostile, own, plain, publish, season_in, site
 
-from host.entries.inbox import Submit
+from host.season.entries.inbox import Submit
 from tests.browser import browser, complaints, missing, visit
 
 pytestmark = [

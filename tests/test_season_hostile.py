@@ -23,8 +23,8 @@ pytest.importorskip("multipart")
 from season_client import Site, multipart, serving_season
 from season_published import ladder, plain, publish, season_in
 
-from host.entries.inbox import UPLOAD_FILE
 from host.season.documents import TokensDocument
+from host.season.entries.inbox import UPLOAD_FILE
 
 UPLOADS, CRAWLERS = 1000, 8
 LIMIT = 200_000

@@ -32,12 +32,13 @@ from season_fixtures import (
 )
 
 from host.base.errors import UserError
-from host.entries.inbox import Cancel, Manage, Practise
-from host.entries.store import Store
-from host.entries.values import AuthorLimits, Practice, Verdict, Version
-from host.intake.examination import unpacked_upload
-from host.intake.pruning import prune_uploads
-from host.intake.unpack import UnpackRequest
+from host.config.season_config import AuthorLimits
+from host.season.entries.inbox import Cancel, Manage, Practise
+from host.season.entries.store import Store
+from host.season.entries.values import Practice, Verdict, Version
+from host.season.intake.examination import unpacked_upload
+from host.season.intake.pruning import prune_uploads
+from host.season.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_submission
 
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from host.rating.statistics import ELO
 from host.rating.strength import TableOrder, ratings
 from host.season import documents
-from host.season.fit import fitted
-from host.season.ladder import Before, LastRound, Listed, ladder
-from host.season.rounds import Player, RoundTerms, Sums, next_round
+from host.season.rounds.fit import fitted
+from host.season.rounds.ladder import Before, LastRound, Listed, ladder
+from host.season.rounds.scheduler import Player, RoundTerms, Sums, next_round
 
 Results = Mapping[tuple[str, str], tuple[float, float]]
 """The tables that each of two versions won."""

@@ -17,7 +17,7 @@ from command import ROOT, croupier_process
 from machines import machines
 from season_process import TestSeason, later_crash, plain_bot
 
-from host.entries.values import Submission
+from host.season.entries.values import Submission
 
 HARMS, MOST = 100, 60  # processes killed or stopped, submissions
 STOPPED_SHARE, STOPPED_S = 0.2, 2.0

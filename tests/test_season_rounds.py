@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.season.rounds import (
+from host.season.rounds.scheduler import (
     FIRST_TABLES,
     LIFE_TABLES,
     RESTS_AFTER,
@@ -19,7 +19,7 @@ from host.season.rounds import (
     Sums,
     next_round,
 )
-from host.season.verify_rounds import PlannedRound, first_difference
+from host.season.rounds.verify_rounds import PlannedRound, first_difference
 
 ELO = 173.7178
 NOTHING_PLAYED = Sums({}, {}, {})

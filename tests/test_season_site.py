@@ -29,9 +29,9 @@ from helpers import offenders
 from season_client import Browser, Site, links, multipart, serving_season
 from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, season_in, site
 
-from host.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
-from host.entries.values import Answer, submission_id
 from host.season.documents import AuthorDocument, TokensDocument
+from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
+from host.season.entries.values import Answer, submission_id
 
 AUTHORS = ("ada", "grace", EVE)
 PUBLIC = ("/", "/rounds", "/rounds/2", "/bots/mine", "/rules", "/submit")

@@ -73,9 +73,13 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "version": "print the versions of croupier, Python and the system",
     },
 }
-"""All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py."""
+"""All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py,
+except for the commands of seasons."""
 
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
+OF_SEASONS = {"season", "submit"}
+"""The commands in host/season/commands."""
+
 RENAMED_COMMANDS = {"errors": "faults"}
 """Former names of commands. Each is refused with a hint that names the new one."""
 
@@ -122,7 +126,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot be the name of a function
-        command: click.Command = getattr(importlib.import_module(f"host.cli.{name}"), name)
+        package = "host.season.commands" if name in OF_SEASONS else "host.cli"
+        command: click.Command = getattr(importlib.import_module(f"{package}.{name}"), name)
         from host.cli.examples import EXAMPLES
 
         command.epilog = "\b\nExamples:\n" + "\n".join(f"  croupier {words}" for words in EXAMPLES[cmd_name])

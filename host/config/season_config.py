@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from host.base.config_file import InvalidValue, Text, Toml, ValueType, integer, matches, one_of
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
-from host.entries.values import AuthorLimits
 from host.sandbox.limits import BYTES, GIB, size
 from host.stages.kind import FORBID
 from host.submissions.discovery import expand_patterns
@@ -19,6 +18,17 @@ SUBMISSIONS = ("invited", "anybody")
 ORIGIN = r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?"
 HEADER = r"[A-Za-z][A-Za-z0-9-]{0,60}"
 LEAST_ROUND_S = 1.0
+
+
+class AuthorLimits(NamedTuple):
+    """What one author may use; `[season.per_author]` of croupier.toml sets it."""
+
+    queue: int = 5  # submissions without a verdict
+    per_hour: int = 20  # submissions in an hour; what never ran does not count
+    size: int = 16 << 20  # bytes of a file
+    versions: int = 1000  # versions of all bots
+    cpu_minutes: int = 30  # processor time of builds, checks and practice in an hour
+    active: int = 1  # versions that play at the same time
 
 
 class Keep(NamedTuple):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
-from host.entries.store import Store
 from host.journal.journal import reading
+from host.season.entries.store import Store
 from host.season.folder import SeasonFolder
 
 LEFT_OUT = frozenset({"work", "inbox", "season.sqlite", "season.sqlite-wal", "season.sqlite-shm", "season.lock"})

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from host.entries.values import Answer, Verdict
+from host.season.entries.values import Answer, Verdict
 
 METRICS_FILE = "private/metrics.txt"
 """The figures of the season process in the form that Prometheus reads, below `published/`."""

@@ -14,17 +14,17 @@ from host.base.paths import remove_tree
 from host.config.difference import settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
-from host.entries.inbox import Manage
-from host.entries.store import Store
 from host.games.luck import digest_of
-from host.intake.requests import FROZEN
 from host.journal.journal import lock_holder
 from host.journal.tournament_dir import Folder
 from host.season.documents import EntryRow
+from host.season.entries.inbox import Manage
+from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, final_seed, write_atomically
+from host.season.intake.requests import FROZEN
 from host.season.manage import manage
-from host.season.play import copy_own_code, toml_of
-from host.season.season import Season, entries_in
+from host.season.rounds.play import copy_own_code, toml_of
+from host.season.rounds.season import Season, entries_in
 from host.submissions.discovery import expand_patterns
 
 POLL_S = 0.5

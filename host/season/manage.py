@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
-from host.entries.inbox import Manage, Request, write_request
-from host.entries.store import Store
-from host.entries.values import Answer
 from host.journal.journal import lock_holder
+from host.season.entries.inbox import Manage, Request, write_request
+from host.season.entries.store import Store
+from host.season.entries.values import Answer
 from host.season.folder import SeasonFolder
 
 ANSWER_TIMEOUT_S = 30.0

@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from host.season.book import Round
 from host.season.documents import METRICS_FILE
 from host.season.folder import replace_content
-from host.season.season import Season
+from host.season.rounds.book import Round
+from host.season.rounds.season import Season
 
 
 def write_metrics(season: Season, rounds: Sequence[Round], disk_bytes: int) -> None:

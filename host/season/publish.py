@@ -13,12 +13,10 @@ from host.base.config_file import plain_name
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
-from host.entries.queue import Place
-from host.entries.values import AuthorLimits, Submission, Version
+from host.config.season_config import AuthorLimits
 from host.journal.journal import reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
-from host.season.book import Round
 from host.season.documents import (
     AdminDocument,
     AuthorDocument,
@@ -35,9 +33,12 @@ from host.season.documents import (
     TokensDocument,
     VersionRow,
 )
+from host.season.entries.queue import Place
+from host.season.entries.values import Submission, Version
 from host.season.folder import SeasonFolder, replace_content, write_atomically
-from host.season.ladder import Listed
-from host.season.season import Season
+from host.season.rounds.book import Round
+from host.season.rounds.ladder import Listed
+from host.season.rounds.season import Season
 
 LADDER = "ladder.json"
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50

@@ -7,11 +7,9 @@ from functools import partial
 import trio
 
 from host.base.errors import UserError
-from host.entries.inbox import Manage, StoredRequest
-from host.intake.intake import SeasonIntake
-from host.season.book import Round
 from host.season.documents import FaultRow, LadderDocument
-from host.season.ladder import Before, LastRound, ladder
+from host.season.entries.inbox import Manage, StoredRequest
+from host.season.intake.intake import SeasonIntake
 from host.season.metrics import write_metrics
 from host.season.publish import (
     LADDER,
@@ -29,10 +27,12 @@ from host.season.publish import (
     publish_tokens,
     published_ladder,
 )
-from host.season.retention import remove_answers, too_old
-from host.season.round_files import write_round_files
-from host.season.round_loop import RoundPlayer
-from host.season.season import ORGANISER, Season, entries_in
+from host.season.rounds.book import Round
+from host.season.rounds.ladder import Before, LastRound, ladder
+from host.season.rounds.retention import remove_answers, too_old
+from host.season.rounds.round_files import write_round_files
+from host.season.rounds.round_loop import RoundPlayer
+from host.season.rounds.season import ORGANISER, Season, entries_in
 
 SHOWN_HISTORY = 200
 """Rounds after which the ladder shows the rating of a version, the newest last."""

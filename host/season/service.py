@@ -22,19 +22,19 @@ from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
-from host.entries.inbox import read_requests
-from host.entries.store import Store
-from host.entries.values import Practice, Submission
-from host.intake.intake import IntakeTerms, SeasonIntake
-from host.intake.pruning import prune_uploads
-from host.intake.requests import EntryTerms
 from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock
+from host.season.entries.inbox import read_requests
+from host.season.entries.store import Store
+from host.season.entries.values import Practice, Submission
 from host.season.folder import SeasonFolder
-from host.season.machines import Backends, opened_backends
+from host.season.intake.intake import IntakeTerms, SeasonIntake
+from host.season.intake.pruning import prune_uploads
+from host.season.intake.requests import EntryTerms
 from host.season.publishing import Publishing
-from host.season.round_loop import TRY_AGAIN_S, RoundPlayer
-from host.season.season import ENTRIES, ORGANISER, Log, Season
+from host.season.rounds.machines import Backends, opened_backends
+from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
+from host.season.rounds.season import ENTRIES, ORGANISER, Log, Season
 from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
 from host.tournament.runner import leaves

@@ -9,16 +9,16 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
-from host.entries.store import Store
 from host.inspect.source_replay import prepare_game
 from host.inspect.verify import verify
 from host.journal.journal import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import origin
-from host.season.book import Book, Round, SeasonTotals
+from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
-from host.season.play import MEETINGS, read_round
-from host.season.verify_rounds import PlannedRound, first_difference
+from host.season.rounds.book import Book, Round, SeasonTotals
+from host.season.rounds.play import MEETINGS, read_round
+from host.season.rounds.verify_rounds import PlannedRound, first_difference
 from host.stages import Registry
 from host.stages.pairs import ListedMeeting
 

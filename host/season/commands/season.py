@@ -1,0 +1,49 @@
+"""The command `season`: runs a season of rounds. `croupier season x` is host/season/commands/x.py, imported when it runs."""
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+SUBCOMMANDS: Mapping[str, str] = {
+    "open": "open the season: the site, the queue and the rounds",
+    "invite": "draw a secret link for each author",
+    "hook": "hand in what is pushed: the pre-receive hook of a repository of git",
+    "folder": "watch a folder, and hand in what authors put there",
+    "import": "hand in the answers of a question on Stack Exchange",
+    "status": "say how the season stands",
+    "pause": "pause the season at once",
+    "resume": "let a paused season go on",
+    "final": "close entry and make the folder of the final",
+    "verify": "compute every round's list and every score again",
+    "backup": "copy the season into a file while it runs",
+    "site": "serve the pages and the HTTP API of a season alone",
+}
+"""The commands of a season with a line of help, in the order of `croupier season --help`."""
+
+
+class SeasonGroup(click.Group):
+    """A group that imports a command only when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands in the order of the help."""
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command and return it; None if it does not exist."""
+        if cmd_name not in SUBCOMMANDS:
+            return None
+        name = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot be the name of a module
+        command: click.Command = importlib.import_module(f"host.season.commands.{name}").command
+        command.short_help = SUBCOMMANDS[cmd_name]
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUBCOMMANDS.items()))
+
+
+@click.group(cls=SeasonGroup)
+def season() -> None:
+    """Run a season: people hand in bots, a ladder of rounds runs until a deadline, and a final decides."""

@@ -1,0 +1,178 @@
+"""Defines the values of a season's store: authors and their limits, submissions with their verdicts, and versions."""
+
+import hashlib
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+import msgspec
+
+
+class Author(NamedTuple):
+    """A person or a program that submits bots. Only the SHA-256 of the secret of the author's link is stored."""
+
+    name: str
+    token_sha256: str
+    joined: float  # seconds since 1970
+
+
+class SubmissionState(StrEnum):
+    """How far a submission is. The last three states are final."""
+
+    WAITING = "waiting"
+    BUILDING = "building"
+    CHECKING = "checking"
+    PRACTISING = "practising"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        """Whether the state does not change any more."""
+        return self in (SubmissionState.ACCEPTED, SubmissionState.REFUSED, SubmissionState.CANCELLED)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One line of a verdict, as `croupier check` prints it: passed (✓), a note (!) or failed (✗), with its cure."""
+
+    mark: Literal["✓", "!", "✗"]
+    what: str
+    text: str
+    cure: str = ""
+
+
+class PracticeResult(msgspec.Struct, frozen=True):
+    """Practice tables of a version against one opponent. They do not count for the ladder."""
+
+    opponent: str
+    tables: int
+    won: float  # tables won; a draw counts half
+    faults: int
+    low: float  # bounds of the 95 % interval of the share of tables won, 0 to 1
+    high: float
+
+
+class SlowAnswer(msgspec.Struct, frozen=True):
+    """One of the slowest answers of a version in practice."""
+
+    seconds: float
+    question: str
+    answer: str
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What the examination of a submission has found. All texts are bounded, and verbatim as a program printed them."""
+
+    accepted: bool
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[str, ...] = ()  # errors, each with its code, place and cure
+    build_log: str = ""
+    stderr: str = ""
+    first_wrong: str = ""  # the first wrong answer with its question, and how the process ended
+    cpu_seconds: float = 0.0  # largest processor time of an answer
+    cpu_limit_seconds: float = 0.0
+    slowest: tuple[SlowAnswer, ...] = ()
+    practice: tuple[PracticeResult, ...] = ()
+    compute_seconds: float = 0.0  # processor time of build, check and practice
+
+
+class Submission(NamedTuple):
+    """A file as it was handed in. The same bytes by the same author for the same bot are the same submission."""
+
+    id: str  # the first 16 hexadecimal digits of the SHA-256 of author, bot and file
+    author: str
+    bot: str  # the name of the bot; it belongs to the author who used it first
+    file_name: str  # as the author called the file
+    sha256: str  # of the file; its bytes are in uploads/SHA256
+    size: int
+    at: float  # when it was received, seconds since 1970
+    door: str  # "web", "api", "submit", "git", "folder" or "import"
+    state: SubmissionState
+    reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
+    verdict: Verdict | None = None
+    licence: str = ""  # of an imported answer
+    number: int = 0  # of the version that it became; 0: it became none
+
+    @property
+    def label(self) -> str:
+        """The label of the version that it became; empty if it became none."""
+        return f"{self.bot}-{self.number}" if self.number else ""
+
+
+def submission_id(author: str, bot: str, sha256: str) -> str:
+    """Return the id of a file that an author submits for a bot: 16 hexadecimal digits."""
+    return hashlib.sha256("\0".join((author, bot, sha256)).encode()).hexdigest()[:16]
+
+
+class Version(NamedTuple):
+    """A bot that plays: one accepted submission. `label` is its name in rounds, standings and records."""
+
+    bot: str
+    number: int  # from 1, for each bot
+    author: str
+    sha256: str  # of what was built
+    submission: str  # its id
+    entered: float  # seconds since 1970
+    active: bool  # whether the author has chosen it to play on the ladder
+    off_ladder: str = ""  # why croupier has taken it off the ladder until its author acts
+    content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
+
+    @property
+    def label(self) -> str:
+        """The name with which the version plays: `mine-4`."""
+        return f"{self.bot}-{self.number}"
+
+    @property
+    def place(self) -> str:
+        """Its folder below the season's. A tournament whose `bots` names this folder plays it under its label."""
+        return f"store/{self.content[:32]}/{self.label}"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the season has answered to a request: a sentence, or a refusal with its code and cure."""
+
+    request: str  # its id, which `write_request` has returned
+    at: float  # seconds since 1970
+    text: str
+    submission: str = ""  # the id of the submission, if the request was about one
+    code: str = ""  # of docs/errors.md; empty: the request was granted
+    cure: str = ""
+
+
+class Event(NamedTuple):
+    """Something that has happened in a season: "accepted", "refused", "author", "terms", "round" …"""
+
+    at: float  # seconds since 1970
+    kind: str
+    subject: str  # an author, a bot, a label or a round
+    text: str
+
+
+class Practice(NamedTuple):
+    """Practice tables that an author has asked for. They do not count."""
+
+    id: str  # of the request
+    author: str
+    bot: str
+    number: int
+    opponents: tuple[str, ...]
+    tables: int
+    at: float
+    state: SubmissionState
+    reason: str = ""
+    results: tuple[PracticeResult, ...] = ()
+
+
+class RoundEntry(NamedTuple):
+    """A round as the store knows it. Its tables are in an ordinary tournament folder, rounds/NUMBER."""
+
+    number: int
+    state: Literal["waiting", "running", "finished", "damaged"]
+    players: tuple[str, ...]  # labels
+    meetings: tuple[tuple[tuple[str, ...], int], ...]  # labels that play with each other, and their tables
+    uniform: bool = False  # whether its tables are spread over the whole field
+    began: float | None = None
+    ended: float | None = None
+    seal: str = ""
+    seed: str = ""  # revealed when it is over
+    note: str = ""

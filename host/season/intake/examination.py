@@ -1,0 +1,281 @@
+"""One examination of a submission, from its unpacked folder to the verdict: build, check and practice."""
+
+import sys
+import time
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import trio
+
+from host.base import paths
+from host.base.config_file import whole_toml
+from host.base.errors import LOG_PREFIX, Problem, UserError
+from host.base.format import counted, duration
+from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
+from host.bots.values import Evidence
+from host.games.engine import Game
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
+from host.season.entries.values import Finding, SlowAnswer, SubmissionState, Verdict
+from host.season.intake.practice import Practised
+from host.season.intake.unpack import Unpacked, UnpackRequest
+from host.submissions.build import build, build_log
+from host.submissions.check import check_bot
+from host.submissions.conformance import AnswerSample
+from host.submissions.diagnosis import diagnose
+from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.examine import Findings, repeated
+from host.submissions.languages import LANGUAGES
+from protocols import PROTOCOLS
+from protocols.wire import Fault
+
+MAX_SHOWN_CHARS = 4096  # of each text of a verdict
+MAX_LOG_CHARS = 16 << 10  # of what the compiler has printed
+MAX_PROBLEMS, MAX_SLOWEST = 20, 5
+UNPACK_TIMEOUT_S = 60.0
+MISSING_PROGRAM = "S005"
+"""The code of a bot whose language is not installed. Every other problem of the machine is not the bot's fault."""
+
+
+MARKS: Mapping[str, Literal["✓", "!", "✗"]] = {"✓": "✓", "!": "!", "✗": "✗"}
+
+
+class Costs:
+    """The processor time of an examination in seconds. Builds count by the clock, because they run on one core."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.seconds = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since it began."""
+        return time.monotonic() - self.began
+
+
+class Bench(NamedTuple):
+    """What a submission is examined for: the game, its rules, the limits of bots, and the level of the sandbox."""
+
+    game: Game
+    rules: Any
+    limits: Limits
+    level: Level
+
+
+class Examination:
+    """One examination, from the unpacked folder to the verdict."""
+
+    def __init__(self, bench: Bench, work: Path, costs: Costs, reached: Callable[[SubmissionState], None]) -> None:
+        self._bench, self._work, self._costs, self._reached = bench, work, costs, reached
+        self._names = ("", "")  # the label under which the bot is built, and its own name, which messages have
+
+    async def run(
+        self, folder: Path, label: str, against_references: Callable[[BuiltBot], Awaitable[list[Practised]]]
+    ) -> tuple[Verdict, BuiltBot | None]:
+        """Build, check and practise. Return the verdict, and the bot if it can play. Raise UserError if the machine fails."""
+        bench = self._bench
+        self._names = (label, folder.name)
+        try:
+            handed, note = await self._loaded(folder, label)
+            began = self._costs.elapsed
+            built = await repeated(handed, bench.level, build, handed, bench.level)
+            build_seconds = self._costs.elapsed - began
+        except UserError as refused:
+            return self._refused(refused), None
+        finally:
+            self._costs.seconds = self._costs.elapsed
+        self._reached(SubmissionState.CHECKING)
+        report, found = await check_bot(handed, bench.game, bench.level, bench.limits, bench.rules)
+        if found.exit_code == 6 and found.refusals:
+            return self._refused(UserError([*found.refusals], 6)), None
+        if found.answers and found.answers.usage:
+            self._costs.seconds += found.answers.usage.cpu
+        findings = [Finding(MARKS[line.mark], line.what, line.words, line.cure) for line in report.lines]
+        findings = [_build_time(each, build_seconds) for each in findings] + note
+        verdict = self._checked(found, findings, tuple(map(self._own, report.problems)), built)
+        if not report.accepted or not report.playable:
+            return msgspec.structs.replace(verdict, accepted=False), None
+        self._reached(SubmissionState.PRACTISING)
+        bot = found.playable()
+        played = await against_references(bot)
+        return self._practised(verdict, bot, played), bot
+
+    async def _loaded(self, folder: Path, label: str) -> tuple[Submission, list[Finding]]:
+        """Return the bot under its label, from a folder of that name. Raise UserError if it is refused."""
+        first = await trio.to_thread.run_sync(self._load, folder, abandon_on_cancel=True)
+        target = folder.with_name(label)
+        folder.rename(target)
+        _rename_bot(target, first, label, folder.name)
+        handed = await trio.to_thread.run_sync(self._load, target, abandon_on_cancel=True)
+        name, note = first.name, list[Finding]()
+        if first.manifest and name not in (folder.name, label):
+            note = [Finding("!", "name", f"its bot.toml calls it {name}; in this season it is {folder.name}")]
+        return handed, note
+
+    def _load(self, folder: Path) -> Submission:
+        entry = load_entry(folder, self._bench.game.name, self._bench.limits)
+        refuse_broken([entry])
+        assert entry.submission is not None  # otherwise refuse_broken has raised
+        return entry.submission.with_keys(game=self._bench.game.name)
+
+    def _own(self, problem: Problem) -> str:
+        label, name = self._names
+        return problem_text(problem._replace(where=problem.where.replace(label, name)), self._work)
+
+    def _refused(self, refused: UserError) -> Verdict:
+        """Return the verdict on a bot that does not build. Raise the error if it is the machine's."""
+        if refused.exit_code == 6 and any(problem.code != MISSING_PROGRAM for problem in refused.problems):
+            raise refused
+        log = next((problem.log for problem in refused.problems if problem.log), "")
+        finding = Finding("✗", "builds", "no")
+        return Verdict(
+            accepted=False,
+            findings=(finding,),
+            problems=tuple(map(self._own, refused.problems[:MAX_PROBLEMS])),
+            build_log=log[:MAX_LOG_CHARS],
+            compute_seconds=self._costs.seconds,
+        )
+
+    def _checked(
+        self, found: Findings, findings: Sequence[Finding], problems: Sequence[str], built: BuiltBot
+    ) -> Verdict:
+        answers = found.answers
+        piece = next(iter(answers.faults), None) if answers else None
+        wrong = _first_wrong(built, self._bench.game, piece) if piece else ""
+        samples = sorted(answers.samples, key=lambda each: -each.wall)[:MAX_SLOWEST] if answers else []
+        return Verdict(
+            accepted=True,
+            findings=tuple(findings),
+            problems=tuple(problems)[:MAX_PROBLEMS],
+            build_log=_printed_by_build(built),
+            stderr=_decoded(answers.stderr) if answers else "",
+            first_wrong=wrong,
+            cpu_limit_seconds=built.limits.cpu,
+            cpu_seconds=piece.cpu if piece else 0.0,
+            slowest=tuple(_slow_sample(built, self._bench.game, each) for each in samples),
+            compute_seconds=self._costs.seconds,
+        )
+
+    def _practised(self, verdict: Verdict, bot: BuiltBot, played: Sequence[Practised]) -> Verdict:
+        """Return the verdict with the results of practice. A bot that is benched in practice is refused."""
+        pieces = [piece for each in played for piece in each.evidence]
+        faults = [piece for piece in pieces if piece.kind != "slowest"]
+        slow = sorted((piece for piece in pieces if piece.kind == "slowest"), key=lambda piece: -piece.wall)
+        benched = any(each.benched for each in played)
+        findings = [*verdict.findings, *(practice_finding(each) for each in played)]
+        problems, wrong = list(verdict.problems), verdict.first_wrong
+        if faults and (not wrong or benched):
+            wrong = _first_wrong(bot, self._bench.game, faults[0])
+        if benched:
+            problems.append(self._own(diagnose(bot, self._bench.game, faults[0])))
+        return msgspec.structs.replace(
+            verdict,
+            accepted=not benched,
+            findings=tuple(findings),
+            problems=tuple(problems),
+            first_wrong=wrong,
+            cpu_seconds=max([verdict.cpu_seconds, *(piece.cpu for piece in pieces)]),
+            slowest=tuple(_slow(piece) for piece in slow[:MAX_SLOWEST]) or verdict.slowest,
+            practice=tuple(each.result for each in played),
+            compute_seconds=self._costs.seconds,
+        )
+
+
+def practice_finding(played: Practised) -> Finding:
+    """Return the line of a verdict about practice against one reference."""
+    result, what = played.result, "practice"
+    if not result.tables:
+        return Finding("!", what, f"against {result.opponent}: no table was finished in time")
+    share, half = 100 * result.won / result.tables, 50 * (result.high - result.low)
+    words = (
+        f"against {result.opponent}: {result.won:g} of {counted(result.tables, 'table')} ({share:.1f} % ± {half:.1f})"
+    )
+    if played.opponent_faults:
+        words += f"; {result.opponent} had {counted(played.opponent_faults, 'fault')}, none of them yours"
+    if played.benched:
+        return Finding("✗", what, f"{words}; not asked any more after {counted(result.faults, 'fault')}")
+    if result.faults:
+        return Finding("!", what, f"{words}; {counted(result.faults, 'fault')}", "the rules define the penalty")
+    return Finding("✓", what, words)
+
+
+async def unpacked_upload(request: UnpackRequest) -> Unpacked:
+    """Unpack an upload in a process of its own. Cancelling ends it."""
+    command = [sys.executable, "-P", "-m", "host.season.intake.unpack"]
+    refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
+    with trio.move_on_after(UNPACK_TIMEOUT_S):
+        done = await trio.run_process(
+            command, stdin=msgspec.json.encode(request), capture_stdout=True, capture_stderr=True, check=False
+        )
+        if done.returncode == 0:
+            return msgspec.json.decode(done.stdout, type=Unpacked)
+        last = _decoded(done.stderr).strip().rpartition("\n")[2]
+        raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {last}")], 6)
+    return Unpacked(problems=(refused,))
+
+
+def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> None:
+    """Let the bot in a folder have a label as its name. Its script stays the one that its former name has chosen."""
+    path, row = folder / MANIFEST, LANGUAGES[handed.spec.language]
+    data: dict[str, Any] = tomllib.loads(path.read_text()) if handed.manifest else {}
+    keys: dict[str, Any] = {"name": label} if data.get("name") else {}
+    spec = handed.spec
+    if row.has_entry and spec.entry and not (spec.run or spec.adapter or data.get("entry")):
+        keys |= {"entry": spec.entry} if Path(spec.entry).stem == former else {}
+    if keys:
+        lines = (f"{key} = {whole_toml(value)}\n" for key, value in (data | keys).items())
+        path.write_text("".join(lines))
+
+
+def _build_time(finding: Finding, seconds: float) -> Finding:
+    """Return the line about the build with its time: the check itself finds the bot built."""
+    if finding.what != "builds" or finding.mark != "✓":
+        return finding
+    return Finding("✓", "builds", f"{finding.text.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")
+
+
+def _slow_sample(bot: BuiltBot, game: Game, sample: AnswerSample) -> SlowAnswer:
+    """Return a slow answer of the check: the question as the bot was asked, the answer as it wrote it."""
+    question, answer = PROTOCOLS[bot.spec.protocol].encode(sample.question.view), sample.answer
+    wrote = f"({answer.kind})" if isinstance(answer, Fault) else game.grammar.spell(answer)
+    return SlowAnswer(sample.wall, _decoded(question.rstrip()), wrote[:MAX_SHOWN_CHARS])
+
+
+def _slow(piece: Evidence) -> SlowAnswer:
+    return SlowAnswer(piece.wall, _decoded(piece.question), _decoded(piece.raw))
+
+
+def _first_wrong(bot: BuiltBot, game: Game, piece: Evidence) -> str:
+    """Return the first wrong answer of a bot with its question, and how its process ended."""
+    problem = diagnose(bot, game, piece)
+    ended = f"\n{piece.ended}" if piece.ended else ""
+    return f"{problem.message}\n{problem.evidence}{ended}"[:MAX_SHOWN_CHARS]
+
+
+def _printed_by_build(bot: BuiltBot) -> str:
+    try:
+        with build_log(bot.sha256).open("rb") as log:
+            return _decoded(log.read(MAX_LOG_CHARS))
+    except OSError:
+        return ""
+
+
+def _decoded(printed: bytes) -> str:
+    return printed.decode(errors="replace")[:MAX_LOG_CHARS]
+
+
+def problem_texts(problems: Sequence[Problem], work: Path) -> tuple[str, ...]:
+    """Return problems for an author: without paths of the server."""
+    return tuple(problem_text(problem, work) for problem in problems[:MAX_PROBLEMS])
+
+
+def problem_text(problem: Problem, work: Path) -> str:
+    """Return a problem for an author: without paths of the server."""
+    bare = problem._replace(evidence=problem.evidence.partition(LOG_PREFIX)[0], log="")
+    text = str(bare)
+    for path in (str(work), str(paths.cache_dir())):
+        text = text.replace(f"{path}/", "").replace(path, "")
+    return text[:MAX_SHOWN_CHARS]

@@ -1,0 +1,329 @@
+"""Examines the submissions of a season: unpacks, builds and checks each in a sandbox, and lets it practise.
+
+An examination may end at any moment with the season process: what it wrote outside the store is removed when the next one
+begins, and the submission is examined again.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import trio
+
+from host.base import paths
+from host.base.errors import Problem, UserError
+from host.base.format import counted
+from host.bots.bot_spec import BuiltBot
+from host.bots.bot_spec import Submission as Handed
+from host.games.engine import Game
+from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
+from host.season.entries.inbox import StoredRequest
+from host.season.entries.queue import Place, Waiting, fair_order, places, why_held
+from host.season.entries.store import Store
+from host.season.entries.values import Answer, Finding, Practice, Submission, SubmissionState, Verdict, Version
+from host.season.intake.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
+from host.season.intake.practice import Ground, Practised, practise
+from host.season.intake.pruning import prune_store
+from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
+from host.season.intake.unpack import UnpackRequest
+from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.examine import prepare_bots
+from host.tournament.stage_runner import Executor
+
+UPLOADS, WORK, STORED = "uploads", "work", "store"
+LATE = "handed in after entry was closed: it is kept, and does not play"
+
+
+class IntakeTerms(NamedTuple):
+    """What the submissions of a season are examined for, and by whom practice is played."""
+
+    entry: EntryTerms
+    game: Game
+    rules: Any
+    limits: Limits
+    level: Level
+    references: tuple[Handed, ...]
+    practice_tables: int  # against each reference
+    executor: Executor
+    workers: int = 0
+
+
+class Running(NamedTuple):
+    """What is being examined: a submission or practice, and how it is cancelled."""
+
+    bot: str
+    author: str
+    scope: trio.CancelScope
+    costs: Costs
+
+
+class SeasonIntake:
+    """The intake of a season: answers requests, and examines what waits. It runs in the main thread of trio."""
+
+    def __init__(self, store: Store, folder: Path, terms: IntakeTerms) -> None:
+        self.store, self.folder, self.terms = store, folder, terms
+        self._running: dict[str, Running] = {}
+        self._references: dict[str, BuiltBot] = {}
+        self._practising = trio.Lock()  # the workers play one practice at a time
+        for leftover in (folder / WORK, *(folder / UPLOADS).glob(".*")):
+            paths.remove_tree(leftover)
+        for name in (UPLOADS, WORK, STORED):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        prune_store(store, folder, folder / STORED)
+
+    async def prepare_references(self) -> None:
+        """Build and start the references. Raise UserError with the problems of all that cannot play."""
+        terms = self.terms
+        try:
+            bots = await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
+        except UserError as refused:
+            first = Problem(
+                "E014", "references", "a reference cannot play", hint="correct it, or take it out of [season]"
+            )
+            raise UserError([first, *refused.problems], refused.exit_code) from refused
+        self._references = {bot.name: bot for bot in bots}
+
+    # Requests.
+
+    def handle(self, stored: StoredRequest, now: float) -> Answer:
+        """Answer a request of the inbox. The caller publishes the answer, then removes the request."""
+        return handle(self.desk, stored, now)
+
+    @property
+    def desk(self) -> Desk:
+        """Where requests are answered."""
+        return Desk(self.store, self.folder, self.terms.entry, self._cancel)
+
+    def _cancel(self, identity: str) -> None:
+        if running := self._running.get(identity):
+            running.scope.cancel()
+
+    # The queue.
+
+    def waiting(self, now: float) -> list[Waiting]:
+        """Return everything that waits, in the order in which it is examined."""
+        some = [*self.store.submissions.waiting(), *self.store.practices.waiting()]
+        return fair_order(some, self.store.submissions.served(), self.held(some, now))
+
+    def held(self, waiting: Sequence[Waiting], now: float) -> dict[str, str]:
+        """Return the authors whose limits are used up, and why nothing of theirs is examined."""
+        limits = self.terms.entry.limits
+        authors = {each.author for each in waiting}
+        found = {author: why_held(limits, self.store.used(author, now), now) for author in sorted(authors)}
+        return {author: reason for author, reason in found.items() if reason}
+
+    def places(self, now: float) -> dict[str, Place]:
+        """Return the place in the queue of everything that waits, and why it waits, by id."""
+        order = self.waiting(now)
+        return places(order, self.held(order, now), self.doing, self.store.setting(PAUSED))
+
+    @property
+    def doing(self) -> str:
+        """What is examined now, in a few words; empty if nothing is."""
+        words = []
+        for identity, running in self._running.items():
+            known = self.store.submissions.get(identity)
+            state = known.state if known else SubmissionState.PRACTISING
+            words.append(f"{state} {running.bot}, {running.costs.elapsed:.0f} s")
+        return "; ".join(words)
+
+    async def examine_next(self) -> Submission | Practice | None:
+        """Examine what waits first, and return it with its result; return None if nothing may be examined now.
+
+        Raise UserError if the machine fails: what was examined waits again.
+        """
+        now = time.time()
+        if self.store.setting(PAUSED):
+            return None
+        order = self.waiting(now)
+        held, busy = self.held(order, now), {running.bot for running in self._running.values()}
+        for each in order:
+            if each.author in held:
+                continue
+            if (known := self.store.submissions.get(each.id)) is not None:
+                if known.bot not in busy:
+                    await self._run(known.id, known.bot, known.author, partial(self._examine, known))
+                    return self.store.submissions.get(known.id)
+            elif practice := self.store.practices.get(each.id):
+                await self._run(practice.id, practice.bot, practice.author, partial(self._practise, practice))
+                return self.store.practices.get(practice.id)
+        return None
+
+    async def _run(self, identity: str, bot: str, author: str, work: Callable[[Costs], Awaitable[None]]) -> None:
+        """Run an examination that can be cancelled, and write what it has cost. Whatever ends it, its processes end."""
+        running = Running(bot, author, trio.CancelScope(), Costs())
+        self._running[identity] = running
+        store = self.store
+        try:
+            with running.scope:
+                await work(running.costs)
+        except BaseException as failed:
+            if store.submissions.get(identity):
+                reason = _machine_failed(failed)
+                store.submissions.wait_again(identity, reason, keep_attempts=True)
+            else:
+                store.practices.recover()
+            raise
+        finally:
+            del self._running[identity]
+            paths.remove_tree(self.folder / WORK / identity)
+        cost = running.costs.elapsed if running.scope.cancelled_caught else running.costs.seconds
+        (store.submissions if store.submissions.get(identity) else store.practices).spent(identity, cost)
+
+    # Submissions.
+
+    async def _examine(self, submission: Submission, costs: Costs) -> None:
+        """Examine a submission and store its verdict; store its version if it is accepted."""
+        store = self.store
+        store.submissions.begin(submission.id, submission.author, time.time())
+        work = self.folder / WORK / submission.id
+        paths.remove_tree(work)
+        work.mkdir()
+        unpacked = await unpacked_upload(self._unpack_request(submission, work))
+        costs.seconds = costs.elapsed
+        if unpacked.problems:
+            self._refuse(submission, Verdict(accepted=False, problems=problem_texts(unpacked.problems, work)))
+            return
+        known = store.versions.with_content(submission.bot, unpacked.content)
+        if known is not None:
+            self._take_up(submission, known)
+            return
+        number = store.versions.next_number(submission.bot)
+        examination = Examination(self._bench, work, costs, partial(self._set_state, submission.id))
+        label = f"{submission.bot}-{number}"
+        verdict, bot = await examination.run(Path(unpacked.folder), label, partial(self._against_references, costs))
+        await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
+        if not verdict.accepted or bot is None:
+            self._refuse(submission, verdict)
+            return
+        version = Version(
+            submission.bot,
+            number,
+            submission.author,
+            bot.sha256,
+            submission.id,
+            entered=time.time(),
+            active=False,
+            content=unpacked.content,
+        )
+        self._accept(submission, version, verdict, work / label, bot.spec.language)
+
+    @property
+    def _bench(self) -> Bench:
+        return Bench(self.terms.game, self.terms.rules, self.terms.limits, self.terms.level)
+
+    def _set_state(self, identity: str, state: SubmissionState) -> None:
+        self.store.submissions.set_state(identity, state)
+
+    def _unpack_request(self, submission: Submission, work: Path) -> UnpackRequest:
+        upload = self.folder / UPLOADS / submission.sha256
+        most = self.terms.limits.submission
+        return UnpackRequest(str(upload), submission.file_name, str(work), submission.bot, most)
+
+    def _refuse(self, submission: Submission, verdict: Verdict) -> None:
+        first = next((each.partition("\n")[0] for each in verdict.problems), "it fails the check")
+        with self.store.transaction():
+            self.store.submissions.set_verdict(submission.id, verdict, first)
+            self._log("refused", submission, first)
+
+    def _take_up(self, submission: Submission, version: Version) -> None:
+        """Accept a submission that has the same files as a version of the bot."""
+        text = f"the same files as {version.label}: it plays on with its record"
+        verdict = Verdict(accepted=True, findings=(Finding("✓", "version", text),))
+        with self.store.transaction():
+            entry = self._enter(submission, version)
+            self.store.submissions.set_verdict(submission.id, verdict, f"{text}; {entry}", version.number)
+            self._log("accepted", submission, text)
+
+    def _accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path, language: str) -> None:
+        """Store a new version. Its folder is moved first: a folder that no version names is replaced the next time."""
+        target = self.folder / version.place
+        target.parent.mkdir(exist_ok=True)
+        paths.remove_tree(target)
+        folder.rename(target)
+        with self.store.transaction():
+            self.store.versions.add(version, language)
+            entry = self._enter(submission, version)
+            self.store.submissions.set_verdict(submission.id, verdict, entry, version.number)
+            self._log("accepted", submission, f"{version.label}, {version.sha256}")
+
+    def _enter(self, submission: Submission, version: Version) -> str:
+        """Let a version play, unless entry was closed when it was handed in. Return what becomes of it, in words."""
+        if self.desk.closed(submission.at):
+            if not version.active:
+                self.store.versions.take_off(version.label, LATE)
+            return f"{version.label} was {LATE}"
+        stopped = self.store.versions.activate(version, self.terms.entry.limits.active)
+        if reason := self.store.submissions.withdrawn(version.bot):
+            return f"{version.bot} is withdrawn: {reason}"
+        others = f"; {', '.join(each.label for each in stopped)} no longer plays" if stopped else ""
+        return f"{version.label} plays from the next round on{others}"
+
+    def _log(self, kind: str, submission: Submission, text: str) -> None:
+        self.store.events.add(time.time(), kind, f"{submission.author}/{submission.bot}", text)
+
+    # Practice.
+
+    async def _against_references(self, costs: Costs, bot: BuiltBot) -> list[Practised]:
+        if not self._references and self.terms.references:
+            await self.prepare_references()
+        played = await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
+        for each in played:
+            if each.opponent_faults:
+                text = f"had {counted(each.opponent_faults, 'fault')} in practice against {bot.name}"
+                self.store.events.add(time.time(), "reference", each.result.opponent, text)
+        return played
+
+    async def _against(
+        self, opponents: Sequence[BuiltBot], bot: BuiltBot, tables: int, costs: Costs
+    ) -> list[Practised]:
+        terms, found = self.terms, list[Practised]()
+        ground = Ground(terms.game, terms.rules, terms.level, terms.executor, terms.workers)
+        for opponent in opponents:
+            async with self._practising:
+                found.append(await practise(ground, bot, opponent, tables))
+            costs.seconds += found[-1].cpu_seconds
+        return found
+
+    async def _practise(self, practice: Practice, costs: Costs) -> None:
+        """Play the practice that an author has asked for, and store its results."""
+        store = self.store
+        store.practices.begin(practice, time.time())
+        version = store.versions.get(practice.bot, practice.number)
+        try:
+            bot, *others = await self._prepared([version.label, *practice.opponents])
+            played = await self._against(others, bot, practice.tables, costs)
+        except UserError as refused:
+            if refused.exit_code == 6:
+                raise
+            store.practices.finish(practice.id, SubmissionState.REFUSED, (), refused.problems[0].message)
+            return
+        results = tuple(each.result for each in played)
+        store.practices.finish(practice.id, SubmissionState.ACCEPTED, results)
+
+    async def _prepared(self, names: Sequence[str]) -> list[BuiltBot]:
+        """Build the versions and references of these names. Raise UserError if one does not exist."""
+        terms, handed = self.terms, list[Handed]()
+        own = {each.name: each for each in terms.references}
+        for name in names:
+            if name in own:
+                handed.append(own[name])
+                continue
+            place = self.folder / self.store.versions.labelled(name).place
+            entry = load_entry(place, terms.game.name, terms.limits)
+            refuse_broken([entry])
+            assert entry.submission is not None  # otherwise refuse_broken has raised
+            handed.append(entry.submission)
+        bot, *others = await prepare_bots(handed, terms.game, terms.limits, terms.level)
+        itself = bot.with_keys(name=f"{bot.name}#2")
+        return [bot, *(itself if each.name == bot.name else each for each in others)]
+
+
+def _machine_failed(failed: BaseException) -> str:
+    """Return why a submission waits again."""
+    if isinstance(failed, UserError):
+        return f"the machine failed: {failed.problems[0].message}; it is examined again"
+    return "the examination was interrupted; it is examined again"

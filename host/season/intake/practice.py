@@ -1,0 +1,117 @@
+"""Plays practice tables: a bot against one opponent, in every seat. They do not count, and leave no journal."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import trio
+
+from host.bots.bot_spec import BuiltBot
+from host.bots.values import Evidence
+from host.games.engine import Game
+from host.play.fixture_id import FixtureId, contestants
+from host.play.jobs import Job, WorkerSetup
+from host.play.records import Fixture, Record
+from host.play.table_plans import table_setups
+from host.rating.statistics import wilson
+from host.rules.catalogue import origin
+from host.sandbox.levels import Level
+from host.season.entries.values import PracticeResult
+from host.stages.adhoc import Adhoc
+from host.stages.kind import PairStageConfig, block_size, blocks, with_plan
+from host.tournament.fixture_size import fewest_tables
+from host.tournament.stage_runner import Executor
+
+MAX_SECONDS = 60.0
+"""A bot that thinks long gets fewer practice tables: those that are finished after this time against an opponent."""
+
+
+class Ground(NamedTuple):
+    """The game, rules and sandbox level of practice, and the executor that plays it."""
+
+    game: Game
+    rules: Any
+    level: Level
+    executor: Executor
+    workers: int
+
+
+class Practised(NamedTuple):
+    """The result of practice against one opponent, and what was recorded of the bot's faults and slowest answers."""
+
+    result: PracticeResult
+    evidence: tuple[Evidence, ...]
+    opponent_faults: int  # of all copies of the opponent
+    benched: bool
+    cpu_seconds: float  # of all bots and of croupier
+
+
+async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: int) -> Practised:
+    """Play tables between a bot and an opponent, of which several copies play in a game for more than two.
+
+    The tables that are finished after MAX_SECONDS count. Cancelling ends all processes.
+    """
+    copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, ground.game.seats[0])]
+    bots, seed = (bot, opponent, *copies), secrets.token_bytes(16)
+    fixtures = _fixtures(ground, bots, tables)
+    setup = WorkerSetup(ground.game.name, ground.rules, bots, seed, ground.level, origin=origin(ground.game.name))
+    records: list[tuple[Fixture, Record]] = []
+    with trio.move_on_after(MAX_SECONDS):
+        async with ground.executor(setup, _ignore, ground.workers) as pool:
+            due = {fixture.path: fixture for fixture in fixtures}
+            for fixture in fixtures:
+                await pool.submit(Job(fixture))
+                while pool.has_result:
+                    _take(records, due, await pool.next_result())
+            while due:
+                _take(records, due, await pool.next_result())
+    return _summary(ground, bot.name, opponent.name, seed, records)
+
+
+def _take(records: list[tuple[Fixture, Record]], due: dict[str, Fixture], record: Record) -> None:
+    records.append((due.pop(record.path), record))
+
+
+def _ignore(_lost: str) -> None:
+    """Do nothing when a worker is lost: its fixture is played again."""
+
+
+def _fixtures(ground: Ground, bots: Sequence[BuiltBot], tables: int) -> list[Fixture]:
+    """Return the fixtures of practice. Every bot sits in every seat equally often."""
+    tables += -tables % len(bots)
+    stage: PairStageConfig = Adhoc(name="practice", tables=tables, mirror=ground.game.chance.shared(ground.rules))
+    stage = stage.with_fixture_tables(fewest_tables(ground.game, bots, len(bots)))
+    names = [bot.name for bot in bots]
+    blank = with_plan(stage, Fixture(ground.game.name, ground.rules, "", "", (), 0))
+    group = FixtureId(stage.name, meeting=contestants(names)).group
+    return blocks(blank, group, names, tables, block_size(stage, tables, 1, least=len(bots)))
+
+
+def _summary(
+    ground: Ground, bot: str, opponent: str, seed: bytes, records: Sequence[tuple[Fixture, Record]]
+) -> Practised:
+    won, tables, faults, opponent_faults = 0.0, 0, 0, 0
+    for fixture, record in records:
+        for setup, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
+            won += share_won(ground.game, scores, setup.bots.index(bot))
+            tables += 1
+        for player, kinds in record.faults.items():
+            faults += sum(kinds.values()) if player == bot else 0
+            opponent_faults += sum(kinds.values()) if player != bot else 0
+    low, high = wilson(won, tables)
+    return Practised(
+        PracticeResult(opponent, tables, won, faults, low, high),
+        tuple(piece for _, record in records for piece in record.evidence if piece.bot == bot),
+        opponent_faults,
+        any(bot in record.benched for _, record in records),
+        sum(record.overhead + sum(usage.cpu for usage in record.usage.values()) for _, record in records),
+    )
+
+
+def share_won(game: Game, scores: Sequence[int], place: int) -> float:
+    """Return what a bot has won of a table: 1, or a part of it if several are first; in a draw of two, half."""
+    first = game.winners(tuple(scores)) if game.winners else ()
+    best = [*first] or [seat for seat, score in enumerate(scores) if score == max(scores)]
+    if game.winners and not first:
+        best = [*range(len(scores))]
+    return 1 / len(best) if place in best else 0.0

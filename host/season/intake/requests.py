@@ -1,0 +1,348 @@
+"""Answers the requests of a season's inbox. Every request may come again: the second time it changes nothing."""
+
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.format import counted, day
+from host.base.safe_text import one_line
+from host.config.season_config import AuthorLimits
+from host.season.entries.inbox import Activate, Cancel, Invite, Join, Manage, Practise, StoredRequest, Submit
+from host.season.entries.names import submitted_file_name
+from host.season.entries.queue import Used, why_refused
+from host.season.entries.store import Store
+from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Version, submission_id
+from host.submissions.intake_log import file_stem
+
+DOORS = ("web", "api", "submit", "git", "folder", "import")
+UPLOADS = "uploads"
+PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
+MAX_TEXT_CHARS = 300  # of a licence or a reason
+MAX_PRACTICE_TABLES = 2000
+CHUNK_BYTES = 1 << 20
+TAKEN_UP = "the same files as {label}: that version plays, with its record"
+
+
+class EntryTerms(NamedTuple):
+    """What a season allows its authors."""
+
+    limits: AuthorLimits = AuthorLimits()
+    anybody: bool = False  # whether anybody may take a name
+    closes: float | None = None  # when entry closes, in seconds since 1970; None: the organiser decides
+    references: tuple[str, ...] = ()  # the names of the bots that everybody practises against
+
+
+class Desk(NamedTuple):
+    """Where requests are answered: the store, the folder of the season, its terms, and how an examination is cancelled."""
+
+    store: Store
+    folder: Path
+    terms: EntryTerms
+    cancel: Callable[[str], None]  # with the id of a submission or of practice
+
+    def closed(self, now: float) -> bool:
+        """Return whether entry is closed."""
+        frozen = self.store.setting(FROZEN)
+        times = [each for each in (self.terms.closes, float(frozen) if frozen else None) if each is not None]
+        return bool(times) and now > min(times)
+
+
+class Granted(NamedTuple):
+    """That a request has been granted: a sentence, and the submission that it is about."""
+
+    text: str
+    submission: str = ""
+
+
+def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
+    """Answer a request and store the answer. A request that has its answer already gets the same one."""
+    store = desk.store
+    if known := store.events.answered(stored.id):
+        return known
+    with store.transaction():
+        try:
+            with store.transaction():  # nothing of a refused request remains
+                granted = ANSWERS[type(stored.request)](desk, stored, now)
+            answer = Answer(stored.id, now, granted.text, granted.submission)
+        except UserError as refused:
+            problem = refused.problems[0]
+            text = f"{problem.where}: {problem.message}" if problem.where else problem.message
+            answer = Answer(stored.id, now, text, code=problem.code, cure=problem.hint)
+        author = getattr(stored.request, "author", "") or getattr(stored.request, "name", "")
+        store.events.answer(author, answer)
+    return answer
+
+
+def refused(code: str, where: str, message: str, hint: str) -> UserError:
+    """Return the refusal of a request."""
+    return UserError([Problem(code, where, message, hint=hint)], 3)
+
+
+# Submissions.
+
+
+def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    store, request = desk.store, stored.request
+    assert isinstance(request, Submit)
+    store.authors.get(request.author)
+    if request.door not in DOORS:
+        raise refused("E010", one_line(request.door)[:40], "is not a door of the season", f"one of {', '.join(DOORS)}")
+    file_name = submitted_file_name(request.file_name)
+    bot = request.bot or file_stem(file_name)
+    used = store.used(request.author, now)
+    with _Upload(stored.upload, desk.folder / UPLOADS, desk.terms.limits.size) as upload:
+        store.submissions.take_name(bot, request.author)
+        identity = submission_id(request.author, bot, upload.sha256)
+        known = store.submissions.get(identity)
+        if known is not None and known.state is not SubmissionState.CANCELLED:
+            return _again(desk, known, now)
+        if problem := why_refused(desk.terms.limits, used, upload.size, now):
+            raise UserError([problem], 3)
+        upload.keep()
+    if known is not None:
+        store.submissions.wait_again(identity, "")
+    else:
+        store.submissions.add(
+            Submission(
+                identity,
+                request.author,
+                bot,
+                file_name,
+                upload.sha256,
+                upload.size,
+                now,
+                request.door,
+                SubmissionState.WAITING,
+                licence=one_line(request.licence)[:MAX_TEXT_CHARS],
+            )
+        )
+    store.events.add(now, "submitted", f"{request.author}/{bot}", f"{counted(upload.size, 'byte')}, {upload.sha256}")
+    return Granted(f"{bot} is received", identity)
+
+
+def _again(desk: Desk, known: Submission, now: float) -> Granted:
+    """Answer a file that was handed in before: the same answer. A version is taken up again with its record."""
+    if known.state is not SubmissionState.ACCEPTED or not known.number:
+        return Granted(f"the same file as before: {known.bot} is {known.state}", known.id)
+    version = desk.store.versions.get(known.bot, known.number)
+    if version.active and not version.off_ladder:
+        return Granted(f"the same file as before: it is {version.label}, which plays", known.id)
+    if desk.closed(now):
+        return Granted(
+            f"the same file as before: it is {version.label}; entry is closed, so it does not play", known.id
+        )
+    desk.store.versions.activate(version, desk.terms.limits.active)
+    return Granted(TAKEN_UP.format(label=version.label), known.id)
+
+
+class _Upload:
+    """The file of a request, copied and hashed at the same time: its writer may still change it.
+
+    At the end of the block the copy is removed, unless `keep` has been called.
+    """
+
+    def __init__(self, source: Path, uploads: Path, most: int) -> None:
+        self._source, self._uploads, self._most = source, uploads, most
+        self.size, self.sha256 = 0, ""
+        self._copy = uploads / f".{secrets.token_hex(8)}"
+
+    def __enter__(self) -> "_Upload":
+        self._uploads.mkdir(exist_ok=True)
+        try:
+            self._read()
+        except BaseException:
+            self._copy.unlink(missing_ok=True)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._copy.unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        try:
+            descriptor = os.open(self._source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as missing:
+            raise refused("E010", "", "the request has no file", "hand in the file again") from missing
+        what = hashlib.sha256()
+        with os.fdopen(descriptor, "rb") as source, self._copy.open("xb") as copy:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise refused("E010", "", "the request has no file", "hand in the file again")
+            while chunk := source.read(CHUNK_BYTES):
+                self.size += len(chunk)
+                if self.size > self._most:
+                    break
+                what.update(chunk)
+                copy.write(chunk)
+            copy.flush()
+            os.fsync(copy.fileno())
+        if self.size > self._most and (problem := why_refused(AuthorLimits(size=self._most), Used(), self.size, 0.0)):
+            raise UserError([problem], 3)
+        if not self.size:
+            raise refused(
+                "E010", "", "the file is empty", "hand in a source file, or a .zip or .tar of the bot's folder"
+            )
+        self.sha256 = what.hexdigest()
+
+    def keep(self) -> None:
+        """Keep the copy under its hash."""
+        self._copy.replace(self._uploads / self.sha256)
+
+
+def _cancel(desk: Desk, stored: StoredRequest, _now: float) -> Granted:
+    request = stored.request
+    assert isinstance(request, Cancel)
+    known = desk.store.submissions.get(request.submission)
+    if known is None or known.author != request.author:
+        raise refused("E009", "", "there is no such submission of yours", "see your page for the ids")
+    return _cancelled(desk, known, "cancelled by its author")
+
+
+def _cancelled(desk: Desk, known: Submission, reason: str) -> Granted:
+    if known.state.final:
+        return Granted(f"{known.bot} is {known.state} and cannot be cancelled", known.id)
+    ran = known.state is not SubmissionState.WAITING
+    desk.store.submissions.set_state(known.id, SubmissionState.CANCELLED, reason)
+    desk.cancel(known.id)
+    cost = "it costs the processor time that it has used" if ran else "it has not run and costs nothing"
+    return Granted(f"{known.bot} is cancelled; {cost}", known.id)
+
+
+# Versions.
+
+
+def _own_version(desk: Desk, author: str, bot: str, number: int) -> Version:
+    """Return a version of an author. Raise UserError if it does not exist or is another's."""
+    version = desk.store.versions.get(bot, number)
+    if version.author != author:
+        raise refused("E003", version.label, "this bot belongs to another author", "choose one of your own versions")
+    return version
+
+
+def _activate(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    request = stored.request
+    assert isinstance(request, Activate)
+    version = _own_version(desk, request.author, request.bot, request.number)
+    if desk.closed(now):
+        hint = "practice goes on; the versions that played at the freeze play the final"
+        raise refused("E011", version.label, "entry is closed: the choice of versions stands", hint)
+    if not request.active:
+        desk.store.versions.deactivate(version)
+        desk.store.events.add(now, "inactive", version.label, "its author has stopped it")
+        return Granted(f"{version.label} no longer plays")
+    stopped = desk.store.versions.activate(version, desk.terms.limits.active)
+    desk.store.events.add(now, "active", version.label, "chosen by its author")
+    others = f"; {', '.join(each.label for each in stopped)} no longer plays" if stopped else ""
+    return Granted(f"{version.label} plays from the next round on{others}")
+
+
+def _practise(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    request = stored.request
+    assert isinstance(request, Practise)
+    version = _own_version(desk, request.author, request.bot, request.number)
+    opponents = request.opponents or desk.terms.references
+    if not opponents:
+        raise refused("E009", "", "the season has no references to practise against", "name the label of a version")
+    for name in opponents:
+        if name not in desk.terms.references:
+            desk.store.versions.labelled(name)
+    if not 1 <= request.tables <= MAX_PRACTICE_TABLES:
+        message = f"{request.tables} tables of practice are not possible"
+        raise refused("E009", "", message, f"1 to {MAX_PRACTICE_TABLES} tables")
+    waiting = desk.store.practices.count_waiting(request.author)
+    if waiting >= desk.terms.limits.queue:
+        message = f"{counted(waiting, 'request')} of yours for practice wait, and {desk.terms.limits.queue} may"
+        raise refused("E004", "", message, "wait for one of them")
+    desk.store.practices.add(
+        Practice(
+            stored.id,
+            request.author,
+            request.bot,
+            request.number,
+            opponents,
+            request.tables,
+            now,
+            SubmissionState.WAITING,
+        )
+    )
+    return Granted(f"{version.label} waits for practice against {', '.join(opponents)}")
+
+
+# Authors and organisers.
+
+
+def _join(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    request = stored.request
+    assert isinstance(request, Join)
+    if not desk.terms.anybody:
+        raise refused("E001", "", "this season is for invited authors", "ask the organiser for a link")
+    desk.store.authors.add(request.name, request.token_sha256, now)
+    desk.store.events.add(now, "author", request.name, "has taken this name")
+    return Granted(f"{request.name} may submit bots")
+
+
+def _invite(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    request = stored.request
+    assert isinstance(request, Invite)
+    if request.again:
+        desk.store.authors.replace_token(request.name, request.token_sha256)
+        desk.store.events.add(now, "author", request.name, "has a new link; the old one no longer works")
+        return Granted(f"{request.name} has a new link")
+    desk.store.authors.add(request.name, request.token_sha256, now)
+    desk.store.events.add(now, "author", request.name, "is invited")
+    return Granted(f"{request.name} is invited")
+
+
+def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    request, store = stored.request, desk.store
+    assert isinstance(request, Manage)
+    reason = one_line(request.reason)[:MAX_TEXT_CHARS]
+    match request.action:
+        case "pause":
+            store.set_setting(PAUSED, reason or "the organiser has paused the season")
+            text = "the season is paused: nothing new begins"
+        case "resume":
+            store.set_setting(PAUSED, "")
+            text = "the season goes on"
+        case "freeze":
+            store.set_setting(FROZEN, store.setting(FROZEN) or repr(now))
+            text = f"entry is closed since {day(float(store.setting(FROZEN)))}"
+        case "withdraw":
+            store.submissions.set_withdrawn(request.subject, reason or "withdrawn by the organiser")
+            text = f"{request.subject} is withdrawn"
+        case "readmit":
+            text = _readmit(desk, request.subject)
+        case "cancel":
+            if (known := store.submissions.get(request.subject)) is None:
+                raise refused("E009", "", "there is no such submission", "see the organiser's page for the ids")
+            text = _cancelled(desk, known, reason or "cancelled by the organiser").text
+    store.events.add(now, request.action, request.subject, f"{text}{': ' + reason if reason else ''}")
+    return Granted(text)
+
+
+def _readmit(desk: Desk, subject: str) -> str:
+    """Take back a bot that was withdrawn, or examine a submission again."""
+    known = desk.store.submissions.get(subject)
+    if known is None:
+        desk.store.submissions.set_withdrawn(subject, "")
+        return f"{subject} is taken back"
+    if known.state not in (SubmissionState.REFUSED, SubmissionState.CANCELLED):
+        raise refused("E009", subject, f"this submission is {known.state}", "refused ones can be examined again")
+    desk.store.submissions.wait_again(known.id, "")
+    return f"{known.bot} of {known.author} is examined again"
+
+
+ANSWERS: Mapping[type[Any], Callable[[Desk, StoredRequest, float], Granted]] = {
+    Submit: _submit,
+    Activate: _activate,
+    Practise: _practise,
+    Cancel: _cancel,
+    Join: _join,
+    Invite: _invite,
+    Manage: _manage,
+}
+"""What answers each kind of request."""

@@ -1,0 +1,91 @@
+"""Unpacks one upload into a folder, in a process of its own: python -m host.season.intake.unpack, a request on its input.
+
+The season process goes on meanwhile, and can end this process, whatever the archive does to it.
+"""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from host.base import paths
+from host.base.config_file import InvalidValue
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import bot_name
+from host.submissions.archive import import_submission
+from host.submissions.build import fingerprint
+from host.submissions.executable_checks import runnable
+from host.submissions.file_tree import submitted
+
+
+class UnpackRequest(msgspec.Struct, frozen=True):
+    """An upload, the name of the file as its author called it, and the folder in which the bot's folder is created."""
+
+    upload: str
+    file_name: str
+    target: str
+    bot: str
+    file_bytes: int  # the largest file of a submission
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """The folder of the bot and the SHA-256 of its files; or the problems for which it is refused."""
+
+    folder: str = ""
+    content: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def unpack(request: UnpackRequest) -> Unpacked:
+    """Copy a file or an archive into the folder TARGET/BOT. Return the problems if it is not accepted."""
+    target = Path(request.target)
+    given, copied = target / "given", target / "copied"
+    for folder in (given, copied):
+        folder.mkdir()
+    named = given / request.file_name
+    os.link(request.upload, named)
+    limits = submitted(request.file_bytes)
+    try:
+        copy = import_submission(named, copied, _other_name(named, request.bot), limits)
+    except UserError as refused:
+        return Unpacked(problems=tuple(_named(problem, named) for problem in refused.problems))
+    folder = target / request.bot
+    if copy.is_dir():
+        copy.rename(folder)
+    else:
+        with copy.open("rb") as file:
+            if runnable(file.read(4)):  # a file that is handed in alone has no mode
+                copy.chmod(0o755)
+        folder.mkdir()
+        copy.rename(folder / copy.name)
+    what = hashlib.sha256()
+    for part in fingerprint(folder):
+        what.update(part)
+    paths.remove_tree(given)
+    return Unpacked(str(folder), what.hexdigest())
+
+
+def _other_name(named: Path, bot: str) -> str | None:
+    """Return the name for the copy: that of the bot for an archive, and for a file whose own name no bot can have.
+
+    A source file keeps its name, because in some languages it must be that of its class.
+    """
+    try:
+        bot_name(named.stem)
+    except InvalidValue:
+        return bot
+    return None
+
+
+def _named(problem: Problem, named: Path) -> Problem:
+    """Return a problem that names the file as its author called it."""
+    hint = "give the file another name" if problem.hint.startswith("--as ") else problem.hint
+    return problem._replace(where=problem.where.replace(str(named), named.name), hint=hint)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(
+        msgspec.json.encode(unpack(msgspec.json.decode(sys.stdin.buffer.read(), type=UnpackRequest)))
+    )

@@ -1,0 +1,1 @@
+"""The rounds of a season: the scheduler, the loop that plays them, the ladder."""

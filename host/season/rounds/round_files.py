@@ -1,0 +1,83 @@
+"""Writes the files of a round that is over: a public report with replays, and the tables of each author from his seats."""
+
+from collections.abc import Iterable, Mapping
+
+from host.base.errors import UserError
+from host.config.tournament_config import Tournament
+from host.inspect.recorded import root_of
+from host.inspect.table_replays import ReplayedTable, as_seen_by, load
+from host.journal.journal import Journal, reading
+from host.journal.tournament_dir import Folder
+from host.report.export import as_lines
+from host.report.html_file import spectators_report
+from host.season.folder import SeasonFolder, write_atomically
+from host.season.rounds.play import STAGE
+
+OWN_TABLES = 20
+"""Tables of each version of a round that its author gets."""
+
+KEPT_FILES = 10
+"""Rounds whose reports and own tables are kept."""
+
+
+def write_round_files(folder: SeasonFolder, number: int, tournament: Tournament, authors: Mapping[str, str]) -> str:
+    """Write the files of a round and remove those of old rounds. Return the name of the report; empty if there is none.
+
+    `authors` has the author of each label. It may be called in a thread.
+    """
+    report = f"rounds/{number}.html"
+    (folder.published / "rounds").mkdir(exist_ok=True)
+    with reading(Folder(folder.round(number)).journal, tournament.registry) as journal:
+        text, _ = spectators_report(journal)
+        write_atomically(folder.published / report, text.encode())
+        _write_own_tables(folder, number, journal, authors)
+    remove_old(folder, number - KEPT_FILES)
+    return report
+
+
+def _write_own_tables(folder: SeasonFolder, number: int, journal: Journal, authors: Mapping[str, str]) -> None:
+    root, written = root_of(journal), dict[str, list[str]]()
+    left = dict.fromkeys(authors, OWN_TABLES)
+    for path in journal.paths(STAGE):
+        record = journal.full_record(path)
+        wanted = [label for label in (record[0].results if record else ()) if left.get(label, 0) > 0]
+        if not wanted:
+            continue
+        tables = max(left[label] for label in wanted)
+        for table in _first(journal, root, path, tables):
+            for seat, label in enumerate(table.sitting.bots):
+                if label in wanted and left[label] > 0:
+                    written.setdefault(authors[label], []).append(as_lines(from_seat(table, seat)))
+            for label in wanted:
+                left[label] -= 1
+    for author, parts in written.items():
+        place = folder.published / "private" / "tables" / author
+        place.mkdir(parents=True, exist_ok=True)
+        write_atomically(place / f"{number:05d}.ndjson", "".join(parts).encode(), 0o640)
+
+
+def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[ReplayedTable]:
+    """Return the first tables of a fixture; none if they cannot be played again."""
+    record = journal.full_record(path)
+    wanted = range(min(tables, len(record[0].scores) if record else 0))
+    try:
+        return list(load(journal, root, path, wanted))
+    except UserError:
+        return ()
+
+
+def from_seat(table: ReplayedTable, seat: int) -> ReplayedTable:
+    """Return what one seat saw of a table, with the times of its own decisions alone."""
+    seen = as_seen_by(table, seat)
+    own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    return seen._replace(times={number: time for number, time in table.times.items() if number in own})
+
+
+def remove_old(folder: SeasonFolder, last: int) -> None:
+    """Remove the reports and own tables of the rounds up to a number."""
+    for path in [
+        *(folder.published / "rounds").glob("*.html"),
+        *(folder.published / "private").glob("tables/*/*.ndjson"),
+    ]:
+        if path.stem.isdecimal() and int(path.stem) <= last:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,277 @@
+"""Plays the rounds of a season, one after another: plans each, plays it, and adds up what it has brought."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+import trio
+
+from host.backends.local import WorkerFailed
+from host.base.errors import Problem, UserError
+from host.base.format import counted, duration, thousands
+from host.rules.catalogue import game_by_name
+from host.season.entries.values import Version
+from host.season.folder import round_root
+from host.season.intake.requests import PAUSED
+from host.season.rounds.book import Round, RoundPlan
+from host.season.rounds.play import how_tables_are_played, read_round, write_round
+from host.season.rounds.scheduler import Player, RoundTerms, next_round
+from host.season.rounds.season import Season
+from host.tournament.progress import Progress
+from host.tournament.runner import PlayTerms, load_checked, play_tournament
+from host.tournament.stage_runner import Backend
+
+FIRST_TABLES_EACH = 10
+"""Tables of each version in a round before the speed has been measured."""
+
+MAX_GROWTH = 4.0
+"""A round has at most so many times the tables of the one before, so that a wrong measurement does no harm."""
+
+TRY_AGAIN_S = 10.0
+"""Seconds after which something is tried again that the machine could not do, for example because its disk was full."""
+
+MAX_DAMAGED = 3
+"""Damaged rounds in a row after which the season pauses: the cause is not in one of them."""
+
+IDLE_S = 5.0
+
+
+OpenedBackend = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Backend]]
+"""Opens what plays a round; the function reports lost work. On this machine it is kept from one round to the next."""
+
+
+class RoundLog(NamedTuple):
+    """Follows a round while it is played: counts its tables, and passes on what the runner reports."""
+
+    season: Season
+    number: int
+    counts: list[int]  # fixtures done, fixtures known, tables done
+
+    def say(self, text: str) -> None:
+        """Log a warning; the other lines of a run are not of interest here."""
+        if text.startswith("WARNING"):
+            self.season.event("warning", f"round {self.number}", text.removeprefix("WARNING").strip())
+
+    def progress(self, progress: Progress) -> None:
+        """Count what has been played."""
+        self.counts[:2] = progress.done, progress.known
+        if progress.record is not None:
+            self.counts[2] += max((each.tables for each in progress.record.results.values()), default=0)
+        self.season.doing(f"round {self.number}: {progress.done} of {progress.known} fixtures")
+
+
+class RoundPlayer:
+    """Plays the rounds of a season. Whatever happens to a round, the ones before it stay, and the next one is played."""
+
+    def __init__(self, season: Season, backend: OpenedBackend, workers: int) -> None:
+        self._season, self._backend, self._workers = season, backend, workers
+        self.current: Round | None = None
+        self.next_at: float | None = None
+        self._rounds = season.book.rounds()
+        self._damaged = 0
+        self.prepares = False
+        """Whether the bots of a round are being prepared."""
+        for each in self._rounds:
+            season.totals.add(each)
+
+    @property
+    def last(self) -> Round | None:
+        """The last round that has been planned."""
+        return self._rounds[-1] if self._rounds else None
+
+    @property
+    def rounds(self) -> list[Round]:
+        """All rounds in their order."""
+        return self._rounds
+
+    def replace(self, which: Round) -> None:
+        """Replace what is known of a round that is over."""
+        at = next(nth for nth, each in enumerate(self._rounds) if each.number == which.number)
+        self._rounds[at] = which
+
+    async def run(self, over: Callable[[Round], None]) -> None:
+        """Play rounds until it is cancelled. `over` is called after each of them."""
+        while True:
+            failure: BaseException | None = None
+            try:
+                await self._step(over)
+            except* (UserError, OSError) as failed:
+                failure = _first(failed)
+            if isinstance(failure, UserError) and failure.exit_code != 6:
+                raise failure
+            if failure is not None:
+                self._season.event("waits", "rounds", f"{failure}; it is tried again".replace("\n", " "))
+                await trio.sleep(TRY_AGAIN_S)
+
+    async def _step(self, over: Callable[[Round], None]) -> None:
+        """Play one round, or wait until there is one to play. Raise UserError or OSError if the machine lacks something."""
+        season = self._season
+        if season.state in ("paused", "final"):
+            season.doing("" if season.state == "final" else f"paused: {season.paused}")
+            await season.bell.wait(IDLE_S)
+            return
+        which = self._unfinished() or self._planned()
+        if which is None:
+            await season.bell.wait(min(IDLE_S, max((self.next_at or 0) - time.time(), 0.05)))
+            return
+        await self._play_until_paused(which)
+        if self.current is not None and self.current.entry.state in ("finished", "damaged"):
+            self._settle(self.current, over)
+
+    def _unfinished(self) -> Round | None:
+        """Return the round that was begun and is not over, for example before this process was started."""
+        last = self.last
+        return last if last is not None and last.entry.state in ("waiting", "running") else None
+
+    def _planned(self) -> Round | None:
+        """Plan the next round and return it; None if it is not time yet, or if nobody can play."""
+        season, last = self._season, self.last
+        self.next_at = (last.entry.began or 0) + season.terms.round_every if last else time.time()
+        if time.time() < self.next_at:
+            return None
+        number = last.number + 1 if last else 1
+        versions = season.entered()
+        players = tuple(
+            Player(each.label, each.author, season.totals.since.get(each.label, number))
+            for each in sorted(versions, key=lambda each: each.label)
+        )
+        terms = RoundTerms(
+            number=number,
+            seats=season.tournament.rules.seats,
+            tables=self._tables(len(players)),
+            places=season.terms.places,
+            fewest=game_by_name(season.tournament.game).seats[0],
+        )
+        meetings = next_round(players, season.totals.sums, terms)
+        if not meetings:
+            self.next_at = None
+            season.doing("waits for versions of two authors")
+            return None
+        how = how_tables_are_played(season.tournament)
+        which = season.book.plan(RoundPlan(terms, players, season.totals.speed, how), meetings)
+        self._rounds.append(which)
+        return which
+
+    def _tables(self, players: int) -> int:
+        """Return the tables that the budget of a round allows, by the speed of the rounds before."""
+        season, last = self._season, next((each.counted for each in reversed(self._rounds) if each.counted), None)
+        seats: int = season.tournament.rules.seats
+        if not season.totals.speed or last is None:
+            return max(FIRST_TABLES_EACH * players // 2, seats)
+        most = MAX_GROWTH * max(last.all_tables, FIRST_TABLES_EACH)
+        return max(int(min(season.totals.speed * season.terms.budget, most)), seats)
+
+    async def _play_until_paused(self, which: Round) -> None:
+        """Play a round to its end. A pause stops it, and it goes on later; what it has played is kept."""
+        self.current = which
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._cancel_if_paused, nursery.cancel_scope)
+            self.current = await self._play(which)
+            nursery.cancel_scope.cancel()
+
+    async def _cancel_if_paused(self, scope: trio.CancelScope) -> None:
+        while not self._season.paused:
+            await self._season.bell.wait(1.0)
+        scope.cancel()
+
+    async def _play(self, which: Round) -> Round:
+        """Play a round, or what is left of it. Return it finished or damaged, or as it is if the machine could not."""
+        season, place = self._season, self._season.folder.round(which.number)
+        problem: BaseException
+        try:
+            versions = [season.store.versions.labelled(label) for label in which.entry.players]
+            self._write(which, versions)
+            which = self._rounds[-1] = self.current = season.book.begin(which)
+            season.event("round", str(which.number), f"begins: {self._size_of(which)}")
+            log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
+            first_table, self.prepares = [began], True
+
+            def begin() -> None:
+                first_table[0], self.prepares = time.monotonic(), False
+
+            loaded = load_checked(place, log.say)
+            async with self._backend(log.say) as backend:
+                terms = PlayTerms(workers=self._workers)
+                await play_tournament(loaded, log, backend, terms, begin)
+            speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
+            brought = read_round(place, loaded.tournament, speed)
+            which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
+            took = f"{duration(time.monotonic() - began)}, ready after {duration(first_table[0] - began)}"
+            tables = counted(brought.sums.all_tables, "table")
+            season.event("round", str(which.number), f"is over: {tables} in {took}, seal {brought.seal[:16]}…")
+            return which
+        except* UserError as refused:
+            problem = _first(refused)
+        except* (OSError, WorkerFailed) as failed:
+            problem = _first(failed)
+        finally:
+            self.prepares = False
+        return await self._after_failure(which, problem)
+
+    def _write(self, which: Round, versions: list[Version]) -> None:
+        season = self._season
+        playing = {label for meeting in which.meetings for label in meeting.labels}
+        write_round(
+            season.folder.round(which.number),
+            which.number,
+            round_root(season.seed, which.number),
+            season.tournament,
+            [version for version in versions if version.label in playing],
+            which.meetings,
+        )
+
+    def _size_of(self, which: Round) -> str:
+        tables = sum(meeting.tables for meeting in which.meetings)
+        uniform = ", spread over the whole field" if which.entry.uniform else ""
+        return f"{counted(len(which.entry.players), 'version')}, {thousands(tables)} tables{uniform}"
+
+    async def _after_failure(self, which: Round, failure: BaseException) -> Round:
+        """Wait if the machine lacks something, and return the round as it is; otherwise mark it as damaged."""
+        season = self._season
+        problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
+        if isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6)):
+            season.event(
+                "waits", f"round {which.number}", f"{problems[0].where}: {problems[0].message}; it is tried again"
+            )
+            await trio.sleep(TRY_AGAIN_S)
+            return which
+        for problem in problems:
+            self._take_off(which, problem)
+        why = "; ".join(f"{each.where}: {each.message}" if each.where else each.message for each in problems)[:500]
+        season.event("damaged", f"round {which.number}", f"is not counted: {why}")
+        return season.book.damage(which, why)
+
+    def _take_off(self, which: Round, problem: Problem) -> None:
+        """Take the version off the ladder that a problem of preparing the bots names."""
+        if not problem.code.startswith("B") and problem.code != "S019":
+            return
+        named = [label for label in which.entry.players if label in problem.where.split("/") or label == problem.where]
+        for label in named:
+            self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
+            self._season.event("off ladder", label, f"no longer starts: {problem.message}")
+
+    def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
+        """Add up a round that is over, and take versions off the ladder that keep crashing."""
+        season = self._season
+        self._rounds[-1] = which
+        season.totals.add(which)
+        for label in season.totals.fallen:
+            reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
+            season.store.versions.take_off(label, reason)
+            season.event("off ladder", label, "crashed in three fixtures in a row, and rests until its author acts")
+        self._damaged = self._damaged + 1 if which.entry.state == "damaged" else 0
+        if self._damaged >= MAX_DAMAGED:
+            season.store.set_setting(PAUSED, f"{MAX_DAMAGED} rounds in a row could not be played: see the log")
+            season.event("paused", "season", f"{MAX_DAMAGED} rounds in a row could not be played")
+            self._damaged = 0
+        over(which)
+        season.doing("")
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception inside nested groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,179 @@
+"""The state that the tasks of a season process share: its terms, its store, and what is being done."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+import trio
+
+from host.base.errors import UserError
+from host.config.difference import difference
+from host.config.season_config import SeasonTable
+from host.config.tournament_config import Tournament
+from host.games.luck import digest_of
+from host.season.documents import EntriesDocument, EntryRow, State
+from host.season.entries.store import Store
+from host.season.entries.values import Version
+from host.season.folder import SeasonFolder
+from host.season.intake.requests import FROZEN, PAUSED
+from host.season.rounds.book import Book, SeasonTotals
+from host.season.rounds.play import how_tables_are_played
+
+ENTRIES, TERMS, ORGANISER, SITE = "entries", "terms", "organiser", "site"
+"""Settings of the store. `entries`: the entries of the final, as JSON. `terms`: [season], as it was shown last. `organiser`:
+the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links."""
+
+Log = Callable[[str, str, str], None]
+"""Takes an event: its kind, its subject and a sentence."""
+
+
+def entries_in(store: Store) -> EntriesDocument | None:
+    """Return the entries of the final that have been fixed; None before that."""
+    said = store.setting(ENTRIES)
+    return msgspec.json.decode(said, type=EntriesDocument) if said else None
+
+
+class Bell:
+    """Wakes tasks that wait for a change."""
+
+    def __init__(self) -> None:
+        self._rung = trio.Event()
+
+    def ring(self) -> None:
+        """Wake all tasks that wait."""
+        self._rung.set()
+        self._rung = trio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for a change, or for this long."""
+        rung = self._rung
+        with trio.move_on_after(max(seconds, 0)):
+            await rung.wait()
+
+
+class Season:
+    """A season that is open in this process."""
+
+    def __init__(self, folder: SeasonFolder, tournament: Tournament, store: Store, log: Log) -> None:
+        self.folder, self.tournament, self.store = folder, tournament, store
+        self.seed = folder.seed()
+        self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
+        self._log = log
+        self.touched = set[str]()
+        """The authors for whom something has changed since their documents were published."""
+        self.now = ""
+        """What is being done, in a line."""
+        self.url = ""
+        """Where its site listens, or will soon; empty if it runs elsewhere."""
+
+    @property
+    def terms(self) -> SeasonTable:
+        """The [season] of croupier.toml."""
+        assert self.tournament.season is not None  # `open_season` has checked it
+        return self.tournament.season
+
+    def event(self, kind: str, subject: str, text: str) -> None:
+        """Store an event, print it, and wake the tasks that wait for a change."""
+        self._log(kind, subject, text)
+        with suppress(UserError):  # on a full disk it is only printed
+            self.store.events.add(time.time(), kind, subject, text)
+        self.bell.ring()
+
+    def logged(self, kind: str, subject: str, text: str) -> None:
+        """Print an event that is in the store already, and wake the tasks that wait for a change."""
+        self._log(kind, subject, text)
+        self.bell.ring()
+
+    def site_is_at(self, url: str) -> None:
+        """Take the address of the site. `season invite` makes links with it, also before the site listens."""
+        self.url = url
+        if self.store.setting(SITE) != url:
+            self.store.set_setting(SITE, url)
+
+    def listens(self, url: str) -> None:
+        """Take the address at which the site listens now."""
+        self.site_is_at(url)
+        self.logged("site", "process", f"listens at {url}")
+
+    def doing(self, what: str) -> None:
+        """Show what is being done."""
+        if what != self.now:
+            self.now = what
+            self.bell.ring()
+
+    # Its state.
+
+    @property
+    def paused(self) -> str:
+        """Why the season is paused; empty if it is not."""
+        return self.store.setting(PAUSED)
+
+    @property
+    def closes(self) -> float | None:
+        """When entry closes, in seconds since 1970: by `freeze` with its grace, or when the organiser has said so."""
+        said = self.store.setting(FROZEN)
+        times = [each for each in (float(said) if said else None, self.terms.closes) if each is not None]
+        return min(times, default=None)
+
+    def frozen(self, now: float | None = None) -> bool:
+        """Return whether entry is closed."""
+        closes = self.closes
+        return closes is not None and (time.time() if now is None else now) >= closes
+
+    @property
+    def state(self) -> State:
+        """The state of the season."""
+        if self.folder.final_file.exists():
+            return "final"
+        if self.paused:
+            return "paused"
+        return "frozen" if self.frozen() else "open"
+
+    # Who plays.
+
+    def entered(self) -> list[Version]:
+        """Return the versions that play: those of submissions that were received before entry closed."""
+        closes, playing = self.closes, self.store.versions.playing()
+        if closes is None:
+            return playing
+        return [version for version in playing if not self.is_late(version)]
+
+    def is_late(self, version: Version) -> bool:
+        """Return whether the submission of a version was received after entry had closed."""
+        closes, submission = self.closes, self.store.submissions.get(version.submission)
+        return closes is not None and submission is not None and submission.at >= closes
+
+    def fix_entries(self) -> EntriesDocument:
+        """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
+        entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
+        digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
+        document = EntriesDocument(time.time(), digest, entries)
+        self.store.set_setting(ENTRIES, msgspec.json.encode(document).decode())
+        self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
+        return document
+
+    # Changes of the terms.
+
+    def take_terms(self, tournament: Tournament) -> None:
+        """Take a croupier.toml that has been edited. What has changed is recorded and shown; rounds use it from now on."""
+        before, after = self.store.setting(TERMS), terms_text(tournament)
+        self.tournament = tournament
+        if before == after:
+            return
+        self.store.set_setting(TERMS, after)
+        if before:
+            changes = difference(json.loads(before), json.loads(after))
+            self.event("terms", "croupier.toml", f"the terms have changed: {changes}")
+
+
+def terms_text(tournament: Tournament) -> str:
+    """Return the terms of a season as JSON: [season], and what decides how tables are played."""
+    season = tournament.season
+    assert season is not None
+    own = {key: value for key, value in vars(season).items() if key != "per_author"}
+    tables = {"season": own, "season.per_author": vars(season.per_author)} | json.loads(
+        how_tables_are_played(tournament)
+    )
+    return json.dumps(tables, sort_keys=True, default=list)

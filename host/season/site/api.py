@@ -1,0 +1,300 @@
+"""The HTTP API of a season: JSON for programs, which send the secret of their author's link. See docs/season-api.md."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from host.base.errors import Problem
+from host.season.documents import (
+    BotDocument,
+    EntriesDocument,
+    LadderDocument,
+    RoundDocument,
+    RoundsDocument,
+    SubmissionRow,
+)
+from host.season.entries.inbox import Activate, Cancel, Practise
+from host.season.entries.names import season_bot_name
+from host.season.site.charts import final, ladder_csv
+from host.season.site.context import HandedIn, Season, own_version
+from host.season.site.errors import Refusal, not_allowed, not_found, unknown_link
+from host.season.site.forms import manage_of, practice_of
+from host.season.site.identity import ORGANISER, Viewer, bearer_of, name_of
+from host.season.site.inbox import RECEIVED, checked, submission_of
+from host.season.site.pages import SeasonPages, download
+from host.season.site.published import Loaded, Signature
+from host.season.site.uploads import received_file, received_form, small_body
+from host.web.live import CachedResponse, cached_response
+from host.web.server import conditional_response
+
+MAX_WAIT_S = 60.0  # how long a submission is waited for
+DOORS = ("api", "submit", "git")
+MAX_CACHED = 64
+
+
+class PracticeWish(msgspec.Struct, frozen=True):
+    """The body of a request for practice."""
+
+    opponents: tuple[str, ...] = ()
+    tables: int = 200
+
+
+class ManageWish(msgspec.Struct, frozen=True):
+    """The body of an action of the organiser."""
+
+    subject: str = ""
+    reason: str = ""
+
+
+class JoinWish(msgspec.Struct, frozen=True):
+    """The body of a request for a name."""
+
+    name: str
+
+
+class SeasonApi:
+    """The handlers of all addresses below /api/."""
+
+    def __init__(self, season: Season, pages: SeasonPages) -> None:
+        self._season, self._pages = season, pages
+        self._cached: dict[str, tuple[Signature, CachedResponse]] = {}
+
+    # For everybody.
+
+    async def site(self, request: Request) -> Response:
+        """Return the season as a whole."""
+        return self._document(request, "season", self._season.published.site())
+
+    async def ladder(self, request: Request) -> Response:
+        """Return the ladder."""
+        return self._document(request, "ladder", self._season.published.required("ladder.json", LadderDocument))
+
+    async def ladder_table(self, request: Request) -> Response:
+        """Return the ladder as CSV."""
+        found = self._season.published.required("ladder.json", LadderDocument)
+        cached = self._once("ladder.csv", found.signature, lambda: ladder_csv(found.value).encode())
+        return conditional_response(request, cached, "text/csv; charset=utf-8")
+
+    async def rounds(self, request: Request) -> Response:
+        """Return the list of rounds."""
+        return self._document(request, "rounds", self._season.published.required("rounds.json", RoundsDocument))
+
+    async def entries(self, request: Request) -> Response:
+        """Return the entries of the final, which are fixed when entry closes."""
+        found = self._season.published.optional("entries.json", EntriesDocument)
+        if found is None:
+            raise not_found("entry has not been closed yet, so there are no entries of the final", "/api/entries")
+        return self._document(request, "entries", found)
+
+    async def round(self, request: Request) -> Response:
+        """Return one round."""
+        number = str(request.path_params["number"])[:20]
+        return self._document(request, "round", self._season.published.named("rounds", number, RoundDocument, "round"))
+
+    async def bot(self, request: Request) -> Response:
+        """Return one bot."""
+        name = request.path_params["name"]
+        return self._document(request, "bot", self._season.published.named("bots", name, BotDocument, "bot"))
+
+    async def events(self, request: Request) -> Response:
+        """Return a stream of events; with a secret, also about the author's own documents."""
+        if "authorization" not in request.headers:
+            return self._pages.stream(request, Viewer())
+        name = bearer_of(request, self._season.published.tokens())
+        return self._pages.stream(request, Viewer(author=name, organiser=name == ORGANISER))
+
+    async def join(self, request: Request) -> Response:
+        """Take a name; return the secret of its link, once."""
+        client = self._season.client(request)
+        secret = self._season.join((await _decoded(request, JoinWish)).name, client)
+        return _json("join", {"secret": secret, "link": f"{client.base}/a/{secret}"}, 202)
+
+    # For authors.
+
+    async def put(self, request: Request) -> Response:
+        """Receive the body as a file for the bot that the address names."""
+        author, query = self._author(request), request.query_params
+        bot = checked(season_bot_name, request.path_params["name"])
+        self._season.changes.check(author, "submissions")
+        limit = self._season.published.site().value.upload_bytes
+        file_name, door = query.get("file") or bot, query.get("door", "api")
+        with self._season.uploading.held(author, "uploads"):
+            async with received_file(request, self._season.inbox.folder, limit, file_name) as upload:
+                handed_in = self._season.submit(author, upload, door if door in DOORS else "api", bot)
+        return self._handed_in(handed_in)
+
+    async def post(self, request: Request) -> Response:
+        """Receive a form with a file."""
+        return await self._form(request, self._author(request))
+
+    async def post_to_link(self, request: Request) -> Response:
+        """Receive a form with a file at the address of a link: `curl -F file=@bot.tar.gz LINK`."""
+        author = name_of(self._season.published.tokens(), request.path_params["secret"])
+        if not author:
+            raise unknown_link()
+        return await self._form(request, author)
+
+    async def _form(self, request: Request, author: str) -> Response:
+        self._season.changes.check(author, "submissions")
+        limit = self._season.published.site().value.upload_bytes
+        with self._season.uploading.held(author, "uploads"):
+            async with received_form(request, self._season.inbox.folder, limit) as upload:
+                handed_in = self._season.submit(author, upload, "api")
+        return self._handed_in(handed_in)
+
+    async def submission(self, request: Request) -> Response:
+        """Return a submission; with `wait`, when its state is another than `since`, or than it was."""
+        author, query = self._author(request), request.query_params
+        row = self._submission(request, author)
+        since = query.get("since", row.state)
+        with trio.move_on_after(_seconds(query.get("wait", "0"))):
+            while row.state == since and not final(row.state):
+                await trio.sleep(0.25)
+                row = self._submission(request, author)
+        return _json("submission", submission_json(row))
+
+    async def file(self, request: Request) -> Response:
+        """Return the bytes of a submission."""
+        row, path = self._season.file_of(self._author(request), request.path_params["id"])
+        return download(path, row.file_name)
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a submission."""
+        author = self._author(request)
+        row = self._submission(request, author)
+        return self._requested(author, Cancel(author, row.id))
+
+    async def mine(self, request: Request) -> Response:
+        """Return all that an author sees, with the submissions that the season has not read yet."""
+        author = self._author(request)
+        found = self._season.published.author(author).value
+        changed = msgspec.structs.replace(found, submissions=tuple(self._season.submissions(author)))
+        own: dict[str, Any] = msgspec.to_builtins(changed)
+        own["tables"] = [f"/api/mine/tables/{number}" for number in range(1, len(found.tables) + 1)]
+        return _json("mine", own)
+
+    async def tables(self, request: Request) -> Response:
+        """Return a file of an author's own tables."""
+        name, path = self._season.own_file(self._author(request), request.path_params["number"])
+        return download(path, name, "application/x-ndjson")
+
+    async def version(self, request: Request) -> Response:
+        """Let a version play, rest or practise."""
+        author = self._author(request)
+        found = own_version(self._season.published.author(author).value, request.path_params["label"])
+        bot = found.label.rpartition("-")[0]
+        match request.path_params["action"]:
+            case "activate" | "deactivate" as action:
+                return self._requested(author, Activate(author, bot, found.number, action == "activate"))
+            case "practice":
+                wish = await _decoded(request, PracticeWish)
+                wanted = practice_of(wish.opponents, str(wish.tables))
+                return self._requested(author, Practise(author, bot, found.number, *wanted))
+            case unknown:
+                raise not_found("there is no such action", unknown[:40], "activate, deactivate, practice")
+
+    async def request(self, request: Request) -> Response:
+        """Return what became of a request."""
+        author = bearer_of(request, self._season.published.tokens())
+        name, inbox = request.path_params["id"], self._season.inbox
+        answer = self._season.published.author(author).value.answers.get(name) if author else None
+        known = any(found.id == name and found.author == author for found in inbox.pending())
+        if answer is None and not known:
+            raise not_found("you have no request with this id, or its answer is not kept any more", name[:64])
+        state = "done" if answer is not None or (not author and not inbox.waiting(name)) else RECEIVED
+        return _json("request", request_json(name) | {"state": state} | (_answer_json(answer) if answer else {}))
+
+    # For the organiser.
+
+    async def admin(self, request: Request) -> Response:
+        """Return what the organiser sees."""
+        self._organiser(request)
+        return _json("admin", msgspec.to_builtins(self._season.published.admin().value))
+
+    async def manage(self, request: Request) -> Response:
+        """Do what the organiser wants."""
+        self._organiser(request)
+        wish = await _decoded(request, ManageWish)
+        name = self._season.request(ORGANISER, manage_of(request.path_params["action"], wish.subject, wish.reason))
+        return _json("request", request_json(name), 202)
+
+    # How answers are made.
+
+    def _author(self, request: Request) -> str:
+        author = bearer_of(request, self._season.published.tokens())
+        if author == ORGANISER:
+            raise not_allowed("this is for authors, and the secret is the organiser's", "croupier season invite NAME")
+        return author
+
+    def _organiser(self, request: Request) -> None:
+        if bearer_of(request, self._season.published.tokens()) != ORGANISER:
+            raise not_allowed("this is for the organiser")
+
+    def _submission(self, request: Request, author: str) -> SubmissionRow:
+        return submission_of(self._season.submissions(author), request.path_params["id"])
+
+    def _requested(self, author: str, wanted: Activate | Cancel | Practise) -> Response:
+        self._season.changes.check(author, "requests")
+        return _json("request", request_json(self._season.request(author, wanted)), 202)
+
+    def _handed_in(self, handed_in: HandedIn) -> Response:
+        return _json("submission", submission_json(handed_in.row), 202 if handed_in.new else 200)
+
+    def _document(self, request: Request, schema: str, found: Loaded[Any]) -> Response:
+        def body() -> bytes:
+            return msgspec.json.encode({"schema": f"croupier/{schema}/1"} | msgspec.to_builtins(found.value))
+
+        return conditional_response(request, self._once(request.url.path, found.signature, body), "application/json")
+
+    def _once(self, address: str, signature: Signature, body: Callable[[], bytes]) -> CachedResponse:
+        """Return a compressed answer. It is made once for each state of its document."""
+        known = self._cached.pop(address, None)
+        if known is None or known[0] != signature:
+            known = signature, cached_response(body())
+        self._cached[address] = known
+        while len(self._cached) > MAX_CACHED:
+            del self._cached[next(iter(self._cached))]
+        return known[1]
+
+
+def submission_json(row: SubmissionRow) -> dict[str, Any]:
+    """Return a submission as JSON: all keys are there from the beginning, so a program needs no case for each state."""
+    verdict: dict[str, Any] = msgspec.to_builtins(row.verdict) if row.verdict else {}
+    found = {"checks": verdict.get("findings", [])}
+    found |= {key: verdict.get(key, []) for key in ("problems", "practice", "slowest")}
+    found |= {key: verdict.get(key, "") for key in ("build_log", "stderr", "first_wrong")}
+    found |= {key: verdict.get(key, 0.0) for key in ("cpu_seconds", "cpu_limit_seconds", "compute_seconds")}
+    names = ("id", "sha256", "bot", "file_name", "size", "at", "state", "place", "label")
+    known = {key: getattr(row, key) for key in names} | {"why": row.reason, "accepted": verdict.get("accepted")}
+    return known | found | {"url": f"/api/submissions/{row.id}"}
+
+
+def request_json(name: str) -> dict[str, Any]:
+    """Return a request that was received as JSON."""
+    return {"id": name, "state": RECEIVED, "answer": "", "code": "", "cure": "", "url": f"/api/requests/{name}"}
+
+
+def _answer_json(answer: Any) -> dict[str, Any]:
+    return {"answer": answer.text, "code": answer.code, "cure": answer.cure}
+
+
+def _json(schema: str, facts: dict[str, Any], status: int = 200) -> Response:
+    body = msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts)
+    return Response(body, status, {"cache-control": "private, no-store"}, "application/json")
+
+
+def _seconds(text: str) -> float:
+    return min(MAX_WAIT_S, float(text)) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
+
+
+async def _decoded(request: Request, kind: type[Any]) -> Any:
+    """Return the body as a value of a type; an empty body is an empty object. Raise Refusal (400) if it is not one."""
+    try:
+        return msgspec.json.decode(await small_body(request) or b"{}", type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = Problem("W008", "", f"the body is not the JSON that this address expects: {error}")
+        raise Refusal(400, problem) from error

@@ -1,0 +1,187 @@
+"""Computes what the pages of a season draw and spell: whiskers, sparklines, ratings and shares."""
+
+import csv
+import io
+import time
+from collections.abc import Sequence
+from itertools import islice, pairwise
+from typing import NamedTuple
+from urllib.parse import quote
+
+from host.base.format import thousands
+from host.base.safe_text import csv_cell, escape_control_chars, one_line
+from host.report.charts import Scale, Whisker, axis_of
+from host.report.terminal import NONE
+from host.season.documents import LadderDocument, LadderRow
+from host.season.entries.values import SubmissionState
+
+STATES = frozenset({*SubmissionState, "received", "running", "finished", "damaged"})
+MARKS = {"✓": "passed", "!": "noted", "✗": "failed"}
+MAX_DRAWN_ELO = 100_000.0  # a rating beyond is drawn at this value
+CERTAIN = 0.975  # as croupier's other pages require of an order
+SENTENCES = 8  # pairs of neighbours, from the top, whose order is put into words
+
+
+def text(untrusted: str) -> str:
+    """Return untrusted text of several lines, with control characters escaped."""
+    return escape_control_chars(untrusted)
+
+
+def moment(seconds: float) -> str:
+    """Return a time in seconds since 1970 as machines read it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def segment(untrusted: str) -> str:
+    """Return a text as one segment of an address."""
+    return quote(untrusted, safe="")
+
+
+def elo(value: float | None) -> str:
+    """Return a rating without decimals: "1 612"."""
+    return NONE if value is None else thousands(round(value))
+
+
+def sure(probability: float | None) -> str:
+    """Return a probability as a percentage; one near 1 is not rounded to certainty."""
+    if probability is None:
+        return NONE
+    return ">99 %" if probability > 0.995 else f"{100 * probability:.0f} %"
+
+
+def half_points(won: float) -> str:
+    """Return a number of won tables, in which a draw counts half: "12.5"."""
+    return thousands(won) if float(won).is_integer() else thousands(won, 1)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in a suitable unit."""
+    for unit, bytes_of_it in (("GiB", 1 << 30), ("MiB", 1 << 20), ("kB", 1000)):
+        if count >= bytes_of_it:
+            return f"{count / bytes_of_it:.3g} {unit}"
+    return f"{count} B"
+
+
+def known_state(word: str) -> str:
+    """Return the class of a state; nothing for an unknown one."""
+    return word if word in STATES else ""
+
+
+def final(word: str) -> bool:
+    """Return whether the state of a submission does not change any more."""
+    return word in set(SubmissionState) and SubmissionState(word).final
+
+
+def mark_class(mark: str) -> str:
+    """Return the class of a line of a verdict, which also says its mark in a word."""
+    return MARKS[mark]
+
+
+def trend(history: Sequence[float]) -> str:
+    """Return in words what a sparkline shows."""
+    return f"rating from {elo(history[0])} to {elo(history[-1])} in {len(history)} rounds"
+
+
+def sparkline(history: Sequence[float]) -> str:
+    """Return the points of a line through the ratings, 96 units wide and 22 high."""
+    return _points(history, (2.0, 94.0), (19.0, 3.0))
+
+
+def _points(values: Sequence[float], across: tuple[float, float], up: tuple[float, float]) -> str:
+    low, high = min(values), max(values)
+    step = (across[1] - across[0]) / max(len(values) - 1, 1)
+
+    def y(value: float) -> float:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return up[0] + share * (up[1] - up[0])
+
+    return " ".join(f"{across[0] + nth * step:.1f},{y(value):.1f}" for nth, value in enumerate(values))
+
+
+class Line(NamedTuple):
+    """A line of ratings in a chart 640 units wide."""
+
+    points: str
+    height: int
+    down: Sequence[tuple[float, str]]
+    label: str
+
+
+def rating_line(history: Sequence[float]) -> Line | None:
+    """Return the chart of the ratings after each round; None if there are fewer than two."""
+    if len(history) < 2:
+        return None
+    low, high = min(history), max(history)
+    down = [(188.0, elo(low)), (20.0, elo(high))] if high > low else [(104.0, elo(low))]
+    return Line(_points(history, (60.0, 606.0), (188.0, 20.0)), 200, down, trend(history))
+
+
+def rating_axis(rows: Sequence[LadderRow]) -> tuple[Scale, Sequence[tuple[LadderRow, Whisker]]]:
+    """Return the common axis of a ladder, and each row with its whisker."""
+    scale = axis_of([value for row in rows for value in _bounds(row)])
+    drawn = []
+    for row in rows:
+        low, at, high = map(scale.x, _bounds(row))
+        drawn.append((row, Whisker(low, at, high, f"{elo(row.rating)} ± {elo(row.interval)}")))
+    return scale, drawn
+
+
+def _bounds(row: LadderRow) -> tuple[float, float, float]:
+    values = (row.rating - row.interval, row.rating, row.rating + row.interval)
+    low, at, high = (max(-MAX_DRAWN_ELO, min(MAX_DRAWN_ELO, value)) for value in values)
+    return low, at, high
+
+
+def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
+    """Return sentences about neighbours, as "mine-4 ahead of davey-2: 97 % sure", and whether each order is certain."""
+    return [
+        (f"{one_line(row.label)} ahead of {one_line(below.label)}: {sure(row.ahead)} sure", row.ahead >= CERTAIN)
+        for row, below in islice(pairwise(rows), SENTENCES)
+        if row.ahead is not None
+    ]
+
+
+def rating_sentence(row: LadderRow) -> str:
+    """Return a row of the ladder in words: "mine-4 stands 3rd with 1 612 ± 24, 3rd to 5th; …"."""
+    best, worst = row.ranks
+    ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}"
+    near = f"{100 * row.neighbours:.0f} % of its {thousands(row.tables)} tables were against neighbours"
+    return f"{one_line(row.label)} has rank {row.rank} with {elo(row.rating)} ± {elo(row.interval)} ({ranks} is likely); {near}."
+
+
+CSV_COLUMNS = (
+    "rank", "label", "bot", "number", "author", "language", "rating", "interval", "best_rank", "worst_rank", "tables",
+    "faults", "tried", "ahead", "moved", "note",
+)  # fmt: skip
+
+
+def ladder_csv(ladder: LadderDocument) -> str:
+    """Return the ladder as a table. No cell can be taken for a formula by a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for row in ladder.rows:
+        best, worst = row.ranks
+        names = (row.label, row.bot, row.number, row.author, row.language)
+        figures = (
+            round(row.rating, 1),
+            round(row.interval, 1),
+            best,
+            worst,
+            row.tables,
+            row.faults,
+            row.tried,
+            row.ahead,
+        )
+        cells = (row.rank, *names, *figures, row.moved, row.note)
+        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in cells])
+    return out.getvalue()
+
+
+FILTERS = {
+    each.__name__: each
+    for each in (
+        text, moment, segment, elo, sure, half_points, size, known_state, final, mark_class, trend, sparkline,
+        rating_sentence,
+    )
+}  # fmt: skip

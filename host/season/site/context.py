@@ -1,0 +1,136 @@
+"""Holds what all request handlers of a season's site share: documents, inbox and limits."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from host.base.errors import Problem
+from host.base.safe_text import one_line
+from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
+from host.season.entries.inbox import UPLOAD_FILE, Join, Submit
+from host.season.entries.inbox import Request as InboxRequest
+from host.season.entries.names import author_name, season_bot_name
+from host.season.site.errors import Refusal, not_found
+from host.season.site.events import News
+from host.season.site.identity import Client, SiteOptions, Viewer, client_of, hash_of, new_secret, viewer_of
+from host.season.site.inbox import Inbox, checked, settled, submission_of, submissions_of
+from host.season.site.limits import (
+    CHANGES,
+    JOINS,
+    STREAMS,
+    STREAMS_OF_AN_ADDRESS,
+    UPLOADS,
+    UPLOADS_OF_AN_AUTHOR,
+    RateLimiter,
+    Slots,
+)
+from host.season.site.published import Published
+from host.season.site.uploads import Upload, unreadable
+from host.submissions.intake_log import file_stem
+
+SHA256 = re.compile("[0-9a-f]{64}")
+MAX_LICENCE_CHARS = 200
+
+
+class HandedIn(NamedTuple):
+    """A submission, and whether it was received now or is known already."""
+
+    row: SubmissionRow
+    new: bool
+
+
+class Season:
+    """A season as its site sees it. It reads `published/` and `uploads/`, and writes only to `inbox/`."""
+
+    def __init__(self, folder: Path, options: SiteOptions) -> None:
+        self.options = options
+        self.published = Published(folder / "published")
+        self.inbox = Inbox(folder / "inbox")
+        self.news = News(folder / "published")
+        self.changes, self.joins = RateLimiter(CHANGES), RateLimiter(JOINS)
+        self.uploading = Slots(UPLOADS_OF_AN_AUTHOR, UPLOADS)
+        self.listening = Slots(STREAMS_OF_AN_ADDRESS, STREAMS)
+        self._uploads = folder / "uploads"
+
+    def client(self, request: Request) -> Client:
+        """Return where a request comes from."""
+        return client_of(request, self.options)
+
+    def viewer(self, request: Request) -> Viewer:
+        """Return who looks at a page. Raise Refusal if a proxy names an unknown author."""
+        return viewer_of(request, self.published.tokens(), self.options)
+
+    def submissions(self, author: str) -> Sequence[SubmissionRow]:
+        """Return the submissions of an author, newest first, with those that the season has not read yet."""
+        return submissions_of(self.published.author(author).value, self.inbox.pending())
+
+    def submit(self, author: str, upload: Upload, door: str, bot: str = "") -> HandedIn:
+        """Hand in a file for a bot: the one named, that of the form, or that of the file. Raise Refusal if it cannot be."""
+        if not upload.size:
+            raise unreadable("there is no file in the form" if not upload.file_name else "the file is empty")
+        wanted = bot or upload.fields.get("bot", "").strip() or file_stem(upload.file_name)
+        name = checked(season_bot_name, wanted)
+        licence = one_line(upload.fields.get("licence", ""))[:MAX_LICENCE_CHARS]
+        for row in self.submissions(author):
+            if (row.bot, row.sha256) == (name, upload.sha256) and settled(row):
+                return HandedIn(row, new=False)
+        self.inbox.check_room(author)
+        return HandedIn(self.inbox.submit(Submit(author, upload.file_name, door, name, licence), upload), new=True)
+
+    def request(self, author: str, wanted: InboxRequest) -> str:
+        """Leave a request of an author, or of the organiser (""), in the inbox; return its id."""
+        self.inbox.check_room(author)
+        return self.inbox.put(wanted)
+
+    def join(self, name: str, client: Client) -> str:
+        """Ask for a name in a season that is open to anybody; return the secret of its link. Raise Refusal if it is taken."""
+        if self.published.site().value.submissions != "anybody":
+            raise Refusal(
+                409, Problem("W011", "", "this season is for invited authors", hint="ask its organiser for a link")
+            )
+        name = checked(author_name, name.strip())
+        taken = {known.casefold() for known in self.published.tokens().authors}
+        taken |= {found.request.name.casefold() for found in self.inbox.pending() if isinstance(found.request, Join)}
+        if name.casefold() in taken:
+            raise Refusal(409, Problem("W009", name, "this name is taken", hint="choose another one"))
+        if not client.local:
+            self.joins.check(client.address, "names")
+        secret = new_secret()
+        self.request("", Join(name, hash_of(secret)))
+        return secret
+
+    def joining(self, secret: str) -> bool:
+        """Return whether a secret belongs to a name that the season has not read yet."""
+        wanted = hash_of(secret)
+        requests = (found.request for found in self.inbox.pending())
+        return any(isinstance(each, Join) and each.token_sha256 == wanted for each in requests)
+
+    def file_of(self, author: str, name: str) -> tuple[SubmissionRow, Path]:
+        """Return a submission of an author and the path of its bytes. Raise Refusal (404) if there is none."""
+        row = submission_of(self.submissions(author), name)
+        places = [self._uploads / row.sha256] if SHA256.fullmatch(row.sha256) else []
+        waiting = [found for found in self.inbox.pending() if found.author == author and found.sha256 == row.sha256]
+        places += [self.inbox.folder / found.id / UPLOAD_FILE for found in waiting]
+        path = next((place for place in places if place.is_file() and not place.is_symlink()), None)
+        if path is None:
+            raise not_found("the season does not keep this file any more", row.file_name)
+        return row, path
+
+    def own_file(self, author: str, number: str) -> tuple[str, Path]:
+        """Return the name and the path of a file of an author's own tables, counted from 1. Raise Refusal (404)."""
+        files = self.published.author(author).value.tables
+        if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(files):
+            raise not_found("you have no tables with this number", number[:20])
+        name = files[int(number[:9]) - 1]
+        return PurePosixPath(name).name, self.published.file(name, "private")
+
+
+def own_version(mine: AuthorDocument, label: str) -> VersionRow:
+    """Return a version of an author by its label. Raise Refusal (404) if the author has none with it."""
+    found = next((version for version in mine.versions if version.label == label), None)
+    if found is None:
+        raise not_found("you have no version with this label", one_line(label)[:80])
+    return found

@@ -1,0 +1,142 @@
+"""The forms of a season's pages. Each checks its token, leaves a request in the inbox, and leads back to a page."""
+
+from collections.abc import Mapping, Sequence
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from host.base.errors import Problem
+from host.season.entries.inbox import Activate, Cancel, Manage, Practise
+from host.season.site.context import Season, own_version
+from host.season.site.errors import Refusal, not_found, unknown_link
+from host.season.site.identity import AUTHOR_COOKIE, FORM_COOKIE, ORGANISER_COOKIE, Viewer, check_form, set_cookie
+from host.season.site.inbox import submission_of
+from host.season.site.pages import MAX_PRACTICE_TABLES, SeasonPages
+from host.season.site.uploads import fields_of, received_form
+
+ACTIONS = ("pause", "resume", "freeze", "withdraw", "readmit", "cancel")
+ABOUT_A_SUBJECT = ("withdraw", "readmit", "cancel")
+MAX_OPPONENTS = 32
+MAX_REASON_CHARS = 200
+
+
+class SeasonForms:
+    """The handlers of forms."""
+
+    def __init__(self, season: Season, pages: SeasonPages) -> None:
+        self._season, self._pages = season, pages
+
+    async def submit(self, request: Request) -> Response:
+        """Receive a bot. What is refused is said on the page of the form."""
+        viewer = self._author(request)
+        try:
+            self._season.changes.check(viewer.author, "submissions")
+            limit = self._season.published.site().value.upload_bytes
+            with self._season.uploading.held(viewer.author, "uploads"):
+                async with received_form(request, self._season.inbox.folder, limit) as upload:
+                    check_form(request, viewer, upload.fields.get("token", ""))
+                    row = self._season.submit(viewer.author, upload, "web").row
+        except Refusal as refused:
+            if refused.status in (401, 403):
+                raise
+            return self._pages.submit_form(request, refused)
+        return RedirectResponse(f"/mine/submissions/{row.id}", 303)
+
+    async def join(self, request: Request) -> Response:
+        """Take a name, and show its link once."""
+        viewer = self._season.viewer(request)
+        fields = await self._fields(request, viewer)
+        client = self._season.client(request)
+        try:
+            secret = self._season.join(_first(fields, "name"), client)
+        except Refusal as refused:
+            return self._pages.submit_form(request, refused)
+        response = self._pages.message(request, "Welcome", link=f"{client.base}/a/{secret}")
+        set_cookie(response, AUTHOR_COOKIE, secret, client)
+        return response
+
+    async def leave(self, request: Request) -> Response:
+        """Remove the cookies."""
+        await self._fields(request, self._season.viewer(request))
+        response = RedirectResponse("/", 303)
+        for cookie in (AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE):
+            response.delete_cookie(cookie, path="/")
+        return response
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a submission of the author."""
+        viewer = self._author(request)
+        await self._fields(request, viewer)
+        row = submission_of(self._season.submissions(viewer.author), request.path_params["id"])
+        self._change(viewer, Cancel(viewer.author, row.id))
+        return RedirectResponse(f"/mine/submissions/{row.id}", 303)
+
+    async def version(self, request: Request) -> Response:
+        """Let a version of the author play, rest or practise."""
+        viewer = self._author(request)
+        fields = await self._fields(request, viewer)
+        mine = self._season.published.author(viewer.author).value
+        version = own_version(mine, request.path_params["label"])
+        bot = version.label.rpartition("-")[0]
+        match request.path_params["action"]:
+            case "activate" | "deactivate" as action:
+                self._change(viewer, Activate(viewer.author, bot, version.number, action == "activate"))
+            case "practice":
+                wanted = practice_of(fields.get("opponent", []), _first(fields, "tables"))
+                self._change(viewer, Practise(viewer.author, bot, version.number, *wanted))
+            case unknown:
+                raise not_found("there is no such action", unknown[:40])
+        return RedirectResponse("/mine", 303)
+
+    async def manage(self, request: Request) -> Response:
+        """Do what the organiser wants."""
+        viewer = self._season.viewer(request)
+        if not viewer.organiser:
+            raise unknown_link()
+        fields = await self._fields(request, viewer)
+        wanted = manage_of(request.path_params["action"], _first(fields, "subject"), _first(fields, "reason"))
+        self._season.request("", wanted)
+        return RedirectResponse("/admin", 303)
+
+    def _author(self, request: Request) -> Viewer:
+        viewer = self._season.viewer(request)
+        if not viewer.author:
+            raise unknown_link()
+        return viewer
+
+    async def _fields(self, request: Request, viewer: Viewer) -> Mapping[str, Sequence[str]]:
+        """Return the fields of a form without a file. Raise Refusal (403) if it is forged."""
+        fields = await fields_of(request)
+        check_form(request, viewer, _first(fields, "token"))
+        return fields
+
+    def _change(self, viewer: Viewer, wanted: Activate | Cancel | Practise) -> None:
+        self._season.changes.check(viewer.author, "requests")
+        self._season.request(viewer.author, wanted)
+
+
+def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
+    return (fields.get(name) or [""])[0]
+
+
+def practice_of(opponents: Sequence[str], tables: str) -> tuple[tuple[str, ...], int]:
+    """Return opponents and number of tables for practice. Raise Refusal (400) if they are not usable."""
+    count = int(tables) if tables.isascii() and tables.isdigit() and len(tables) < 9 else 0
+    if not 1 <= count <= MAX_PRACTICE_TABLES:
+        hint = f"1 to {MAX_PRACTICE_TABLES}"
+        raise Refusal(400, Problem("W008", "tables", "is not a number of tables", hint=hint))
+    if len(opponents) > MAX_OPPONENTS or any(len(each) > 80 or not each.isprintable() for each in opponents):
+        raise Refusal(400, Problem("W008", "opponents", "are too many, or not labels", hint="mine-4, sample:nestor"))
+    return tuple(opponents), count
+
+
+def manage_of(action: str, subject: str, reason: str) -> Manage:
+    """Return an action of the organiser. Raise Refusal if there is no such action, or if its subject is missing."""
+    if action not in ACTIONS:
+        raise not_found("there is no such action", action[:40], ", ".join(ACTIONS))
+    if (action in ABOUT_A_SUBJECT) != bool(subject) or len(subject) > 80 or not subject.isprintable():
+        hint = "a bot, or the id of a submission; none for pause, resume and freeze"
+        raise Refusal(400, Problem("W008", "subject", "is missing, or not one of this action", hint=hint))
+    if len(reason) > MAX_REASON_CHARS or not reason.isprintable():
+        raise Refusal(400, Problem("W008", "reason", "is too long, or has control characters"))
+    return Manage(action, subject, reason)  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+"""Determines who a request comes from: the secret of a link in a cookie or a header, or the header of a reverse proxy."""
+
+import hashlib
+import hmac
+import secrets
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from host.season.documents import TokensDocument
+from host.season.site.errors import foreign_form, not_allowed, unknown_link
+
+AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE = "season_author", "season_organiser", "season_form"
+ORGANISER = ""  # the name under which tokens.json has the organiser's hash
+SECRET_BYTES = 32  # 256 bits
+MAX_SECRET_CHARS = 200
+COOKIE_MAX_AGE_S = 200 * 86400  # browsers shorten what is longer than 400 days
+LOOPBACK = ("127.0.0.0/8", "::1")
+
+
+class SiteOptions(NamedTuple):
+    """How a site is reached."""
+
+    url: str = ""  # as browsers see it: https://cup.example; needed behind a proxy on the same machine
+    proxy_header: str = ""  # a header in which a reverse proxy names the author that it has logged in
+    proxies: tuple[str, ...] = LOOPBACK  # addresses or networks of proxies; what others pass on is not believed
+
+
+class Client(NamedTuple):
+    """Where a request comes from."""
+
+    address: str
+    secure: bool  # whether the browser speaks TLS
+    base: str  # the address of the site as the browser sees it, without a slash at its end
+    local: bool  # whether a program on this machine asks, and no proxy for somebody else
+    trusted: bool  # whether a trusted proxy has passed it on
+
+
+class Viewer(NamedTuple):
+    """Who looks at a page or sends a form."""
+
+    author: str = ""  # empty: nobody whom the season knows
+    organiser: bool = False
+    key: str = ""  # what the browser alone has: all cookies of this site
+
+    @property
+    def token(self) -> str:
+        """The token of forms. It is bound to the cookies, so a page of another site cannot know it."""
+        return hmac.new(self.key.encode(), b"croupier season form", hashlib.sha256).hexdigest() if self.key else ""
+
+
+def new_secret() -> str:
+    """Draw the secret of a link."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def hash_of(secret: str) -> str:
+    """Return the SHA-256 that a season stores of a secret."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def name_of(tokens: TokensDocument, secret: str) -> str | None:
+    """Return the author to whom a secret belongs, ORGANISER for the organiser, None for nobody.
+
+    Every hash is compared, each in constant time: how long it takes says nothing.
+    """
+    if not secret or len(secret) > MAX_SECRET_CHARS:
+        return None
+    wanted, found = hash_of(secret).encode(), None
+    for name, known in tokens.authors.items():
+        if hmac.compare_digest(wanted, known.encode()):
+            found = name
+    return found
+
+
+def client_of(request: Request, options: SiteOptions) -> Client:
+    """Return where a request comes from. Only a trusted proxy is believed about the client that it passes on."""
+    peer = request.client.host if request.client else ""
+    address, secure, trusted = peer, request.url.scheme == "https", _within(peer, options.proxies)
+    passed_on = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
+    if trusted:
+        address = next((each for each in reversed(passed_on) if not _within(each, options.proxies)), peer)
+        secure = secure or request.headers.get("x-forwarded-proto", "") == "https"
+    base = options.url.rstrip("/") or f"{'https' if secure else 'http'}://{request.headers.get('host', 'localhost')}"
+    return Client(
+        address,
+        secure or base.startswith("https:"),
+        base,
+        _within(peer, (*LOOPBACK, *options.proxies)) and not passed_on,
+        trusted,
+    )
+
+
+@cache
+def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(each, strict=False) for each in proxies)
+
+
+def _within(address: str, proxies: tuple[str, ...]) -> bool:
+    """Return whether an address is that of a proxy. What is not an address is not."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return False
+    return any(known in network for network in _networks(proxies))
+
+
+def viewer_of(request: Request, tokens: TokensDocument, options: SiteOptions) -> Viewer:
+    """Return who looks at a page, by the cookies, or by the header of a trusted proxy.
+
+    Raise Refusal (403) if the proxy names an author whom the season does not know.
+    """
+    cookies = [
+        request.cookies.get(name, "")[:MAX_SECRET_CHARS] for name in (AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE)
+    ]
+    author = name_of(tokens, cookies[0]) or ""
+    organiser = name_of(tokens, cookies[1]) == ORGANISER
+    named = request.headers.get(options.proxy_header, "") if options.proxy_header else ""
+    if named and client_of(request, options).trusted:
+        if named not in tokens.authors:
+            raise not_allowed(f"this season has no author {named[:MAX_SECRET_CHARS]!r}", "croupier season invite NAME")
+        author = named
+    return Viewer(author, organiser, "\n".join(cookies) if any(cookies) else "")
+
+
+def bearer_of(request: Request, tokens: TokensDocument) -> str:
+    """Return the author whose secret a program sends; ORGANISER for the organiser. Raise Refusal (401) if it is not valid."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    name = name_of(tokens, secret.strip()) if kind.lower() == "bearer" else None
+    if name is None:
+        raise unknown_link()
+    return name
+
+
+def check_form(request: Request, viewer: Viewer, token: str) -> None:
+    """Raise Refusal (403) for a form that another site has made, or that was made for other cookies."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise foreign_form("the browser says that another site has sent it")
+    if not viewer.token or not hmac.compare_digest(viewer.token.encode(), token.encode(errors="replace")):
+        raise foreign_form("its token does not belong to this browser's cookies")
+
+
+def set_cookie(response: Response, name: str, secret: str, client: Client) -> None:
+    """Set a cookie that no script can read and that other sites cannot send with a form."""
+    response.set_cookie(
+        name, secret, max_age=COOKIE_MAX_AGE_S, path="/", secure=client.secure, httponly=True, samesite="lax"
+    )
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address as browsers send it, without the port."""
+    return (urlsplit(url).hostname or "").lower()

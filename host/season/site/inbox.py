@@ -1,0 +1,188 @@
+"""Leaves requests in a season's inbox, and says what has become of them."""
+
+import hashlib
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import trio
+
+from host.base.errors import Problem, UserError
+from host.base.safe_text import one_line
+from host.season.documents import AuthorDocument, SubmissionRow
+from host.season.entries.inbox import REQUEST_FILE, UPLOAD_FILE, Request, Submit, write_request
+from host.season.entries.values import Answer, SubmissionState, submission_id
+from host.season.site.errors import RETRY_AFTER_S, Refusal, not_found
+from host.season.site.uploads import Upload, no_room
+
+MAX_PENDING_OF_AN_AUTHOR = 20  # requests that the season has not read yet
+MAX_PENDING = 2000
+MIN_FREE_BYTES = 256 << 20  # on the disk of the inbox
+REMEMBERED_S = 120.0  # a request that the season has read, until its answer is published
+MAX_REMEMBERED = 5000
+RECEIVED = "received"  # the state of a submission that the season has not read yet
+NOT_READ = "the season has not read it yet; it does so within seconds while it is open"
+
+
+class Pending(NamedTuple):
+    """A request that is, or was a moment ago, in the inbox. `sha256` and `size` are those of its file, if it has one."""
+
+    id: str
+    request: Request
+    sha256: str = ""
+    size: int = 0
+
+    @property
+    def author(self) -> str:
+        """The author who has sent it; empty for the organiser."""
+        return getattr(self.request, "author", "")
+
+    @property
+    def at(self) -> float:
+        """When it was written, in seconds since 1970."""
+        nanoseconds = self.id.partition("-")[0]
+        return int(nanoseconds) / 1e9 if nanoseconds.isdigit() else 0.0
+
+    @property
+    def row(self) -> SubmissionRow:
+        """The submission as its author sees it before the season has read it."""
+        assert isinstance(self.request, Submit)
+        bot = self.request.bot
+        known = submission_id(self.request.author, bot, self.sha256)
+        name = self.request.file_name
+        return SubmissionRow(known, bot, name, self.sha256, self.size, self.at, RECEIVED, NOT_READ, 0, "", None)
+
+
+class Inbox:
+    """The folder `inbox/` of a season, and what this site has written there in the last minutes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: OrderedDict[str, tuple[float, Pending]] = OrderedDict()  # with the time when it was last seen
+
+    def pending(self) -> Sequence[Pending]:
+        """Return the requests whose answers cannot have been published yet, oldest first."""
+        now = trio.current_time()
+        for name in self._names():
+            if name in self._known:
+                self._known[name] = now, self._known[name][1]
+            elif found := read_request(self.folder / name):
+                self._known[name] = now, found
+        for name, (seen, _) in list(self._known.items()):
+            if seen < now - REMEMBERED_S or len(self._known) > MAX_REMEMBERED:
+                del self._known[name]
+        return [found for _, found in sorted(self._known.values(), key=lambda each: each[1].id)]
+
+    def waiting(self, name: str) -> bool:
+        """Return whether a request is in the inbox."""
+        return name in self._names()
+
+    def _names(self) -> set[str]:
+        try:
+            return {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
+        except OSError:
+            return set()
+
+    def check_room(self, author: str) -> None:
+        """Raise Refusal if the season does not keep up with its requests, or if the disk is full."""
+        names = self._names()
+        of_author = sum(found.author == author and found.id in names for found in self.pending())
+        if author and of_author >= MAX_PENDING_OF_AN_AUTHOR:
+            message = f"{of_author} requests of yours have not been read yet"
+            raise Refusal(429, Problem("W007", "", message, hint="wait for the season to read them"), RETRY_AFTER_S)
+        if len(names) >= MAX_PENDING:
+            message = f"the season does not read its inbox: {len(names)} requests wait"
+            raise Refusal(503, Problem("W010", "inbox", message, hint="tell the organiser"), 60)
+        try:
+            free = shutil.disk_usage(self.folder).free
+        except OSError as error:
+            raise no_room(error) from error
+        if free < MIN_FREE_BYTES:
+            raise Refusal(503, Problem("W010", "inbox", "the disk is almost full", hint="tell the organiser"), 60)
+
+    def put(self, request: Request) -> str:
+        """Leave a request; return its id. Raise Refusal (503) if it cannot be written."""
+        return self._write(Pending("", request), None)
+
+    def submit(self, request: Submit, upload: Upload) -> SubmissionRow:
+        """Hand in a file that was received; return the submission. A file that waits already is not handed in again."""
+        for known in self.pending():
+            same = isinstance(known.request, Submit) and (known.request.author, known.request.bot)
+            if same == (request.author, request.bot) and known.sha256 == upload.sha256:
+                return known.row
+        made = Pending("", request, upload.sha256, upload.size)
+        return made._replace(id=self._write(made, upload.path)).row
+
+    def _write(self, pending: Pending, upload: Path | None) -> str:
+        try:
+            name = write_request(self.folder, pending.request, upload)
+        except OSError as error:
+            raise no_room(error) from error
+        self._known[name] = trio.current_time(), pending._replace(id=name)
+        return name
+
+
+def read_request(folder: Path) -> Pending | None:
+    """Read a request that an earlier site, or another program, has left. None if the season has just taken it."""
+    try:
+        request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
+        if not isinstance(request, Submit):
+            return Pending(folder.name, request)
+        with (folder / UPLOAD_FILE).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Pending(folder.name, request, digest, file.tell())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def submissions_of(author: AuthorDocument, pending: Sequence[Pending]) -> Sequence[SubmissionRow]:
+    """Return the submissions of an author, newest first: those that the season has not stored, then the others.
+
+    A file that is handed in again stands in the place of what was cancelled, or refused before it ran.
+    """
+    stored = {row.id for row in author.submissions if settled(row)}
+    rows = {}
+    for each in pending:
+        if isinstance(each.request, Submit) and each.author == author.author:
+            answer = author.answers.get(each.id)
+            row = each.row
+            if answer is not None and answer.code:
+                row = msgspec.structs.replace(row, state=SubmissionState.REFUSED, reason=_why(answer))
+            elif answer is not None:  # the season has stored it, and publishes it in the same document
+                continue
+            rows[row.id] = row
+    fresh = [row for name, row in rows.items() if name not in stored]
+    return [*reversed(fresh), *(row for row in author.submissions if row.id not in {each.id for each in fresh})]
+
+
+def _why(answer: Answer) -> str:
+    return f"{answer.text}; {answer.cure}" if answer.cure else answer.text
+
+
+def submission_of(rows: Sequence[SubmissionRow], name: str) -> SubmissionRow:
+    """Return the submission with an id, or with the SHA-256 of its file. Raise Refusal (404) if there is none."""
+    found = next((row for row in rows if name in (row.id, row.sha256)), None)
+    if found is None:
+        raise not_found("you have no submission with this id", one_line(name)[:64])
+    return found
+
+
+def settled(row: SubmissionRow) -> bool:
+    """Return whether the same bytes need not be handed in again: the submission waits, runs, or has a verdict.
+
+    What was cancelled, or refused before it ran (a full queue, a quota), may be submitted again.
+    """
+    if row.state == SubmissionState.CANCELLED:
+        return False
+    return row.state != SubmissionState.REFUSED or row.verdict is not None
+
+
+def checked(check: Callable[[str], str], name: str) -> str:
+    """Return a name that a check of host/season/entries/names.py accepts. Raise Refusal (400) with what is wrong with it."""
+    try:
+        return check(name)
+    except UserError as error:
+        raise Refusal(400, error.problems[0]) from error

@@ -1,0 +1,85 @@
+"""Limits how often clients may ask: a token bucket for each address and each author."""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import trio
+
+from host.base.errors import Problem
+from host.season.site.errors import Refusal
+
+MAX_KEYS = 20_000  # clients that are remembered; the one that asked least recently is forgotten first
+
+
+class Rate(NamedTuple):
+    """How many requests are allowed: `per_second` in the long run, `burst` at once."""
+
+    per_second: float
+    burst: int
+
+
+REQUESTS = Rate(20, 200)  # by address
+CHANGES = Rate(1, 30)  # by author: everything that goes into the inbox
+JOINS = Rate(1 / 60, 30)  # by address: a class of students may have one address
+UPLOADS_OF_AN_AUTHOR, UPLOADS = 2, 16  # at the same time
+STREAMS_OF_AN_ADDRESS, STREAMS = 64, 500  # of events: a class of students may have one address
+
+
+class RateLimiter:
+    """Counts requests by a key."""
+
+    def __init__(self, rate: Rate, now: Callable[[], float] = trio.current_time) -> None:
+        self._rate, self._now = rate, now
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens that were left, and when
+
+    def wait(self, key: str) -> float:
+        """Count a request. Return 0 if it is allowed, else after how many seconds it would be."""
+        now = self._now()
+        left, at = self._left.pop(key, (float(self._rate.burst), now))
+        left = min(self._rate.burst, left + (now - at) * self._rate.per_second)
+        allowed = left >= 1
+        self._left[key] = (left - allowed, now)
+        while len(self._left) > MAX_KEYS:
+            self._left.popitem(last=False)
+        return 0.0 if allowed else (1 - left) / self._rate.per_second
+
+    def check(self, key: str, what: str) -> None:
+        """Count a request. Raise Refusal (429) if it is one too many."""
+        if seconds := self.wait(key):
+            raise too_many(f"too many {what} from here", math.ceil(seconds))
+
+
+class Slots:
+    """Limits what happens at the same time, in all and by a key."""
+
+    def __init__(self, each: int, all_together: int) -> None:
+        self._each, self._all = each, all_together
+        self._used: dict[str, int] = {}
+
+    @property
+    def used(self) -> int:
+        """The number of slots that are held."""
+        return sum(self._used.values())
+
+    @contextmanager
+    def held(self, key: str, what: str) -> Iterator[None]:
+        """Hold a slot during the block. Raise Refusal (429) if there is none."""
+        if self._used.get(key, 0) >= self._each:
+            raise too_many(f"{self._each} {what} of yours are under way already", 5)
+        if self.used >= self._all:
+            raise too_many(f"{self._all} {what} are under way already", 5)
+        self._used[key] = self._used.get(key, 0) + 1
+        try:
+            yield
+        finally:
+            self._used[key] -= 1
+            if not self._used[key]:
+                del self._used[key]
+
+
+def too_many(message: str, seconds: int) -> Refusal:
+    """Return the refusal of one request too many."""
+    return Refusal(429, Problem("W007", "", message, hint=f"try again in {seconds} s"), max(1, seconds))

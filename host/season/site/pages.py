@@ -1,0 +1,401 @@
+"""The pages of a season: ladder, rounds, bots, rules, and behind links the author's and the organiser's. None needs a script."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from host import __version__
+from host.base.format import day, thousands
+from host.report.page import PAGES, asset, name
+from host.report.terminal import known_duration
+from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, RoundsDocument, SiteDocument
+from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
+from host.season.site.context import Season, own_version
+from host.season.site.errors import Refusal, not_found, unknown_link
+from host.season.site.events import watched_by
+from host.season.site.identity import (
+    AUTHOR_COOKIE,
+    FORM_COOKIE,
+    ORGANISER,
+    ORGANISER_COOKIE,
+    Viewer,
+    name_of,
+    new_secret,
+    set_cookie,
+)
+from host.season.site.inbox import submission_of
+from host.season.site.published import Loaded
+from host.web.live import CachedResponse, cached_response
+from host.web.server import PING_INTERVAL_S, conditional_response
+
+TEMPLATES = Path(__file__).parent / "templates"
+MAX_CACHED_PAGES = 256
+SHOWN_SUBMISSIONS, SHOWN_FAULTS = 30, 20  # on the page of an author; a link shows all
+MAX_PRACTICE_TABLES = 2000
+PRACTICE_OPPONENTS = 20  # versions from the top of the ladder that the form offers
+ASSETS = {"style.css": "text/css", "season.css": "text/css", "season.js": "text/javascript"}
+REPORT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+"""The policy of a report or replay that a season has published: its scripts run, but as those of another site."""
+STATE_SENTENCES = {
+    "open": "",
+    "paused": "The organiser has paused the season. What you submit waits; no round begins.",
+    "frozen": "Entry is closed. Submissions are examined and kept, but not entered; practice goes on.",
+    "final": "Entry is closed, and the final is being played.",
+    "over": "The season is over.",
+}
+
+
+@cache
+def environment() -> Environment:
+    """Return the template environment. It escapes every value."""
+    loader = FileSystemLoader([TEMPLATES, PAGES])
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= FILTERS | {"num": thousands, "dur": known_duration, "name": name, "day": day}
+    return made
+
+
+def compile_templates() -> None:
+    """Compile all templates, so that the first readers do not wait for it. It may be called in a thread."""
+    for file in sorted(TEMPLATES.glob("*.html")):
+        environment().get_template(file.name)
+
+
+@cache
+def season_asset(file: str) -> CachedResponse:
+    """Return a style sheet or script, compressed once for all clients."""
+    if file == "style.css":
+        return cached_response(asset(file).encode())
+    before = [PAGES / "shared.js"] if file == "season.js" else []
+    return cached_response("\n".join(path.read_text() for path in [*before, TEMPLATES / file]).encode())
+
+
+class View(NamedTuple):
+    """What every page shows besides its own content."""
+
+    season: Loaded[SiteDocument]
+    viewer: Viewer
+    here: str  # the address in the menu that the page belongs to
+    live: bool = True
+
+
+class SeasonPages:
+    """The handlers of all pages."""
+
+    def __init__(self, season: Season) -> None:
+        self._season = season
+        self._pages: OrderedDict[Hashable, CachedResponse] = OrderedDict()
+        self._fragments: OrderedDict[Hashable, Markup] = OrderedDict()
+
+    # For everybody.
+
+    async def ladder(self, request: Request) -> Response:
+        """Return the ladder."""
+        view, found = self._view(request, "/"), self._ladder()
+        values = {
+            "title": "Ladder",
+            "headline": headline(view.season.value, found.value if found else None),
+            "state_sentence": STATE_SENTENCES[view.season.value.state],
+            "table": self._fragment("ladder_table.html", found, _ladder_values),
+        }
+        return self._public(request, view, "ladder.html", values, [found])
+
+    async def rounds(self, request: Request) -> Response:
+        """Return the list of rounds."""
+        view, found = self._view(request, "/rounds"), self._season.published.optional("rounds.json", RoundsDocument)
+        table = self._fragment("rounds_table.html", found, lambda rounds: {"rounds": rounds})
+        return self._public(request, view, "rounds.html", {"title": "Rounds", "table": table}, [found])
+
+    async def round(self, request: Request) -> Response:
+        """Return one round."""
+        view, found = self._view(request, "/rounds"), self._round(request)
+        values = {"title": f"Round {found.value.row.number}", "round": found.value}
+        return self._public(request, view, "round.html", values, [found])
+
+    async def report(self, request: Request) -> Response:
+        """Return the report of a round, whose scripts cannot use the cookies of this site."""
+        return self._published_file(self._round(request).value.report)
+
+    async def bot(self, request: Request) -> Response:
+        """Return a bot."""
+        view, found, ladder = self._view(request, ""), self._bot(request), self._ladder()
+        rows = ladder.value.rows if ladder else ()
+        row = next((each for each in rows if each.bot == found.value.bot), None)
+        values = {"title": found.value.bot, "bot": found.value, "row": row}
+        values["drawn"] = rating_line(row.history) if row else None
+        return self._public(request, view, "bot.html", values, [found, ladder])
+
+    async def replay(self, request: Request) -> Response:
+        """Return a public replay of a bot, by its number on the bot's page."""
+        replays, number = self._bot(request).value.replays, request.path_params["number"]
+        if not 1 <= number <= len(replays):
+            raise not_found("there is no such replay", str(number)[:20])
+        return self._published_file(replays[number - 1])
+
+    async def rules(self, request: Request) -> Response:
+        """Return the rules and how to submit."""
+        values = {"title": "Rules", "base": self._season.client(request).base}
+        return self._public(request, self._view(request, "/rules"), "rules.html", values, [])
+
+    async def asset(self, request: Request) -> Response:
+        """Return a style sheet or the script."""
+        file = request.path_params["name"]
+        if file not in ASSETS:
+            raise not_found("there is no such file", file[:80])
+        return conditional_response(request, season_asset(file), f"{ASSETS[file]}; charset=utf-8")
+
+    async def events(self, request: Request) -> Response:
+        """Return a stream of events for the pages of whoever the cookies say."""
+        return self.stream(request, self._season.viewer(request))
+
+    def stream(self, request: Request, viewer: Viewer) -> Response:
+        """Return a stream of events: which documents have changed. Raise Refusal (429) if too many listen."""
+        season, client = self._season, self._season.client(request)
+        key = f"{client.address} {request.client.port if client.local and request.client else ''}"
+        with season.listening.held(key, "streams of events"):
+            pass  # refuses before the stream begins
+
+        async def events() -> Any:
+            with season.listening.held(key, "streams of events"):
+                since = request.headers.get("last-event-id") or request.query_params.get("since", "")
+                async for event in season.news.events(watched_by(viewer), since):
+                    yield event
+
+        return EventSourceResponse(events(), ping=PING_INTERVAL_S)
+
+    # For authors.
+
+    async def link(self, request: Request) -> Response:
+        """Store the secret of a link in a cookie, and redirect to an address without it."""
+        secret = request.path_params["secret"]
+        found = name_of(self._season.published.tokens(), secret)
+        if found is None and not self._season.joining(secret):
+            raise unknown_link()
+        response = RedirectResponse("/admin" if found == ORGANISER else "/mine", 303)
+        cookie = ORGANISER_COOKIE if found == ORGANISER else AUTHOR_COOKIE
+        set_cookie(response, cookie, secret, self._season.client(request))
+        return response
+
+    async def submit(self, request: Request) -> Response:
+        """Return the form with which an author submits, or a visitor takes a name."""
+        return self.submit_form(request, None)
+
+    def submit_form(self, request: Request, refused: Refusal | None) -> Response:
+        """Return that form, with the reason why it was refused the last time."""
+        view = self._view(request, "/submit")._replace(live=False)
+        mine = self._season.published.author(view.viewer.author).value if view.viewer.author else None
+        values = {
+            "title": "Submit a bot" if mine else "Take part",
+            "bots": sorted({row.bot for row in mine.submissions}) if mine else [],
+            "base": self._season.client(request).base,
+            "problem": refused.problem if refused else None,
+        }
+        return self.private(request, view, "submit.html", values, refused.status if refused else 200)
+
+    async def mine(self, request: Request) -> Response:
+        """Return what an author has."""
+        view = self._view(request, "/mine", author=True)
+        mine = self._season.published.author(view.viewer.author).value
+        rows = self._season.submissions(view.viewer.author)
+        shown = rows if request.query_params.get("all") else rows[:SHOWN_SUBMISSIONS]
+        values = {
+            "title": "Mine",
+            "mine": mine,
+            "submissions": shown,
+            "more_submissions": len(rows) if len(rows) > len(shown) else 0,
+            "shown_faults": len(mine.faults) if request.query_params.get("all") else SHOWN_FAULTS,
+            "files": {row.label: row.id for row in rows if row.label},  # the first file of a version: it is kept
+            "reload": any(not final(row.state) for row in shown),
+        }
+        return self.private(request, view, "mine.html", values)
+
+    async def submission(self, request: Request) -> Response:
+        """Return a submission of an author, with its verdict."""
+        view = self._view(request, "/mine", author=True)
+        row = submission_of(self._season.submissions(view.viewer.author), request.path_params["id"])
+        values = {"title": row.label or row.bot or row.file_name, "row": row, "reload": not final(row.state)}
+        return self.private(request, view, "submission.html", values)
+
+    async def version(self, request: Request) -> Response:
+        """Return a version of an author, with the form for practice."""
+        view, ladder = self._view(request, "/mine", author=True), self._ladder()
+        version = own_version(self._season.published.author(view.viewer.author).value, request.path_params["label"])
+        others = [row.label for row in ladder.value.rows if row.label != version.label] if ladder else []
+        opponents = [*view.season.value.references, *others[:PRACTICE_OPPONENTS]]
+        values = {"title": version.label, "version": version, "opponents": opponents, "max_tables": MAX_PRACTICE_TABLES}
+        return self.private(request, view, "version.html", values)
+
+    async def file(self, request: Request) -> Response:
+        """Return the bytes of a submission to its author."""
+        viewer = self._view(request, "/mine", author=True).viewer
+        row, path = self._season.file_of(viewer.author, request.path_params["id"])
+        return download(path, row.file_name)
+
+    async def tables(self, request: Request) -> Response:
+        """Return a file of an author's own tables."""
+        viewer = self._view(request, "/mine", author=True).viewer
+        file_name, path = self._season.own_file(viewer.author, request.path_params["number"])
+        return download(path, file_name, "application/x-ndjson")
+
+    # For the organiser.
+
+    async def admin(self, request: Request) -> Response:
+        """Return what the organiser sees."""
+        view, ladder = self._view(request, "/admin"), self._ladder()
+        if not view.viewer.organiser:
+            raise unknown_link()
+        bots = sorted({row.bot for row in ladder.value.rows}) if ladder else []
+        values = {"title": "Organiser", "admin": self._season.published.admin().value, "bots": bots}
+        return self.private(request, view, "admin.html", values)
+
+    # Messages.
+
+    def message(self, request: Request, title: str, **values: Any) -> Response:
+        """Return a page with a link that is shown once."""
+        view = self._view(request, "/submit")._replace(live=False)
+        return self.private(request, view, "message.html", {"title": title, "problem": None} | values)
+
+    def refusal(self, request: Request, refused: Refusal) -> Response:
+        """Return the page of what the site refuses; it needs no document."""
+        try:
+            view = self._view(request, "")._replace(live=False)
+        except Refusal:
+            view = View(Loaded(NO_SEASON, (0, 0, 0)), Viewer(), "", live=False)
+        title = TITLES.get(refused.status, "This does not work")
+        values = {"title": title, "problem": refused.problem, "link": ""}
+        return self.private(request, view, "message.html", values, refused.status)
+
+    # How pages are made.
+
+    def _view(self, request: Request, here: str, author: bool = False) -> View:
+        """Return what every page shows. With `author`, raise Refusal (401) for anybody whom the season does not know."""
+        season, viewer = self._season.published.site(), self._season.viewer(request)
+        if author and not viewer.author:
+            if self._season.joining(request.cookies.get(AUTHOR_COOKIE, "")):
+                raise Refusal(503, unknown_link().problem._replace(message="the season has not read your name yet"), 5)
+            raise unknown_link()
+        return View(season, viewer, here)
+
+    def _ladder(self) -> Loaded[LadderDocument] | None:
+        return self._season.published.optional("ladder.json", LadderDocument)
+
+    def _round(self, request: Request) -> Loaded[RoundDocument]:
+        return self._season.published.named("rounds", str(request.path_params["number"])[:20], RoundDocument, "round")
+
+    def _bot(self, request: Request) -> Loaded[BotDocument]:
+        return self._season.published.named("bots", request.path_params["name"], BotDocument, "bot")
+
+    def _published_file(self, file: str) -> Response:
+        if not file:
+            raise not_found("there is no report of this round")
+        path = self._season.published.file(file)
+        if path.suffix != ".html":
+            return download(path, path.name)
+        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+
+    def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
+        """Return a table of many rows. It is rendered once for each state of its document, whatever surrounds it."""
+        key = template, found and found.signature
+        if key not in self._fragments:
+            values = values_of(found.value if found else None)
+            self._fragments[key] = Markup(environment().get_template(template).render(viewer=None, **values))
+            while len(self._fragments) > 4:
+                self._fragments.popitem(last=False)
+        return self._fragments[key]
+
+    def _public(
+        self, request: Request, view: View, template: str, values: dict[str, Any], used: Sequence[Loaded[Any] | None]
+    ) -> Response:
+        """Return a page that is the same for all of a kind of viewer; it is rendered once for each state of the season."""
+        edition = self._season.news.edition(watched_by(view.viewer))
+        signatures = tuple(each and each.signature for each in [view.season, *used])
+        client = self._season.client(request)
+        key = request.url.path, view.viewer.author, view.viewer.organiser, edition, signatures, client.base
+        if key not in self._pages:
+            self._pages[key] = cached_response(self._rendered(view, template, values).encode())
+            while len(self._pages) > MAX_CACHED_PAGES:
+                self._pages.popitem(last=False)
+        response = conditional_response(request, self._pages[key], "text/html; charset=utf-8")
+        response.headers["vary"] = "accept-encoding, cookie"
+        return response
+
+    def private(
+        self, request: Request, view: View, template: str, values: dict[str, Any], status: int = 200
+    ) -> Response:
+        """Return a page with the token of forms.
+
+        It is not compressed: the length of a compressed page can tell a secret in it, if others choose a part of the page.
+        """
+        viewer, made = view.viewer, ""
+        if not viewer.key:
+            made = new_secret()
+            viewer = viewer._replace(key=made)
+        body = self._rendered(view._replace(viewer=viewer), template, values)
+        headers = {"cache-control": "private, no-store", "vary": "cookie", "x-robots-tag": "noindex"}
+        response = Response(body, status, headers, "text/html; charset=utf-8")
+        if made:  # a viewer without cookies gets one, to which the tokens of forms are bound
+            set_cookie(response, FORM_COOKIE, made, self._season.client(request))
+        return response
+
+    def _rendered(self, view: View, template: str, values: dict[str, Any]) -> str:
+        menu = [("/", "Ladder"), ("/rounds", "Rounds"), ("/rules", "Rules"), ("/submit", "Submit")]
+        menu += [("/mine", "Mine")] if view.viewer.author else []
+        menu += [("/admin", "Admin")] if view.viewer.organiser else []
+        common = {
+            "season": view.season.value,
+            "viewer": view.viewer,
+            "menu": menu,
+            "here": view.here,
+            "live": self._season.news.edition(watched_by(view.viewer)) if view.live else "",
+            "croupier": __version__,
+            "reload": False,
+        }
+        return environment().get_template(template).render(common | values)
+
+
+def _ladder_values(ladder: LadderDocument | None) -> dict[str, Any]:
+    rows: Sequence[LadderRow] = ladder.rows if ladder else ()
+    scale, drawn = rating_axis(rows)
+    return {"ladder": ladder, "scale": scale, "rows": drawn, "sentences": order_sentences(rows)}
+
+
+def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
+    """Return the first sentence of the ladder's page."""
+    if not ladder or not ladder.rows:
+        return season.name
+    first = ladder.rows[0]
+    return f"{name(first.label)} by {name(first.author)} leads after round {ladder.round}"
+
+
+def download(path: Path, file_name: str, media_type: str = "application/octet-stream") -> Response:
+    """Return a file that the browser stores and does not show, whatever it contains."""
+    shown = re.sub(r"[^\w.+-]", "_", file_name)[:120] or "file"
+    quoted = f"attachment; filename*=UTF-8''{quote(shown)}"
+    headers = {
+        "content-disposition": quoted,
+        "content-security-policy": "sandbox; default-src 'none'",
+        "cache-control": "private, no-cache",
+    }
+    return FileResponse(path, media_type=media_type, headers=headers)
+
+
+NO_SEASON = msgspec.convert(
+    {
+        "name": "croupier", "game": "", "title": "", "state": "open", "submissions": "invited", "freeze": None, "round": 0,
+        "next_round": None, "bots": 0, "versions": 0, "waiting": 0, "now": "", "active": 1, "limits": {}, "references": [],
+        "card": "", "rules": {}, "seed_sha256": "",
+    },
+    SiteDocument,
+)  # fmt: skip
+"""What a page of an error shows while the season has published nothing."""
+TITLES = {401: "A link is needed", 403: "Not allowed", 404: "Not found", 429: "Too many requests", 503: "Not yet"}

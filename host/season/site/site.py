@@ -1,0 +1,220 @@
+"""The site of a season. It reads what the season publishes, and writes only requests and uploads into its inbox."""
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from host.base.errors import Problem
+from host.season.site.api import SeasonApi
+from host.season.site.context import Season
+from host.season.site.errors import Refusal, not_found
+from host.season.site.forms import SeasonForms
+from host.season.site.identity import SiteOptions, host_of
+from host.season.site.limits import REQUESTS, RateLimiter
+from host.season.site.metrics import SiteMetrics, figures_of_season
+from host.season.site.pages import SeasonPages, compile_templates
+from host.season.site.uploads import discard, remove_unfinished
+from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, wait_for_shutdown
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""The content security policy of the pages. Forms go to this site only; scripts inside a page never run."""
+KEEP_ALIVE_TIMEOUT_S = 15  # for the next request of a connection, its headers included
+READER_TIMEOUT_MS = 20_000  # for a client to take what was sent; Hypercorn itself would wait for ever
+MAX_HEADER_BYTES = 16 * 1024
+
+
+class Gate:
+    """Middleware before all handlers: foreign hosts, too many requests from an address, and the counters."""
+
+    def __init__(self, app: ASGIApp, site: "SeasonSite") -> None:
+        self.app, self._site = app, site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = trio.current_time()
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                handler = getattr(scope.get("endpoint"), "__name__", "none")
+                self._site.metrics.answered(handler, scope["method"], message["status"], trio.current_time() - began)
+            # It is raised if the client has gone, and Hypercorn is refusing its unfinished request.
+            with suppress(trio.BusyResourceError):
+                await send(message)
+
+        request = Request(scope, receive)
+        try:
+            self._site.admit(request)
+        except Refusal as refused:
+            await (await self._site.refuse(request, refused))(scope, receive, counted)
+        else:
+            await self.app(scope, receive, counted)
+
+
+class SeasonSite:
+    """Puts the handlers together."""
+
+    def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
+        self.season = Season(folder, options)
+        self.metrics = SiteMetrics()
+        self._pages = SeasonPages(self.season)
+        self._requests = RateLimiter(REQUESTS)
+        self._hosts = {*LOCAL_HOSTS, host_of(options.url)} if local else None
+
+    def application(self) -> Starlette:
+        """Return the application."""
+        return Starlette(
+            routes=[*self._page_routes(), *self._api_routes()],
+            middleware=[Middleware(SecurityHeaders, policy=POLICY), Middleware(Gate, site=self)],
+            exception_handlers={Refusal: self.refuse, HTTPException: self._no_route, Exception: self._failed},
+        )
+
+    def _page_routes(self) -> list[Route]:
+        pages, forms = self._pages, SeasonForms(self.season, self._pages)
+        return [
+            Route("/", pages.ladder),
+            Route("/rounds", pages.rounds),
+            Route("/rounds/{number:int}", pages.round),
+            Route("/rounds/{number:int}/report", pages.report),
+            Route("/bots/{name}", pages.bot),
+            Route("/bots/{name}/replays/{number:int}", pages.replay),
+            Route("/rules", pages.rules),
+            Route("/submit", pages.submit),
+            Route("/submit", forms.submit, methods=["POST"]),
+            Route("/join", forms.join, methods=["POST"]),
+            Route("/leave", forms.leave, methods=["POST"]),
+            Route("/a/{secret}", pages.link),
+            Route("/o/{secret}", pages.link),
+            Route("/mine", pages.mine),
+            Route("/mine/submissions/{id}", pages.submission),
+            Route("/mine/submissions/{id}/file", pages.file),
+            Route("/mine/submissions/{id}/cancel", forms.cancel, methods=["POST"]),
+            Route("/mine/versions/{label}", pages.version),
+            Route("/mine/versions/{label}/{action}", forms.version, methods=["POST"]),
+            Route("/mine/tables/{number}", pages.tables),
+            Route("/admin", pages.admin),
+            Route("/admin/{action}", forms.manage, methods=["POST"]),
+            Route("/events", pages.events),
+            Route("/assets/{name}", pages.asset),
+            Route("/metrics", self._metrics),
+        ]
+
+    def _api_routes(self) -> list[Route]:
+        api = SeasonApi(self.season, self._pages)
+        return [
+            Route("/api/season", api.site),
+            Route("/api/ladder", api.ladder),
+            Route("/api/ladder.csv", api.ladder_table),
+            Route("/api/rounds", api.rounds),
+            Route("/api/entries", api.entries),
+            Route("/api/rounds/{number:int}", api.round),
+            Route("/api/bots/{name}", api.bot),
+            Route("/api/bots/{name}", api.put, methods=["PUT"]),
+            Route("/api/bots", api.post, methods=["POST"]),
+            Route("/a/{secret}", api.post_to_link, methods=["POST"]),
+            Route("/api/events", api.events),
+            Route("/api/join", api.join, methods=["POST"]),
+            Route("/api/submissions/{id}", api.submission),
+            Route("/api/submissions/{id}/file", api.file),
+            Route("/api/submissions/{id}/cancel", api.cancel, methods=["POST"]),
+            Route("/api/mine", api.mine),
+            Route("/api/mine/tables/{number}", api.tables),
+            Route("/api/versions/{label}/{action}", api.version, methods=["POST"]),
+            Route("/api/requests/{id}", api.request),
+            Route("/api/admin", api.admin),
+            Route("/api/admin/{action}", api.manage, methods=["POST"]),
+        ]
+
+    def admit(self, request: Request) -> None:
+        """Raise Refusal for a host that is not this site's, and for one request too many."""
+        host = request.headers.get("host", "").lower()
+        if self._hosts is not None and _without_port(host) not in self._hosts:
+            hint = "croupier season site --url https://HOST, if a proxy on this machine passes requests on"
+            raise Refusal(400, Problem("W003", host[:80], "this site does not have this name", hint=hint))
+        client = self.season.client(request)
+        if not client.local:
+            self._requests.check(client.address, "requests")
+
+    async def refuse(self, request: Request, error: Exception) -> Response:
+        """Return a refusal: as JSON for programs, as a page for browsers. What is left of a body is received first."""
+        assert isinstance(error, Refusal)
+        self.metrics.refused(error.problem.code)
+        if request.method in ("POST", "PUT") and error.status != 408:
+            await discard(request)
+        path, accepted = request.url.path, request.headers.get("accept", "")
+        if path.startswith("/api/") or "text/html" not in accepted:
+            response: Response = JSONResponse(error.json(), error.status)
+        else:
+            response = self._pages.refusal(request, error)
+        response.headers["cache-control"] = "no-store"
+        if error.retry_after:
+            response.headers["retry-after"] = str(error.retry_after)
+        if error.status == 401:
+            response.headers["www-authenticate"] = "Bearer"
+        return response
+
+    async def _no_route(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        refused = not_found("there is no such page", request.url.path[:120], "/rules lists how to submit")
+        if error.status_code == 405:
+            message = f"{request.method} is not possible here"
+            refused = Refusal(405, Problem("W001", request.url.path[:120], message, hint="docs/season-api.md"))
+        return await self.refuse(request, refused)
+
+    async def _failed(self, request: Request, error: Exception) -> Response:
+        """Return the answer to a request that found a bug. Its traceback goes to standard error."""
+        problem = Problem(
+            "H001", type(error).__name__, "an internal error of croupier", hint="the log of the site says more"
+        )
+        return await self.refuse(request, Refusal(500, problem))
+
+    async def _metrics(self, request: Request) -> Response:
+        if not self.season.client(request).local:
+            raise not_found("there is no such page", "/metrics")
+        text = figures_of_season(self.season.published.folder) + self.metrics.text(self.season.listening.used)
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+
+def _without_port(host: str) -> str:
+    return host if host.endswith("]") else host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+
+
+async def serve_season(folder: Path, listener: socket.socket, options: SiteOptions | None = None) -> None:
+    """Serve the site of the season in a folder until ^C or SIGTERM."""
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READER_TIMEOUT_MS)
+    config = Config()
+    config.bind = [f"fd://{listener.fileno()}"]
+    config.accesslog = None
+    config.errorlog = "-"
+    config.loglevel = "ERROR"
+    config.include_server_header = False
+    config.graceful_timeout = 0.2
+    config.shutdown_timeout = 1.0
+    config.keep_alive_timeout = KEEP_ALIVE_TIMEOUT_S
+    config.h11_max_incomplete_size = MAX_HEADER_BYTES
+    shutdown = trio.Event()
+    site = SeasonSite(folder, options or SiteOptions(), is_local(listener))
+    site.season.inbox.folder.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(site.season.inbox.folder)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(wait_for_shutdown, shutdown)
+        nursery.start_soon(site.season.news.follow)
+        nursery.start_soon(trio.to_thread.run_sync, compile_templates)
+        await serve(site.application(), config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]
+        nursery.cancel_scope.cancel()
