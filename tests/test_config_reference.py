@@ -36,7 +36,7 @@ RANKINGS_PAGE = Path(__file__).parents[1] / "docs" / "rankings.md"
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 
 TABLE_OF_RANKINGS = """
-from host.rating.ranking import RANKINGS
+from host.rating.rankings import RANKINGS
 from host.stages import KINDS
 print("| word | value | 95 % interval | needs | kinds of stage |")
 print("|---|---|---|---|---|")

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from command import ROOT
 
-from host.rating.ranking import RANKINGS
+from host.rating.rankings import RANKINGS
 
 SQL = re.compile(r"\b(?:SELECT|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) ")
 JOURNAL = {"host/journal/journal.py", "host/journal/seals.py"}
@@ -18,7 +18,7 @@ STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "season" / "en
 OTHER_MEANINGS = {"elo", "score", "sets", "wins"}
 """Names of rankings that are also keys of results."""
 
-CONFIGURED = {"host/rating/ranking.py"} | {
+CONFIGURED = {"host/rating/rankings.py"} | {
     str(path.relative_to(ROOT)) for path in (ROOT / "host" / "stages").glob("*.py")
 }
 """The rankings themselves, and the kinds of stage, whose configs have rankings as defaults."""

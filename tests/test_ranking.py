@@ -12,7 +12,7 @@ from command import croupier
 from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
-from host.rating.ranking import RANKINGS, Estimate
+from host.rating.rankings import RANKINGS, Estimate
 from host.rating.statistics import ELO
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of

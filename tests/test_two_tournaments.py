@@ -13,7 +13,7 @@ from host.cli.progress import progress_view
 from host.config.tournament_config import load
 from host.inspect.verify import verify
 from host.journal.journal import reading
-from host.rating.ranking import ranking_of
+from host.rating.rankings import ranking_of
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of
 from host.tournament.runner import run_tournament

@@ -19,7 +19,7 @@ from host.config.resolver import CONFIG
 from host.config.tournament_config import AllowedLimits, ConfigFile, rule_type, rules_of
 from host.games import GAMES
 from host.games.engine import Game
-from host.rating.ranking import RANKINGS
+from host.rating.rankings import RANKINGS
 from host.sandbox.limits import Bank, Limits
 from host.stages import KINDS
 from host.stages.kind import Kind, StageConfig

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from host.base.config_file import OwnName, Toml, read
 from host.base.errors import Problem, UserError
-from host.rating.ranking import RANKINGS, Ranking
+from host.rating.rankings import RANKINGS, Ranking
 from host.rules.catalogue import CustomName, import_value, is_folder, load_game
 from host.stages import KINDS, Registry
 from host.stages.kind import OWN_RANKING, Kind

@@ -33,7 +33,7 @@ from host.config.season_config import SeasonTable, season_problems
 from host.games.engine import Game
 from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
-from host.rating.ranking import RANKINGS, ranking_of
+from host.rating.rankings import RANKINGS, ranking_of
 from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from host.base.format import counted, duration, thousands
 from host.base.safe_text import one_line
-from host.rating.ranking import ranking_of
+from host.rating.rankings import ranking_of
 from host.rating.statistics import is_certain
 from host.report.bracket_chart import drawings
 from host.report.summary import BotSummary, ResourceUse, Stage

@@ -24,7 +24,7 @@ from host.play.records import (
     count_replays,
     joined_to_causes,
 )
-from host.rating.ranking import ranking_of
+from host.rating.rankings import ranking_of
 from host.rating.results import Fact
 from host.rating.statistics import is_certain
 from host.report.anonymize import REAL_NAMES, Anonymizer

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from host.base.format import duration, thousands
 from host.base.safe_text import one_line
-from host.rating.ranking import ranking_of
+from host.rating.rankings import ranking_of
 from host.rating.statistics import MIN_CERTAINTY, percent, words
 from host.report.console import open_console
 from host.results.overall import OverallRow

@@ -12,7 +12,7 @@ from host.journal.journal import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import repeats_in
 from host.play.records import Record, Result
-from host.rating.ranking import Ranking
+from host.rating.rankings import Ranking
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
 from host.results.standings import PairResult

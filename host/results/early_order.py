@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from host.base.format import thousands
 from host.play.records import Record
-from host.rating.ranking import orders, ranking_of
+from host.rating.rankings import ranking_of
 from host.rating.strength import MODEL_BOTS, Strength, quick_strengths
+from host.rating.units import orders
 from host.stages import results_of
 from host.stages.kind import StageConfig
 

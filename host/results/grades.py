@@ -8,9 +8,9 @@ from host.base.format import thousands
 from host.journal.state import RecordedBot
 from host.play.lines import repeats_in
 from host.play.records import Record
-from host.rating.ranking import Results, units_of, won_in
 from host.rating.results import Sampling
 from host.rating.statistics import Won, percent, sure_ahead, sure_at_least
+from host.rating.units import Results, units_of, won_in
 from host.stages import kind_of, references_of
 from host.stages.kind import GradeTerms, StageConfig
 

@@ -23,8 +23,8 @@ from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import Fixture
 from host.play.table_plans import TableSetup, table_setups
-from host.rating.ranking import Units
 from host.rating.statistics import CONFIDENCE, MIN_CERTAINTY, NORMAL, mean_interval, needed, ratio_units, sure_ahead
+from host.rating.units import Units
 from host.results.standings import Advice, comparisons
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of

@@ -14,8 +14,9 @@ from host.journal.state import RecordedBot, RunState, StageState
 from host.play.fixture_id import group_of
 from host.play.lines import may_repeat, repeats_in
 from host.play.records import Record, Undecided
-from host.rating.ranking import Estimate, Ranking, Results, Sure, ranking_of, won_in, words_of
+from host.rating.rankings import Estimate, Ranking, Sure, ranking_of, words_of
 from host.rating.statistics import MIN_CERTAINTY, Won, how_sure, needed, sure_by_wins, wilson, words
+from host.rating.units import Results, won_in
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
 from host.results.withdrawal import NOTE, counting

@@ -10,8 +10,9 @@ from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.games import GAMES
 from host.play.records import Record
-from host.rating.ranking import RANKINGS, Results
+from host.rating.rankings import RANKINGS
 from host.rating.results import Fact
+from host.rating.units import Results
 from host.rules.catalogue import library_game, of_library
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds

@@ -10,7 +10,7 @@ from host.base.config_file import OWN_CODE, Flag, integer, integer_or_auto, matc
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record
-from host.rating.ranking import RANKINGS, Ranking
+from host.rating.rankings import RANKINGS, Ranking
 from host.rating.results import PAIRS, Fact, Sampling
 from host.stages.agenda import Agenda, Records, Schedule
 from host.stages.picture import Picture

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
-from host.rating.ranking import won_in
 from host.rating.results import PAIRS, Fact, Sampling
 from host.rating.statistics import sequential
+from host.rating.units import won_in
 from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (

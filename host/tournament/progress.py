@@ -8,7 +8,7 @@ from host.base.safe_text import escape_control_chars, one_line
 from host.journal.late_bots import late_warnings
 from host.journal.stage_sums import SHOWN_REPLAYS, StageSums
 from host.play.records import Record
-from host.rating.ranking import ranking_of
+from host.rating.rankings import ranking_of
 from host.rating.strength import MODEL_BOTS
 from host.results.early_order import EarlyOrder
 from host.stages import kind_of, references_of

@@ -18,7 +18,7 @@ from host.journal.journal import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.play.fixture_id import FixtureId
 from host.play.records import Record
-from host.rating.ranking import orders
+from host.rating.units import orders
 from host.results.course import positions_of
 from host.rules.catalogue import origin
 from host.season.entries.values import Version
