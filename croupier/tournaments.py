@@ -13,7 +13,7 @@ from host.journal.journal import reading
 from host.journal.tournament_dir import Folder
 from host.report.listings import by_bot
 from host.results.standings import StageStandings
-from host.tournament.runner import run_tournament
+from host.tournament.running import run_tournament
 
 
 class Standings:

@@ -35,8 +35,9 @@ from host.results.course import Played, Position, course, positions_of
 from host.sandbox.levels import UNPROTECTED
 from host.tournament.corrections import last_begun, make, plan_readmit, plan_redo, plan_withdraw
 from host.tournament.estimate import remaining
+from host.tournament.opening import open_run
 from host.tournament.progress import Progress
-from host.tournament.runner import open_run, play_stages
+from host.tournament.running import play_stages
 
 SEED = b"a seed"
 GAME = GAMES["pazaak"]

@@ -16,7 +16,7 @@ from host.journal.journal import reading
 from host.rating.rankings import ranking_of
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of
-from host.tournament.runner import run_tournament
+from host.tournament.running import run_tournament
 
 CONFIG = """\
 game = "mine:GAME"

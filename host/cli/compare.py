@@ -210,7 +210,7 @@ def _compare(
     from host.stages.adhoc import Adhoc
     from host.tournament.adhoc import adhoc_session
     from host.tournament.comparison import DUEL, run_comparison, sides
-    from host.tournament.runner import interruptible
+    from host.tournament.signals import interruptible
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)

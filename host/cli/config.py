@@ -49,7 +49,7 @@ def _check(context: CliContext) -> None:
     from host.config.difference import settings_of
     from host.config.tournament_config import load
     from host.results.disqualification import rule
-    from host.tournament.runner import check_playable
+    from host.tournament.loading import check_playable
 
     season = load(context.folder)
     if season.season:

@@ -19,7 +19,7 @@ from host.journal.changes import MAX_REASON_CHARS
 from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
-    from host.tournament.runner import RunOutcome
+    from host.tournament.running import RunOutcome
 
 
 class RunOptions(NamedTuple):
@@ -137,7 +137,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorke
 
     from host.backends.backend import open_backend
     from host.cli.progress import progress_view
-    from host.tournament.runner import run_tournament
+    from host.tournament.running import run_tournament
 
     until, reason = _seconds(chosen.stop_after), " ".join(chosen.reason.split())
     if len(reason) > MAX_REASON_CHARS:

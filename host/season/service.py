@@ -37,7 +37,7 @@ from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.rounds.season import ENTRIES, ORGANISER, Log, Season
 from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
-from host.tournament.runner import leaves
+from host.tournament.signals import leaves
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 2

@@ -27,7 +27,7 @@ from host.stages import registry_of_game
 from host.stages.kind import Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
-from host.tournament.runner import Observer
+from host.tournament.running import Observer
 from host.tournament.stage_runner import CheckedPool, Executor, WorkerPool, require_decided, run_stage
 
 

@@ -27,16 +27,10 @@ from host.play.records import Fixture
 from host.results.course import NOTHING, Played, Position, course
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
-from host.tournament.runner import (
-    Observer,
-    check_unchanged,
-    choose_level,
-    entered_digest,
-    interruptible,
-    load_checked,
-    slow_preparation_reporter,
-    with_terms,
-)
+from host.tournament.loading import load_checked
+from host.tournament.opening import check_unchanged, choose_level, entered_digest, with_terms
+from host.tournament.running import Observer, slow_preparation_reporter
+from host.tournament.signals import interruptible
 from host.tournament.stage_runner import BackendFactory, CheckedPool, WorkerPool, require_decided
 
 TRIAL_S = 20.0  # at most, for the whole trial

@@ -18,8 +18,9 @@ from host.season.rounds.book import Round, RoundPlan
 from host.season.rounds.play import how_tables_are_played, read_round, write_round
 from host.season.rounds.scheduler import Player, RoundTerms, next_round
 from host.season.rounds.season import Season
+from host.tournament.loading import load_checked
 from host.tournament.progress import Progress
-from host.tournament.runner import PlayTerms, load_checked, play_tournament
+from host.tournament.running import PlayTerms, play_tournament
 from host.tournament.stage_runner import Backend
 
 FIRST_TABLES_EACH = 10

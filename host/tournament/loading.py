@@ -1,0 +1,117 @@
+"""Loads the tournament of a folder, and refuses what no run could play. No bot is built for it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.format import day
+from host.bots.bot_spec import Submission
+from host.config.difference import canonical, difference
+from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
+from host.journal.journal import Journal, in_use, lock_holder, reading
+from host.journal.tournament_dir import Folder
+from host.rules.catalogue import game_by_name
+from host.sandbox.detect import require_clock, require_level
+from host.stages import references_of
+from host.tournament.additions import (
+    late_problems,
+    more_problems,
+    raised_keys,
+    with_raised,
+)
+
+BEGIN_AGAIN = "restore it to continue, or start again with  croupier run --fresh"
+
+
+class Loaded(NamedTuple):
+    """A tournament that passed every check that is possible without building a bot."""
+
+    tournament: Tournament
+    folder: Folder
+    submissions: list[Submission]
+
+
+def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
+    """Load and check the tournament of a folder. Raise UserError for any problem that prevents the run."""
+    loaded = load_playable(place, say)
+    tournament, folder, _ = loaded
+    names = [stage.name for stage in tournament.stages]
+    if last is not None and last not in names:
+        raise UserError([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
+    if holds := lock_holder(folder.journal):
+        raise UserError([in_use(folder.run, holds)], 5)
+    return loaded
+
+
+def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
+    """Load the tournament of a folder. Raise UserError if its config, its bots or its seed prevent any run."""
+    tournament = load(place)
+    folder = Folder(place if place.is_dir() else place.parent)
+    for warning in tournament.warnings:
+        say("WARNING  " + str(warning).removeprefix("error"))
+    submissions = tournament.submissions(folder.path)
+    if not submissions:
+        raise UserError([no_bots(tournament)], 3)
+    entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
+    if few := not_enough_bots(tournament.stages[0], entered, game_by_name(tournament.game).seats[0]):
+        raise UserError([few._replace(where=str(tournament.path))], 3)
+    _refuse_learning_references(tournament, submissions)
+    _refuse_other_seed(tournament, folder)
+    for skipped in skipped_stages(tournament, len(entered)):
+        say(f"WARNING  {skipped}")
+    return Loaded(tournament, folder, submissions)
+
+
+def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
+    """Load and check a tournament as `load_playable` does, and check its machine and what has been played of it.
+
+    Raise UserError for whatever a run would refuse before it builds a bot.
+    """
+    loaded = load_playable(place, say)
+    tournament, folder, _ = loaded
+    if not tournament.run.cluster:
+        wanted = tournament.level
+        require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
+    if folder.journal.exists() and folder.journal.stat().st_size:
+        with reading(folder.journal, tournament.registry) as journal:
+            late = {submission.name for submission in loaded.submissions} - journal.bots().keys()
+            if problems := changed_config(journal, tournament) + late_problems(tournament, journal, late):
+                raise UserError(problems, 3)
+    return loaded
+
+
+def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
+    """Return the problems of a config that differs from the one with which the run began; none if nothing is played.
+
+    A stage may have more tables than before, if its kind and the stages after it can take that.
+    """
+    if not journal.begun:
+        return []
+    old, new = journal.state().config, canonical(tournament)
+    raised = raised_keys(old, tournament.stages)
+    if changed := difference(with_raised(old, raised), new):
+        message = f"changed since this run began ({changed})"
+        return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
+    return more_problems(tournament, journal, raised)
+
+
+def _refuse_learning_references(tournament: Tournament, submissions: Sequence[Submission]) -> None:
+    """Raise UserError if a reference keeps a state file in a stage: what a bot achieves would depend on the bots before."""
+    references = {name for stage in tournament.stages for name in references_of(stage)}
+    problems = [
+        Problem("C013", submission.manifest, message, hint='state_lifetime = "fixture", or another reference')
+        for submission in submissions
+        if submission.name in references and submission.spec.state_lifetime == "stage"
+        for message in [f"{submission.name} is a reference and keeps its state file from one bot to the next"]
+    ]
+    if problems:
+        raise UserError(problems, 3)
+
+
+def _refuse_other_seed(tournament: Tournament, folder: Folder) -> None:
+    """Raise UserError if the config has a seed of its own, and another seed has been committed to."""
+    if tournament.seed != "random" and (promised := folder.committed()):
+        message = f'seed = "{tournament.seed}" is not the seed that was committed to on {day(promised.at)}'
+        hint = 'seed = "random" plays with the committed seed, which is in run/seed'
+        raise UserError([Problem("R010", str(tournament.path), message, hint=hint)], 3)

@@ -1,0 +1,160 @@
+"""Begins a run, or continues it: chooses its level, and writes the terms, the bots and the seed that it begins with."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from host import __version__
+from host.base import paths
+from host.base.errors import Problem, UserError
+from host.bots.bot_spec import BuiltBot
+from host.config.difference import canonical
+from host.config.tournament_config import Tournament
+from host.games.luck import digest_of
+from host.journal.journal import Journal, reading
+from host.journal.state import RecordedBot, RunState, RunStatus
+from host.journal.tournament_dir import Folder, commitment
+from host.rules.catalogue import game_by_name
+from host.sandbox.levels import UNPROTECTED, Level
+from host.tournament.additions import (
+    Additions,
+    late_problems,
+    raised_keys,
+    record_additions,
+)
+from host.tournament.fixture_size import fewest_tables
+from host.tournament.loading import BEGIN_AGAIN, changed_config
+from host.tournament.stage_runner import Backend
+
+NO_SANDBOX = (
+    "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
+)
+
+
+async def choose_level(
+    backend: Backend,
+    tournament: Tournament,
+    folder: Folder,
+    say: Callable[[str], None],
+    *,
+    fresh: bool = False,
+    unsafe: bool = False,
+) -> Level:
+    """Return the level to play at: the level at which the run began if it is still possible, otherwise the backend's level.
+
+    Raise UserError (exit code 6) if the backend cannot provide the level that the config demands.
+    """
+    wanted = UNPROTECTED if unsafe else tournament.level
+    here = await backend.demand(wanted)
+    if not wanted.traits.isolates:
+        say(NO_SANDBOX)
+        return wanted
+    return _as_it_began(tournament, folder, here, fresh=fresh)
+
+
+def _as_it_began(tournament: Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
+    """Return the level at which a run began if it is strong enough and still possible, otherwise the level `here`."""
+    if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
+        return here
+    with reading(folder.journal, tournament.registry) as journal:
+        deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written
+        began = journal.state().level if journal.begun else here
+    return began if tournament.level <= began <= here else here
+
+
+def open_run(
+    journal: Journal, folder: Folder, tournament: Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
+) -> bytes:
+    """Write what a run knows of itself and its bots, or check that only additions have changed it. Return the seed."""
+    added = check_unchanged(journal, tournament, bots, level)
+    if tournament.seed == "random" and not journal.begun:
+        folder.create_seed()
+    seed = folder.seed(tournament.seed)
+    promised = folder.committed() if tournament.seed == "random" else None
+    other = journal.begun and journal.state().seed_sha256 != commitment(seed)
+    broken = "that this run began with" if other else ""
+    if promised and promised.sha256 != commitment(seed):
+        broken = "that was committed to"
+    if broken:
+        hint = "restore the old one, or start again with  croupier run --fresh"
+        raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
+    record_additions(journal, added, reason, revealed=bool(added.late) and folder.revealed(journal))
+    began = journal.state()
+    committed = began.committed if journal.begun else promised.at if promised else None
+    bound = began.bound if journal.begun else entered_digest(tournament, bots)
+    known = replace(began, level=level, seed_sha256=commitment(seed), committed=committed, bound=bound)
+    record_run(journal, known, tournament, bots)
+    return known.root(seed)
+
+
+def entered_digest(tournament: Tournament, bots: Sequence[BuiltBot]) -> str:
+    """Return the digest of the entered bots in hexadecimal if the seed is bound to them, otherwise ""."""
+    entered = (bytes.fromhex(bot.sha256) for bot in bots if bot.name not in tournament.guests)
+    return digest_of(entered).hex() if tournament.bind_seed else ""
+
+
+def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[BuiltBot], level: Level) -> Additions:
+    """Return what has been added since the run began.
+
+    Raise UserError if the run cannot take it, or if it began with another config, with other bots, or at another level.
+    """
+    if not journal.begun:
+        return Additions()
+    state, before = journal.state(), journal.bots()
+    where = str(tournament.path)
+    problems = changed_config(journal, tournament)
+    now = {bot.name: bot.sha256 for bot in bots}
+    for name in before.keys() & now.keys():
+        if before[name].sha256 != now[name]:
+            old, new = before[name].sha256[:8], now[name][:8]
+            message = f"changed since this run began (sha256 {old}… → {new}…); the results would mix two bots"
+            hint = f"restore it, or add it under a new name, or  croupier add FILE --replace {name} --reason …"
+            problems.append(Problem("R002", name, message, hint=hint))
+    if left := sorted(before.keys() - now.keys()):
+        message = f"the list of bots has changed since this run began: {', '.join(left)} removed"
+        problems.append(Problem("R004", where, message, hint=BEGIN_AGAIN))
+    late = [bot for bot in bots if bot.name not in before]
+    problems += late_problems(tournament, journal, [bot.name for bot in late])
+    if state.level != level:
+        message = f"this run began at level {state.level.label}, but the level is now {level.label}"
+        unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
+        hint = BEGIN_AGAIN if state.level.traits.isolates else unsafe
+        problems.append(Problem("R007", where, message, hint=hint))
+    if problems:
+        raise UserError(problems, 3)
+    return Additions(late, raised_keys(state.config, tournament.stages))
+
+
+def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot] = ()) -> RunState:
+    """Return what a run knows of itself, with the terms of a tournament.
+
+    `bots` are those with which it begins. What is known of its stages counts if a fixture has been played.
+    """
+    terms = replace(
+        known,
+        game=tournament.game,
+        name=tournament.name,
+        config=canonical(tournament),
+        guests=sorted(tournament.guests),
+        parallel_tables=tournament.run.parallel_tables,
+    )
+    known, number = terms.with_stages(*tournament.stages), fewest_tables(game_by_name(tournament.game), bots, 2)
+    return known.with_stages(*(stage.with_fixture_tables(number) for stage in known.configs))
+
+
+def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
+    """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
+    state = replace(
+        with_terms(known if journal.begun else replace(known, stages=()), tournament, bots),
+        status=RunStatus.RUNNING,
+        version=__version__,
+        machine=paths.describe_machine(),
+        began=known.began or time.time(),
+    )
+    journal.set_state(state)
+    for name in journal.bots().keys() - {bot.name for bot in bots}:
+        journal.remove_bot(name)
+    fixed = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change
+    for bot in (bot for bot in bots if bot.name not in fixed):
+        journal.add_bot(RecordedBot.of(bot))

@@ -1,0 +1,256 @@
+"""Runs a tournament: prepares its bots, plays its stages, and writes its journal."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import trio
+
+from host.base.config_file import display_path
+from host.base.errors import UserError
+from host.base.format import counted
+from host.base.safe_text import one_line
+from host.config.tournament_config import Tournament
+from host.journal.journal import Journal, writing
+from host.journal.late_bots import LateBots
+from host.journal.state import RunStatus, StageStatus
+from host.journal.tournament_dir import Folder, commitment
+from host.play.jobs import WorkerSetup
+from host.play.records import Fixture
+from host.results.bot_logs import Logs
+from host.results.course import Played, course
+from host.results.disqualification import excess, rule
+from host.results.undecided import write_bundle
+from host.rules.catalogue import game_by_name
+from host.stages.kind import SkippedStage
+from host.submissions.empty_start import slow_starts
+from host.tournament.corrections import may_be_tried_again, try_again
+from host.tournament.loading import Loaded, load_checked
+from host.tournament.opening import choose_level, open_run
+from host.tournament.progress import Progress
+from host.tournament.signals import interruptible
+from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
+
+WONDER = 1.0  # seconds; a preparation that takes longer is reported
+
+
+class Observer(Protocol):
+    """Displays a run while it is played."""
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        ...
+
+
+class LoggingObserver(NamedTuple):
+    """Passes everything to another observer, logs the stderr output of the bots, and warns about bots that are late."""
+
+    watch: Observer
+    logs: Logs
+    late: LateBots
+    undecided: Callable[[str], str]  # keeps the bundle of a fixture without a result, and returns its path
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        self.watch.say(text)
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        if progress.record is not None and progress.record.undecided is not None:
+            why = progress.record.undecided
+            where = f"{why.where}: " if why.where else ""
+            at = f" at table {why.table}" if why.table else ""
+            after = f", after an answer of {' and '.join(why.given_by)}" if why.given_by else ""
+            self.say(
+                f"WARNING  {one_line(progress.record.path)} is undecided: {where}the game failed{one_line(at + after)}: "
+                f"{one_line(why.reason)}; no bot is charged, and the rest is played; kept as "
+                f"{self.undecided(progress.record.path)}"
+            )
+        elif progress.record is not None:
+            self.logs.heard(progress.record)
+            self.late.add(progress.stage, progress.record)
+            for sentence in self.late.new_warnings():
+                self.say(f"WARNING  {sentence}")
+        self.watch.progress(progress)
+
+
+class RunOutcome(NamedTuple):
+    """How a run ended; `reason` says why if it was interrupted.
+
+    `undecided` is the number of fixtures without a result, and `again` the number of those that the next run tries again.
+    """
+
+    interrupted: bool
+    reason: str
+    undecided: int = 0
+    again: int = 0
+
+
+async def run_tournament(
+    place: Path,
+    watch: Observer,
+    open_backend: BackendFactory,
+    *,
+    cluster: str = "",
+    fresh: bool = False,
+    last: str | None = None,
+    workers: int = 0,
+    until: float | None = None,
+    unsafe: bool = False,
+    reason: str = "",
+) -> RunOutcome:
+    """Play the stages of a tournament, or what is left of them. After `until` seconds it stops and can be resumed.
+
+    `reason` is recorded with late bots and more tables, if the run began without them.
+
+    `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
+    Raise UserError for any problem, before any table is played.
+    """
+    loaded, missing = load_checked(place, watch.say, last=last), Missing()
+    terms = PlayTerms(fresh=fresh, last=last, workers=workers, unsafe=unsafe, reason=reason)
+    async with (
+        interruptible(watch.say) as stop,
+        open_backend(cluster or loaded.tournament.run.cluster, watch.say) as backend,
+    ):
+
+        def begin() -> None:
+            if until is not None:
+                stop.scope.deadline = trio.current_time() + until
+
+        missing = await play_tournament(loaded, watch, backend, terms, begin)
+    stopped = stop.scope.cancelled_caught
+    return RunOutcome(stopped, stop.reason if stopped else "", missing.undecided, missing.again)
+
+
+def _try_again(journal: Journal, root: bytes, say: Callable[[str], None]) -> None:
+    """Let undecided fixtures be played again, as far as nothing depends on them."""
+    if tried := try_again(journal, root):
+        journal.set_status(RunStatus.RUNNING)
+        say(f"trying {counted(len(tried), 'undecided fixture')} again")
+
+
+def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
+    """Write the bundle of an undecided fixture. Return where it is, or why it could not be written."""
+    undecided = next(each for each in journal.undecided() if each.path == path)
+    try:
+        return display_path(write_bundle(folder.undecided, undecided, root))
+    except OSError as failed:
+        return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
+
+
+class Missing(NamedTuple):
+    """The number of fixtures without a result, and of those that the next run can try again."""
+
+    undecided: int = 0
+    again: int = 0
+
+
+class PlayTerms(NamedTuple):
+    """How a tournament is played: what `run_tournament` is given."""
+
+    fresh: bool = False
+    last: str | None = None
+    workers: int = 0
+    unsafe: bool = False
+    reason: str = ""
+
+
+async def play_tournament(
+    loaded: "Loaded",
+    watch: Observer,
+    backend: Backend,
+    terms: PlayTerms,
+    begin: Callable[[], None] = lambda: None,
+) -> Missing:
+    """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
+
+    Return how many fixtures have no result because the game failed. A caller that cancels it loses only the fixtures in
+    flight. Raise UserError for any problem, before any table is played.
+    """
+    tournament, folder, submissions = loaded
+    level = await choose_level(backend, tournament, folder, watch.say, fresh=terms.fresh, unsafe=terms.unsafe)
+    logs = Logs(folder.run, watch.say)
+    try:
+        bots = await backend.ready(
+            submissions,
+            game_by_name(tournament.game),
+            tournament.limits,
+            level,
+            slow_preparation_reporter(watch.say),
+        )
+    except UserError as refused:
+        raise logs.refused(refused) from refused
+    if slow := slow_starts(bots, level):
+        watch.say(f"WARNING  {slow} (docs/planning.md)")
+    if terms.fresh and folder.journal.exists() and folder.commitment_file.exists():
+        watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
+    with writing(folder.journal, tournament.registry, fresh=folder.reset if terms.fresh else None) as journal:
+        before = len(journal.changes())
+        seed = open_run(journal, folder, tournament, bots, level, terms.reason)
+        for change in journal.changes(before):
+            watch.say(change.sentence)
+        logs.built(bots)
+        _try_again(journal, seed, watch.say)
+        setup = tournament.setup(bots, seed, level)
+        async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
+            journal.set_state(replace(journal.state(), workers=pool.description))
+            watch.say(
+                f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
+                f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
+            )
+            if tournament.max_faults:
+                watch.say(rule(tournament.max_faults))
+            begin()
+            bundles = partial(keep_bundle, journal, folder, seed)
+            observer = LoggingObserver(watch, logs, LateBots(), bundles)
+            await play_stages(tournament, terms.last, setup, journal, pool, observer)
+        finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
+        journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
+        missing = Missing(len(journal.undecided()), len(may_be_tried_again(journal, seed)))
+    if finished:
+        folder.reveal()
+    return missing
+
+
+async def play_stages(
+    tournament: Tournament,
+    last: str | None,
+    setup: WorkerSetup,
+    journal: Journal,
+    pool: WorkerPool,
+    watch: Observer,
+) -> None:
+    """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
+    blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
+    entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
+    played = Played(journal.stage_records, journal.sizes)
+    for number, stage in enumerate(tournament.stages):
+        state = journal.state()
+        position = course(state, journal.bots(), setup.seed, played, entered)[number]
+        if position.skipped:
+            journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
+            watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
+        else:
+            begins = None if state.stage(stage.name).over else StageStatus.RUNNING
+            journal.set_stage(stage.name, begins, field=position.bots)
+            before = journal.seal(stage.name)
+            await run_stage(position.config, blank, position.field, journal, pool, watch.progress)
+            journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
+            if (seal := journal.seal(stage.name)) != before:
+                watch.say(f"{stage.name} is over; publish its seal: {seal}")
+                for bot, faults in position.disqualified.items():
+                    why = excess(faults, tournament.max_faults)
+                    watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {why}")
+        if stage.name == last:
+            return
+
+
+def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
+    """Return a function that reports a bot whose preparation took longer than WONDER."""
+    return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None

@@ -1,0 +1,65 @@
+"""Stops a run in good order at ^C, SIGTERM or a deadline."""
+
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from host.base.errors import UserError
+
+
+class Stop:
+    """The cancel scope that stops a run in good order, and the reason for it."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.reason = "its time is up"
+
+
+@asynccontextmanager
+async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
+    """Run a block that ^C, SIGTERM or a deadline can stop: finished fixtures are saved, those in flight are dropped.
+
+    A UserError leaves the block as it was raised, without an exception group. Outside the main thread no signal arrives:
+    then the caller cancels the block.
+    """
+    stop = Stop()
+    refused: UserError | None = None
+    try:
+        with stop.scope:
+            async with trio.open_nursery() as nursery:
+                if threading.current_thread() is threading.main_thread():
+                    await nursery.start(signals, stop, say)
+                yield stop
+                nursery.cancel_scope.cancel()
+    except* UserError as wrapped:
+        refused = next(leaves(wrapped))
+    if refused is not None:
+        raise refused
+
+
+def leaves(group: BaseExceptionGroup[UserError]) -> Iterator[UserError]:
+    """Yield the exceptions inside nested groups."""
+    for inner in group.exceptions:
+        if isinstance(inner, BaseExceptionGroup):
+            yield from leaves(inner)
+        else:
+            yield inner
+
+
+async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
+    """Stop in good order at the first ^C or SIGTERM, at once at the second. The journal stays intact in both cases."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        count = 0
+        async for number in received:
+            count += 1
+            if count > 1:
+                os._exit(130)
+            stop.reason = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            say(f"{stop.reason}  dropping the unfinished fixtures; finished ones are saved")
+            stop.scope.cancel()
