@@ -11,7 +11,7 @@ from command import ROOT
 from host.rating.rankings import RANKINGS
 
 SQL = re.compile(r"\b(?:SELECT|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) ")
-JOURNAL = {"host/journal/journal.py", "host/journal/seals.py"}
+JOURNAL = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "journal").glob("*.py")}
 STORE = {str(path.relative_to(ROOT)) for path in (ROOT / "host" / "season" / "entries").glob("*.py")}
 """The store of a season, whose rows no other package reads."""
 

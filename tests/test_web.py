@@ -21,8 +21,9 @@ from urllib.parse import quote, urlsplit
 import pytest
 from command import CROUPIER, ROOT, croupier, environment
 
+from host.journal.check import wal_files
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import reading, wal_files, writing
+from host.journal.journal import reading, writing
 from host.report.export import write_events
 from tests.browser import games
 from tests.browser.games import SEED

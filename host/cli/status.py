@@ -6,7 +6,8 @@ import click
 
 from host.cli import CliContext, print_json
 from host.cli.common import find_stage
-from host.journal.journal import lock_holder, reading
+from host.journal.journal import reading
+from host.journal.lock import lock_holder
 from host.journal.tournament_dir import Folder
 from host.play.records import count_replays
 from host.report.console import open_console

@@ -1,10 +1,8 @@
 """Stores what has been played: one SQLite file with one writer. Each fixture is stored completely or not at all."""
 
 import contextlib
-import fcntl
 import json
 import os
-import platform
 import pwd
 import sqlite3
 import time
@@ -22,8 +20,11 @@ from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
 from host.journal.chain import canonical
 from host.journal.changes import WITHDRAW, Change, Draft, withdrawn
+from host.journal.check import check_file, connected, has_begun, refusal, reject_corrupt, stored_state, wal_files
 from host.journal.descriptions import Kept, fixture_of, json_error
 from host.journal.kept_lines import kept_lines, kept_lines_file, write_kept_lines
+from host.journal.lock import lock_holder, locked
+from host.journal.schema import APPLICATION, COUNTED, JOURNAL_TABLES, VERSION
 from host.journal.seals import CHAIN_TABLE, Link, Seals
 from host.journal.stage_sums import StageSums
 from host.journal.state import (
@@ -33,58 +34,12 @@ from host.journal.state import (
     StageStatus,
     Withdrawn,
     bot_from_row,
-    run_from_rows,
     run_rows,
     stage_rows,
 )
 from host.play.lines import lines_of
 from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
 from host.stages import CROUPIERS, Registry
-
-APPLICATION, VERSION = 0x63726F75, 5  # "crou"
-
-JOURNAL_TABLES = """
-CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE stage     (name TEXT PRIMARY KEY, number INTEGER NOT NULL, config TEXT NOT NULL, status TEXT NOT NULL,
-                        field TEXT NOT NULL, places TEXT NOT NULL, known INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE version   (id INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
-                        about TEXT NOT NULL, entered REAL NOT NULL, entered_by TEXT NOT NULL,
-                        replaces INTEGER REFERENCES version, after INTEGER NOT NULL);
-CREATE TABLE fixture   (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
-                        at REAL NOT NULL);
-CREATE TABLE record    (fixture INTEGER PRIMARY KEY REFERENCES fixture, summary BLOB NOT NULL, seats BLOB NOT NULL,
-                        scores BLOB NOT NULL, answers BLOB NOT NULL, times BLOB NOT NULL, banks BLOB NOT NULL,
-                        transcript BLOB NOT NULL);
-CREATE TABLE undecided (id INTEGER PRIMARY KEY, path TEXT NOT NULL, stage TEXT NOT NULL, about TEXT NOT NULL,
-                        at REAL NOT NULL, why BLOB NOT NULL, open INTEGER NOT NULL);
-CREATE TABLE fault     (id INTEGER PRIMARY KEY, fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL,
-                        kind TEXT NOT NULL, evidence BLOB NOT NULL);
-CREATE TABLE state     (fixture INTEGER NOT NULL REFERENCES fixture, bot TEXT NOT NULL, content BLOB NOT NULL,
-                        PRIMARY KEY (fixture, bot)) WITHOUT ROWID;
-CREATE TABLE summed    (stage TEXT PRIMARY KEY, fixture INTEGER NOT NULL, changes INTEGER NOT NULL, sums BLOB NOT NULL)
-                        WITHOUT ROWID;
-CREATE TABLE change    (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL,
-                        stage TEXT NOT NULL, reason TEXT NOT NULL, about TEXT NOT NULL, after INTEGER NOT NULL);
-CREATE TABLE set_aside (fixture INTEGER PRIMARY KEY REFERENCES fixture, change INTEGER NOT NULL REFERENCES change);
-CREATE INDEX version_by_name ON version(name, after);
-CREATE INDEX fixture_by_path ON fixture(path);
-CREATE INDEX undecided_by_path ON undecided(path);
-CREATE INDEX fault_by_bot ON fault(bot, kind);
-CREATE INDEX fault_by_fixture ON fault(fixture);
-"""
-"""The tables of a journal.
-
-run, stage: what the run knows of itself (state.py). version: the versions of bots; the newest of a name plays the fixtures
-after number `after`. record: what a fixture produced; times of decisions, time left in banks and the transcript are empty
-if there are none. undecided: each time that a game left a fixture without a result, and whether that stands: not if the
-fixture is tried again. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed
-them. summed: the sums over the records of a stage that count, up to a fixture and after a number of changes; they follow
-from the records, are not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count;
-a path can be there again after that. chain: the seals (seals.py).
-"""
-
-COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
-"""The fixtures that count."""
 
 SUMS_INTERVAL = 1000
 """Number of fixtures after which the sums are stored: it costs the host 10 µs a record, and `status` at most 10 ms."""
@@ -147,7 +102,7 @@ class Journal:
         Raise UserError if the journal is damaged.
         """
         with reject_corrupt(self.path):
-            found = _state(self._database, self._registry)
+            found = stored_state(self._database, self._registry)
         if found.status is RunStatus.RUNNING and not lock_holder(self.path):
             found = replace(found, status=RunStatus.INTERRUPTED)
         changes = self.changes()
@@ -383,7 +338,7 @@ class Journal:
             for entry in self.entries():
                 if not entry.sound:
                     raise UserError(
-                        [_refusal(self.path, f"is damaged: {entry.name} was changed after it was sealed")], 3
+                        [refusal(self.path, f"is damaged: {entry.name} was changed after it was sealed")], 3
                     )
                 if entry.kind == "fixture":
                     lines[entry.ref] = entry.line
@@ -435,7 +390,7 @@ class Journal:
     @property
     def begun(self) -> bool:
         """Whether a fixture has been recorded, also if it no longer counts or has no result."""
-        return _begun(self._database)
+        return has_begun(self._database)
 
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
         """Return the paths of the fixtures that count, in the order in which they ended. Omit those of bots in `without`."""
@@ -512,7 +467,7 @@ class Journal:
                     stranger = min(record.results.keys() - entered)
                     raise ValueError(f"{record.path} was played by {stranger!r}, which is not in the list of bots")
             except (ValueError, TypeError) as damaged:  # a context manager would take longer than decoding
-                raise UserError([_refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
+                raise UserError([refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
             yield fixture, record
 
     def sums(self, stage: str) -> StageSums:
@@ -601,14 +556,14 @@ class Journal:
         query = "SELECT about, scores, summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
-            raise UserError([_refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
+            raise UserError([refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
         with reject_corrupt(self.path):
             limits = UnpackedLimits.of(msgspec.msgpack.decode(row[2], type=Record))
         return self._kept(row[0]), Packed(row[1], limits.tables)
 
     def _kept(self, about: str | None) -> dict[str, Any]:
         if wrong := json_error(about, Kept):
-            raise UserError([_refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
+            raise UserError([refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
         kept: dict[str, Any] = json.loads(about or "")
         return kept | {"game": self._registry.game(kept["game"])}
 
@@ -698,15 +653,6 @@ class StageRecords(Mapping[str, Record]):
         return int(count)
 
 
-@contextlib.contextmanager
-def reject_corrupt(path: Path | str) -> Iterator[None]:
-    """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
-        raise UserError([_refusal(path, f"is damaged: {damaged}")], 3) from damaged
-
-
 def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
     return zlib.compress(pack(scores), 3)
 
@@ -724,45 +670,6 @@ def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
         return msgspec.msgpack.decode(decompress(*packed), type=tuple[tuple[int, ...], ...])
 
 
-def _checked(path: Path, registry: Registry) -> None:
-    """Raise UserError if a file is not a journal, is damaged, or has another format version. It is not changed."""
-    try:
-        with _connected(path) as database:
-            (application,) = database.execute("PRAGMA application_id").fetchone()
-            (version,) = database.execute("PRAGMA user_version").fetchone()
-            readable = application == APPLICATION and version == VERSION
-            # Before anything is read: the check of a file computes what its definitions say.
-            wrong = _strange_definition(database) if readable else ""
-            (health,) = ("ok",) if wrong else database.execute("PRAGMA quick_check(1)").fetchone()
-            wrong = wrong or (_misfit(database, registry) if readable and health == "ok" else "")
-    except sqlite3.DatabaseError as broken:
-        raise UserError([_refusal(path, f"is not a journal: {broken}")], 3) from broken
-    if application != APPLICATION:
-        raise UserError([_refusal(path, "is a database, but not a journal of croupier")], 3)
-    if version != VERSION:
-        writer = f"{'a newer' if version > VERSION else 'an older'} croupier"
-        what = f"was written by {writer} (format {version}; this version reads {VERSION})"
-        raise UserError([_refusal(path, what)], 3)
-    if health != "ok":
-        raise UserError([_refusal(path, f"is damaged: {health}")], 3)
-    if wrong:
-        raise UserError([_refusal(path, f"is damaged: {wrong}")], 3)
-
-
-def _state(database: sqlite3.Connection, registry: Registry) -> RunState:
-    """Return what a run knows of itself, without its changes. Raise ValueError with the reason if that is damaged."""
-    stages = database.execute("SELECT name, number, config, status, field, places, known FROM stage ORDER BY number")
-    return run_from_rows(
-        dict(database.execute("SELECT key, value FROM run")), stages, registry, played=_begun(database)
-    )
-
-
-def _begun(database: sqlite3.Connection) -> bool:
-    """Return whether a fixture has been recorded, with or without a result."""
-    (found,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture UNION ALL SELECT 1 FROM undecided)").fetchone()
-    return bool(found)
-
-
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
     """Return the bots that are withdrawn from the first of these stages, which is followed by the others.
 
@@ -773,87 +680,6 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
         frozenset(withdrawn(change for change in changes if end is None or change.after < end)) for end in (own, later)
     )
     return Withdrawn(before, during)
-
-
-def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
-    """Return the kind and the SQL of each object of a database, by name. SQLite's own indexes have no SQL."""
-    rows = database.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return {name: (kind, " ".join(sql.split())) for name, kind, sql in rows}
-
-
-@cache
-def _schema() -> Mapping[str, tuple[str, str]]:
-    """Return the definitions of a journal."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(JOURNAL_TABLES + CHAIN_TABLE)
-        return _definitions(database)
-
-
-def _strange_definition(database: sqlite3.Connection) -> str:
-    """Return the first table, index or view that is not defined as in a journal; "" if there is none.
-
-    In a stranger's file, a view, a trigger or a computed column could let any query use unlimited time or memory. With a
-    journal's own tables and indexes no query can: each one reads only rows of the file, and none is recursive.
-    """
-    found = _definitions(database)
-    for name, definition in found.items():
-        if definition[0] not in ("table", "index") or definition[1].startswith("CREATE VIRTUAL"):
-            return f"{name!r} is neither a table nor an index"
-        if _schema().get(name) != definition:
-            return f"{name!r} is not defined as in a journal"
-    return "".join(f"it has no {name!r}" for name in list(_schema().keys() - found.keys())[:1])
-
-
-def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
-    """Return what is missing or malformed in a journal; empty if nothing is."""
-    try:
-        _state(database, registry)
-    except ValueError as wrong:
-        return str(wrong)
-    query = (
-        "SELECT path, typeof(path) = 'text' AND typeof(stage) = 'text' FROM fixture LEFT JOIN record "
-        "ON fixture.id = record.fixture WHERE record.fixture IS NULL OR typeof(path) != 'text' OR typeof(stage) != 'text'"
-    )  # one query, because it goes through all fixtures
-    for path, is_text in database.execute(f"{query} LIMIT 1"):
-        return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
-    for (number,) in database.execute(
-        "SELECT id FROM undecided WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"
-    ):
-        return f"the path or stage of undecided fixture {number} is not text"
-    for row in database.execute("SELECT name, sha256, language, about FROM version"):
-        try:
-            bot_from_row(*row)
-        except (ValueError, LookupError) as wrong:
-            return f"the entry of the bot {row[0]!r}: {wrong}"
-    return _wrong_change(database)
-
-
-def _wrong_change(database: sqlite3.Connection) -> str:
-    """Return what is malformed in the changes of a journal; empty if nothing is."""
-    query = "SELECT id, at, after, kind, what, stage, reason, about FROM change ORDER BY id"
-    for number, at, after, *texts in database.execute(query):
-        if not (isinstance(at, float) and isinstance(after, int)):
-            return f"change {number} has no time or place"
-        if not all(isinstance(each, str) for each in texts) or (wrong := json_error(texts[-1], dict[str, Any])):
-            return f"change {number}: {wrong or 'not text'}"
-    twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"
-    for (path,) in database.execute(f"{twice} LIMIT 1"):
-        return f"it has two records of {path!r} that count"
-    return ""
-
-
-def _connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
-    """Connect for reading only. A journal that nobody can write, for example on read-only media, is read without a lock."""
-    log, _index = wal_files(path)
-    still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
-    how = "mode=ro&immutable=1" if still else "mode=ro"
-    return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
-
-
-def _refusal(path: Path | str, what: str) -> Problem:
-    return Problem(
-        "R005", str(path), what, hint="croupier did not change it; move it away, or restore it from a backup"
-    )
 
 
 def _unwritable(path: Path, why: str) -> Problem:
@@ -871,8 +697,8 @@ def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
         raise nothing_played(path)
     with path.open("rb"):  # SQLite does not tell why it cannot open a file; the system does
         pass
-    _checked(path, registry)
-    with _connected(path) as database:
+    check_file(path, registry)
+    with connected(path) as database:
         yield Journal(database, path, registry)
 
 
@@ -885,11 +711,11 @@ def writing(path: Path, registry: Registry = CROUPIERS, fresh: Callable[[], None
     with contextlib.ExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(path.with_suffix(".lock")))
+            stack.enter_context(locked(path.with_suffix(".lock")))
             if fresh is not None:
                 fresh()
             if path.exists() and path.stat().st_size:
-                _checked(path, registry)
+                check_file(path, registry)
             else:
                 _make(path)
             database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
@@ -919,53 +745,3 @@ def user_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return f"user {os.getuid()}"
-
-
-def wal_files(path: Path) -> tuple[Path, Path]:
-    """Return the files that SQLite writes next to a journal: its write-ahead log, and the index of that log."""
-    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
-
-
-def lock_holder(path: Path) -> str:
-    """Return the process that is writing a journal, from its lock file; empty if there is none."""
-    try:
-        descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "somebody"
-    finally:
-        os.close(descriptor)
-    return ""
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a run and write the holder into it. The kernel releases it when the process ends."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        _take(descriptor, path)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"pid {os.getpid()} on {platform.node()} since {time.strftime('%H:%M:%S')}\n".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int, path: Path) -> None:
-    """Take a lock; raise UserError if it is held. `lock_holder` also holds it for a moment, so try three times."""
-    for patience in (0.05, 0.1, None):
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as taken:
-            if patience is None:
-                holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-                raise UserError([in_use(path.parent, holds)], 5) from taken
-            time.sleep(patience)
-
-
-def in_use(place: Path, holds: str) -> Problem:
-    """Return the problem of a run that another process is playing."""
-    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier watch")

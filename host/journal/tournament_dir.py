@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError
-from host.journal.journal import Journal, wal_files
+from host.journal.check import wal_files
+from host.journal.journal import Journal
 
 
 class Commitment(NamedTuple):

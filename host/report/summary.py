@@ -12,7 +12,8 @@ from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import shown_status, table_of, visible
-from host.journal.journal import Journal, wal_files
+from host.journal.check import wal_files
+from host.journal.journal import Journal
 from host.journal.state import RecordedBot, RunState, StageState
 from host.journal.tournament_dir import seed_text
 from host.play.fixture_id import FixtureId, group_of

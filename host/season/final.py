@@ -15,7 +15,7 @@ from host.config.difference import settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
-from host.journal.journal import lock_holder
+from host.journal.lock import lock_holder
 from host.journal.tournament_dir import Folder
 from host.season.documents import EntryRow
 from host.season.entries.inbox import Manage

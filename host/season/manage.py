@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
-from host.journal.journal import lock_holder
+from host.journal.lock import lock_holder
 from host.season.entries.inbox import Manage, Request, write_request
 from host.season.entries.store import Store
 from host.season.entries.values import Answer

@@ -9,7 +9,7 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day, rough_duration
-from host.journal.journal import lock_holder
+from host.journal.lock import lock_holder
 from host.season.documents import RoundsDocument, SiteDocument
 from host.season.folder import SeasonFolder
 

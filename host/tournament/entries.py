@@ -15,7 +15,8 @@ from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
 from host.journal.changes import Change
-from host.journal.journal import in_use, lock_holder, reading, writing
+from host.journal.journal import reading, writing
+from host.journal.lock import in_use, lock_holder
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_clock

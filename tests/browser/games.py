@@ -11,8 +11,9 @@ from typing import Any
 from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
+from host.journal.check import wal_files
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import wal_files, writing
+from host.journal.journal import writing
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.tournament_dir import commitment
 from host.play.records import Fixture, Record, Result, pack

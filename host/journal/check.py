@@ -1,0 +1,125 @@
+"""Checks a file that claims to be a journal before anything is read from it. It may come from a stranger."""
+
+import contextlib
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from host.base.errors import Problem, UserError
+from host.journal.descriptions import json_error
+from host.journal.schema import APPLICATION, VERSION, strange_definition
+from host.journal.state import (
+    RunState,
+    bot_from_row,
+    run_from_rows,
+)
+from host.stages import Registry
+
+
+@contextlib.contextmanager
+def reject_corrupt(path: Path | str) -> Iterator[None]:
+    """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
+        raise UserError([refusal(path, f"is damaged: {damaged}")], 3) from damaged
+
+
+def check_file(path: Path, registry: Registry) -> None:
+    """Raise UserError if a file is not a journal, is damaged, or has another format version. It is not changed."""
+    try:
+        with connected(path) as database:
+            (application,) = database.execute("PRAGMA application_id").fetchone()
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            readable = application == APPLICATION and version == VERSION
+            # Before anything is read: the check of a file computes what its definitions say.
+            wrong = strange_definition(database) if readable else ""
+            (health,) = ("ok",) if wrong else database.execute("PRAGMA quick_check(1)").fetchone()
+            wrong = wrong or (_misfit(database, registry) if readable and health == "ok" else "")
+    except sqlite3.DatabaseError as broken:
+        raise UserError([refusal(path, f"is not a journal: {broken}")], 3) from broken
+    if application != APPLICATION:
+        raise UserError([refusal(path, "is a database, but not a journal of croupier")], 3)
+    if version != VERSION:
+        writer = f"{'a newer' if version > VERSION else 'an older'} croupier"
+        what = f"was written by {writer} (format {version}; this version reads {VERSION})"
+        raise UserError([refusal(path, what)], 3)
+    if health != "ok":
+        raise UserError([refusal(path, f"is damaged: {health}")], 3)
+    if wrong:
+        raise UserError([refusal(path, f"is damaged: {wrong}")], 3)
+
+
+def stored_state(database: sqlite3.Connection, registry: Registry) -> RunState:
+    """Return what a run knows of itself, without its changes. Raise ValueError with the reason if that is damaged."""
+    stages = database.execute("SELECT name, number, config, status, field, places, known FROM stage ORDER BY number")
+    return run_from_rows(
+        dict(database.execute("SELECT key, value FROM run")), stages, registry, played=has_begun(database)
+    )
+
+
+def has_begun(database: sqlite3.Connection) -> bool:
+    """Return whether a fixture has been recorded, with or without a result."""
+    (found,) = database.execute("SELECT EXISTS(SELECT 1 FROM fixture UNION ALL SELECT 1 FROM undecided)").fetchone()
+    return bool(found)
+
+
+def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
+    """Return what is missing or malformed in a journal; empty if nothing is."""
+    try:
+        stored_state(database, registry)
+    except ValueError as wrong:
+        return str(wrong)
+    query = (
+        "SELECT path, typeof(path) = 'text' AND typeof(stage) = 'text' FROM fixture LEFT JOIN record "
+        "ON fixture.id = record.fixture WHERE record.fixture IS NULL OR typeof(path) != 'text' OR typeof(stage) != 'text'"
+    )  # one query, because it goes through all fixtures
+    for path, is_text in database.execute(f"{query} LIMIT 1"):
+        return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
+    for (number,) in database.execute(
+        "SELECT id FROM undecided WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"
+    ):
+        return f"the path or stage of undecided fixture {number} is not text"
+    for row in database.execute("SELECT name, sha256, language, about FROM version"):
+        try:
+            bot_from_row(*row)
+        except (ValueError, LookupError) as wrong:
+            return f"the entry of the bot {row[0]!r}: {wrong}"
+    return _wrong_change(database)
+
+
+def _wrong_change(database: sqlite3.Connection) -> str:
+    """Return what is malformed in the changes of a journal; empty if nothing is."""
+    query = "SELECT id, at, after, kind, what, stage, reason, about FROM change ORDER BY id"
+    for number, at, after, *texts in database.execute(query):
+        if not (isinstance(at, float) and isinstance(after, int)):
+            return f"change {number} has no time or place"
+        if not all(isinstance(each, str) for each in texts) or (wrong := json_error(texts[-1], dict[str, Any])):
+            return f"change {number}: {wrong or 'not text'}"
+    twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"
+    for (path,) in database.execute(f"{twice} LIMIT 1"):
+        return f"it has two records of {path!r} that count"
+    return ""
+
+
+def connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
+    """Connect for reading only. A journal that nobody can write, for example on read-only media, is read without a lock."""
+    log, _index = wal_files(path)
+    still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    how = "mode=ro&immutable=1" if still else "mode=ro"
+    return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
+
+
+def refusal(path: Path | str, what: str) -> Problem:
+    """Return the problem of a file that cannot be read as a journal."""
+    return Problem(
+        "R005", str(path), what, hint="croupier did not change it; move it away, or restore it from a backup"
+    )
+
+
+def wal_files(path: Path) -> tuple[Path, Path]:
+    """Return the files that SQLite writes next to a journal: its write-ahead log, and the index of that log."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")

@@ -1,0 +1,56 @@
+"""The lock of a run: one process writes a journal."""
+
+import contextlib
+import fcntl
+import os
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from host.base.errors import Problem, UserError
+
+
+def lock_holder(path: Path) -> str:
+    """Return the process that is writing a journal, from its lock file; empty if there is none."""
+    try:
+        descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "somebody"
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a run and write the holder into it. The kernel releases it when the process ends."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _take(descriptor, path)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"pid {os.getpid()} on {platform.node()} since {time.strftime('%H:%M:%S')}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, path: Path) -> None:
+    """Take a lock; raise UserError if it is held. `lock_holder` also holds it for a moment, so try three times."""
+    for patience in (0.05, 0.1, None):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            if patience is None:
+                holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+                raise UserError([in_use(path.parent, holds)], 5) from taken
+            time.sleep(patience)
+
+
+def in_use(place: Path, holds: str) -> Problem:
+    """Return the problem of a run that another process is playing."""
+    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier watch")
