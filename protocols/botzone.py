@@ -4,11 +4,11 @@ An answer ends with the output of the process, or with a line that asks to keep 
 process is sent only the new request. README.md has the exact forms.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from protocols.jsonlines import to_json_value
+from protocols.strict_json import compact, read_json
 from protocols.wire import (
     Answer,
     Asked,
@@ -39,30 +39,15 @@ class Said(NamedTuple):
     globaldata: bytes = b""  # for all later questions, also of other tables; empty: as before
 
 
-def compact(value: object) -> bytes:
-    """Return a value as JSON without spaces."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-
-
 def json_of(view: View) -> str | None:
     """Return the JSON text that is the whole view; None for a view of fields."""
     hints = getattr(type(view), "__annotations__", {})
     return str(view[0]) if len(view) == 1 and [*hints.values()] == [Json] else None
 
 
-def is_json(text: str) -> bool:
-    """Return whether a text is a JSON value that can be sent."""
-    try:
-        json.loads(text, parse_constant=no_constant)
-        text.encode()
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def no_constant(name: str) -> Any:
-    """Raise ValueError: NaN and Infinity are not JSON."""
-    raise ValueError(f"{name} is not JSON")
+def line_of(value: object) -> bytes:
+    """Return a value as JSON on one line, without its end."""
+    return compact(value).encode()
 
 
 # botzone: JSON
@@ -71,39 +56,39 @@ def no_constant(name: str) -> Any:
 def encode(view: View) -> bytes:
     """Return a request as JSON on one line."""
     text = json_of(view)
-    return compact(to_json_value(view) if text is None else json.loads(text)) + b"\n"
+    return line_of(to_json_value(view) if text is None else read_json(text)) + b"\n"
 
 
-def parse(message: bytes) -> Any:
-    """Return the JSON value of an answer. Raise ValueError or RecursionError if it is not JSON."""
-    return json.loads(message.decode(), parse_constant=no_constant)
+def parts(message: bytes) -> tuple[Any, Mapping[str, Any]]:
+    """Return the response in an answer, and the object around it. Raise ValueError if the answer is not JSON.
+
+    An answer is an object with a member "response", or is itself the response.
+    """
+    value = read_json(message)
+    return (value["response"], value) if isinstance(value, dict) and "response" in value else (value, {})
 
 
 def read(message: bytes) -> Said:
-    """Return the parts of an answer. The answer is an object with a member "response", or is itself the response."""
-    value = parse(message)
-    if not isinstance(value, dict) or "response" not in value:
-        return Said(compact(value))
-    given = {name: compact(value[name]) if value.get(name) else b"" for name in ("data", "globaldata")}
-    return Said(compact(value["response"]), **given)
+    """Return the parts of an answer, each as JSON. Raise ValueError if the answer is not JSON."""
+    response, around = parts(message)
+    stored = {name: line_of(around[name]) if around.get(name) else b"" for name in ("data", "globaldata")}
+    return Said(line_of(response), **stored)
 
 
 def receive(grammar: Grammar, message: bytes) -> Answer:
     """Parse an answer. Its response is a string in the game's grammar, an integer, or what the game takes as JSON."""
     try:
-        said = read(message).response
-        response = said if grammar.json else json.loads(said)
-    except (ValueError, RecursionError):
+        response, _ = parts(message)
+    except ValueError:
         return Fault(FaultKind.UNREADABLE)
-    if isinstance(response, str):
-        said = response.encode("utf-8", "surrogatepass")
-    return read_move(grammar, said)
+    is_text = isinstance(response, str) and not grammar.json
+    return read_move(grammar, response.encode("utf-8", "surrogatepass") if is_text else line_of(response))
 
 
 def write(grammar: Grammar, move: Move) -> bytes:
     """Return an answer as a bot writes it."""
     text = grammar.spell(move)
-    return compact({"response": json.loads(text) if grammar.json else text}) + b"\n"
+    return line_of({"response": read_json(text) if grammar.json else text}) + b"\n"
 
 
 # botzone-simple: lines
@@ -114,9 +99,9 @@ def encode_simple(view: View) -> bytes:
     text = json_of(view)
     if text is None:
         return encode_view(view)
-    value = json.loads(text)
+    value = read_json(text)
     is_line = isinstance(value, str) and "\n" not in value
-    return (value.encode(errors="replace") if is_line else compact(value)) + b"\n"
+    return (value.encode(errors="replace") if is_line else line_of(value)) + b"\n"
 
 
 def read_simple(message: bytes) -> Said:
@@ -127,13 +112,7 @@ def read_simple(message: bytes) -> Said:
 
 def receive_simple(grammar: Grammar, message: bytes) -> Answer:
     """Parse an answer. Its first line is a move in the game's grammar, or what the game takes as JSON."""
-    said = read_simple(message).response
-    if grammar.json:
-        try:
-            said = compact(parse(said))
-        except (ValueError, RecursionError):
-            said = compact(said.decode(errors="replace"))
-    return read_move(grammar, said)
+    return read_move(grammar, read_simple(message).response)
 
 
 def whole(requests: Sequence[bytes], responses: Sequence[bytes], stored: Said) -> bytes:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from protocols.one_line import framing
+from protocols.strict_json import read_json
 from protocols.wire import (
     MAX_LINE_BYTES,
     PRINTABLE,
@@ -45,14 +45,6 @@ def encode_all(views: Iterable[View]) -> bytes:
     return b"".join(map(encode, views))
 
 
-def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raise ValueError if a key occurs twice."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return members
-
-
 def receive(grammar: Grammar, line: bytes) -> Answer:
     """Parse one answer line. Its member "move" is a string in the game's grammar, or an integer."""
     line = without_line_end(line)
@@ -61,8 +53,8 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     if not PRINTABLE.fullmatch(line):
         return Fault(FaultKind.UNREADABLE)
     try:
-        move = json.loads(line.decode("ascii"), object_pairs_hook=reject_duplicate_keys)["move"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        move = read_json(line)["move"]
+    except (ValueError, KeyError, TypeError):
         return Fault(FaultKind.UNREADABLE)
     if isinstance(move, int) and not isinstance(move, bool):
         move = str(move) if abs(move) < 10**12 else ""
@@ -84,8 +76,8 @@ def bank(milliseconds: int, line: bytes) -> bytes:
 def split_table_number(line: bytes) -> tuple[int, bytes]:
     """Return the member "table" of an answer, or 0 if it has none, and the whole line."""
     try:
-        table = json.loads(line)["table"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        table = read_json(line)["table"]
+    except (ValueError, KeyError, TypeError):
         return 0, line
     return (table if type(table) is int else 0), line
 

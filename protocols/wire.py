@@ -9,6 +9,8 @@ from operator import call
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from typing import Protocol as Interface
 
+from protocols.strict_json import compact, read_json
+
 MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
 
 MAX_TEXT = 1000  # characters of the text of a move; the casino shows texts up to this length
@@ -369,12 +371,22 @@ def read_text(grammar: Grammar, text: str) -> Answer:
     groups = match.groupdict()
     verb = (groups.get("verb") or grammar.verb).partition(" ")[0].upper()
     words = groups.get("text") or ""
+    if grammar.json:
+        words = _json_text(words)
     if len(words) > MAX_TEXT:
         return Fault(FaultKind.UNREADABLE)
     try:
         return Move(verb, int(groups["n"]) if groups.get("n") else 0, words)
     except ValueError:  # an organiser's pattern may let more than digits pass
         return Fault(FaultKind.UNREADABLE)
+
+
+def _json_text(text: str) -> str:
+    """Return a text as compact JSON. A text that is not JSON, or is refused, is a JSON string, so the value is always JSON."""
+    try:
+        return compact(read_json(text))
+    except ValueError:
+        return compact(text)
 
 
 NUMBERED_LINE = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from host.base.config_file import InvalidValue
 from host.games.luck import Luck
-from host.rules.answer_forms import grammar_of, random_answer, read_form
+from host.rules.answer_forms import grammar_of, integers, random_answer, read_form
 from protocols.wire import Fault, Move, read_move, read_text
 
 GOOFSPIEL = ["LOW", "HIGH", "BID <card: 1..13 from your_cards>"]
@@ -102,3 +102,32 @@ def test_random_answers_prefer_what_the_question_lists() -> None:
     drawn = [random_answer([form], luck, Question((11,), ())) for _ in range(200)]
     assert drawn.count("BID 11") > 140
     assert len({*drawn}) > 5
+
+
+@given(st.integers(-2000, 20_000), st.integers(0, 5000))
+def test_the_pattern_of_a_range_has_its_numbers_and_no_other(low: int, size: int) -> None:
+    pattern, high = re.compile(integers(low, low + size)), low + size
+    for number in {*range(low - 12, low + 12), *range(high - 12, high + 12), 0, 9, 10, 99, 100, -1, -low, -high}:
+        assert bool(pattern.fullmatch(str(number))) == (low <= number <= high)
+
+
+@pytest.mark.parametrize("answer", ["BID 0", "BID 14", "BID 99", "BID 114", "BID -1", "BID"])
+def test_a_number_outside_the_range_of_its_form_never_reaches_the_referee(answer: str) -> None:
+    assert isinstance(reading(*GOOFSPIEL, answer=answer), Fault)
+
+
+@pytest.mark.parametrize(
+    ("forms", "answer"),
+    [
+        (["<path: lines>"], ""),
+        (["<path: lines>"], "0"),
+        (["<x: 0..9>", "<path: lines>"], ""),
+        (["<x: 0..9>", "<path: lines>"], "0"),
+        (["<x: 0..9>"], "0"),
+        (["BID <x: 0..9>"], "BID 0"),
+    ],
+)
+def test_a_referee_is_given_what_the_bot_wrote(forms: list[str], answer: str) -> None:
+    grammar = grammar_of([*map(read_form, forms)])
+    move = read_text(grammar, answer)
+    assert isinstance(move, Move) and grammar.spell(move) == answer

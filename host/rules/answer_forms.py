@@ -34,8 +34,7 @@ class Placeholder(NamedTuple):
     def pattern(self) -> str:
         """The pattern of what it stands for."""
         if self.kind == "integer":
-            digits = f"[0-9]{{1,{len(str(max(abs(self.low), abs(self.high))))}}}"
-            return f"-?{digits}" if self.low < 0 else digits
+            return f"(?:{integers(self.low, self.high)})"
         return {"word": "[!-~]+", "text": "[ -~]+", "lines": r"[ -~]*(?:\n[ -~]*)*"}[self.kind]
 
     def drawn(self, luck: Luck, view: View) -> str:
@@ -49,6 +48,24 @@ class Placeholder(NamedTuple):
             return str(self.low + luck.below(self.high - self.low + 1))
         words = [WORDS[luck.below(len(WORDS))] for _ in range(1 + (luck.below(3) if self.kind != "word" else 0))]
         return (" " if self.kind == "text" else "\n").join(words)
+
+
+def integers(low: int, high: int) -> str:
+    """Return the pattern of the whole numbers from `low` to `high`: of 8 to 31 it is `0*(?:[8-9]|[1-2][0-9]|3[0-1])`."""
+    if high < 0:
+        return f"-{integers(-high, -low)}"
+    if low < 0:
+        return f"-{integers(1, -low)}|{integers(0, high)}"
+    ends = {high}  # of blocks whose digits vary independently
+    for power in (10**digits for digits in range(1, len(str(high)) + 1)):
+        nines, zeros = low - low % power + power - 1, high - (high + 1) % power
+        ends |= {end for end in (nines, zeros) if low <= end < high}
+    patterns = []
+    for end in sorted(ends):
+        pairs = zip(str(low), str(end), strict=True)
+        patterns.append("".join(first if first == last else f"[{first}-{last}]" for first, last in pairs))
+        low = end + 1
+    return f"0*(?:{'|'.join(patterns)})"
 
 
 class Form(NamedTuple):
@@ -140,14 +157,16 @@ def grammar_of(forms: Sequence[Form]) -> Grammar:
     expected = " or ".join(form.text for form in forms)
     if any(part.kind == "json" for form in forms for part in form.parts if isinstance(part, Placeholder)):
         return Grammar(re.compile(r"(?P<text>.*)", re.DOTALL), "a JSON value", "ANSWER", json=True)
-    numbers = [form.pattern for form in forms if form.is_number]
+    # Beside a form that an empty answer fits, a move without a text is that answer, and not the number 0.
+    empty_fits = any(re.fullmatch(form.pattern, "") for form in forms)
+    numbers = [] if empty_fits else [form.pattern for form in forms if form.is_number]
     verbs = [form.pattern for form in forms if form.verb]
-    never = r"(?!)"
+    never, text = r"(?!)", r"(?P<text>[\n -~]*)"
     pattern = (
         rf"(?=(?:{'|'.join(form.pattern for form in forms)})\Z)"
-        rf"(?:(?=(?:{'|'.join(numbers) or never})\Z)(?P<is_number>))?"
-        rf"(?:(?=(?:{'|'.join(verbs) or never})\Z)(?P<verb>[!-~]+) *)?"
-        r"(?(is_number)(?P<n>-?[0-9]+)|(?P<text>[\n -~]*))"
+        + (rf"(?:(?=(?:{'|'.join(numbers)})\Z)(?P<is_number>))?" if numbers else "")
+        + rf"(?:(?=(?:{'|'.join(verbs) or never})\Z)(?P<verb>[!-~]+) *)?"
+        + (rf"(?(is_number)(?P<n>-?[0-9]+)|{text})" if numbers else text)
     )
     return Grammar(re.compile(pattern, re.IGNORECASE), expected, "ANSWER")
 

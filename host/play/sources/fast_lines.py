@@ -12,7 +12,6 @@ from msgspec.structs import asdict, astuple
 from host.games.engine import Request, new_tuple
 from protocols.referee import (
     MAX_ANSWER_LINES,
-    MAX_INTEGER,
     MAX_LIMIT_MS,
     MAX_REFEREE_LINE_BYTES,
     MAX_SCORE,
@@ -20,6 +19,7 @@ from protocols.referee import (
     Message,
     Over,
 )
+from protocols.strict_json import MAX_INTEGER
 
 _View = TypeVar("_View", bound=msgspec.Struct)
 _Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER - 1)]

@@ -27,9 +27,9 @@ from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
-from protocols.botzone import is_json
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
+from protocols.strict_json import JsonError, read_json
 from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it is killed
@@ -75,8 +75,10 @@ class ViewReader:
             if type(values[name]) is not str:
                 raise Violation(f"has a view whose {name!r} is not a text")
         for name in self._json:
-            if not is_json(str(values[name])):
-                raise Violation(f"has a view whose {name!r} is a text that is not JSON")
+            try:
+                read_json(str(values[name]))
+            except JsonError as wrong:
+                raise Violation(f"has a view whose {name!r} {wrong}") from None
         if shown:
             values = {**values, self.shown_in: shown + str(values[self.shown_in])}
         if self._lines:
