@@ -261,6 +261,23 @@ def test_what_others_depend_on_is_refused_before_anything_is_changed(tmp_path: P
     assert croupier("verify", "-C", cup).code == 0
 
 
+def test_bots_whose_ties_are_set_aside_share_the_first_ranks(tmp_path: Path) -> None:
+    cup = pazaak(tmp_path / "cup", CUP + 'places = "first"\n')
+    play(cup)
+    before = rows(cup)
+    with reading(cup / "run" / "run.sqlite") as book:
+        first, second, final = dict.fromkeys(path.rpartition("/set ")[0] for path in book.paths())
+    for tie in (final, second):
+        assert croupier("redo", tie, "--reason", "power cut", "-C", cup).code == 0
+    (lost,) = (bot for bot in PAZAAK if bot in first and bot not in (before[0]["bot"], before[1]["bot"]))
+    assert {row["bot"]: row["rank"] for row in rows(cup)} == dict.fromkeys(PAZAAK, 1) | {lost: 4}
+    with reading(cup / "run" / "run.sqlite") as book:
+        assert book.state().stage("cup").places == ()
+    play(cup)
+    assert rows(cup) == before
+    assert croupier("verify", "-C", cup).code == 0
+
+
 @pytest.mark.long
 def test_a_bot_that_is_withdrawn_before_a_stage_does_not_play_there(tmp_path: Path) -> None:
     cup = pazaak(tmp_path / "cup", LEAGUE + CUP.replace("min_bots = 4", "min_bots = 2"))

@@ -138,7 +138,9 @@ class Journal:
         places: Sequence[str] | None = None,
         known: int | None = None,
     ) -> None:
-        """Write what the run knows of a stage, as far as it is given."""
+        """Write what the run knows of a stage, as far as it is given. Only a finished stage has places."""
+        if status not in (None, StageStatus.FINISHED):
+            places = ()
         lists = [None if bots is None else json.dumps(list(bots)) for bots in (field, places)]
         query = (
             "UPDATE stage SET status = coalesce(?, status), field = coalesce(?, field), places = coalesce(?, places), "
