@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psutil
@@ -14,14 +14,13 @@ from helpers import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec
 from machines import machines
 
 from host.backends.backend import open_backend
+from host.backends.kept import KeptWorkers
 from host.backends.local import WorkerFailed, local_workers
-from host.backends.worker_process import FirstWorker
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
-from host.sandbox import detect
 from host.sandbox.process_tree import descendants
 from host.tournament.stage_runner import Executor, WorkerPool
 
@@ -168,40 +167,32 @@ def test_a_second_worker_is_started_when_a_second_fixture_needs_it(bots: list[Bu
                 seen.append(len(workers_alive()))
             return seen
 
-    assert trio.run(play) == [1, 1, 2]
+    assert trio.run(play) == [0, 1, 2]
 
 
-def test_a_first_worker_that_died_before_the_first_fixture_is_replaced(bots: list[BuiltBot]) -> None:
-    lost: list[str] = []
+def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBot]) -> None:
+    kept, setup = KeptWorkers(), setup_of(bots)._replace(placement="free")
 
-    async def play() -> Record:
-        async with local_workers(setup_of(bots), lost.append, 1) as hands:
-            (worker,) = workers_alive()
-            worker.kill()
-            worker.wait()
-            await hands.submit(Job(fixtures(bots)[0]))
-            return await hands.next_result()
+    async def play() -> list[str]:
+        async with kept.executor(setup, print, 2) as hands:
+            for fixture in fixtures(bots)[:2]:
+                await hands.submit(Job(fixture))
+            return sorted([(await hands.next_result()).path for _ in range(2)])
 
-    assert (trio.run(play).replayed, lost) == (0, [])
+    async def play_twice() -> None:
+        try:
+            paths = await play()
+            first = workers_alive()
+            assert len(first) == 2
+            for worker in first:
+                worker.kill()
+                worker.wait()
+            assert await play() == paths
+            assert len(workers_alive()) == 2
+        finally:
+            await kept.close()
 
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_the_first_worker_finds_out_what_the_machine_can_do_or_its_command_does(
-    monkeypatch: pytest.MonkeyPatch, dies: bool
-) -> None:
-    here = detect.detect()
-    monkeypatch.setattr(detect, "_shared", [])
-    with closing(FirstWorker()) as first:
-        if dies:
-            (worker,) = first._idle
-            worker.process.kill()
-            worker.process.wait()
-        first.share_capabilities()
-        assert detect._shared == [here] * (not dies)
-        assert detect.detect() == here
-        taken = first.take()
-        first._idle.append(taken)  # so that `close` ends it
-        assert taken.process.poll() is None
+    trio.run(play_twice)
 
 
 def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:

@@ -30,7 +30,7 @@ from host.journal.schema import VERSION
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.process_tree import descendants
 
-WORKERS = ("host.play.worker", "host.backends.first_worker")
+WORKER = "host.play.worker"
 SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
 TOURNEYS = 12
 
@@ -231,7 +231,7 @@ def kill_the_run(run: Running, _chance: random.Random) -> bool:
 
 def kill_a_worker(run: Running, chance: random.Random) -> bool:
     """Kill one of the workers."""
-    return kill_one_of(run.children(*WORKERS), chance)
+    return kill_one_of(run.children(WORKER), chance)
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
@@ -277,7 +277,7 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
                     continue
                 name = chance.choice(what) if hits < MOST_HITS else "the run"
                 seen = set(run.finished())
-                workers = run.children(*WORKERS)
+                workers = run.children(WORKER)
                 below = births([each.pid for each in descendants(run.process.pid) if each.pid not in workers])
                 worlds = worlds_of(run.process.pid)
                 if not KILLS[name](run, chance):

@@ -1,11 +1,9 @@
 """Select the backend of a tournament: this machine, or the machines of a cluster."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
-from functools import partial
+from contextlib import asynccontextmanager
 
-from host.backends.local import started_workers
-from host.backends.worker_process import FirstWorker
+from host.backends.local import local_workers
 from host.base.errors import Problem, UserError
 from host.sandbox.detect import require_level
 from host.sandbox.levels import Level
@@ -19,22 +17,10 @@ async def require_local(level: Level) -> Level:
 
 
 @asynccontextmanager
-async def open_backend(
-    address: str, report: Callable[[str], None], first: FirstWorker | None = None
-) -> AsyncIterator[Backend]:
-    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty.
-
-    `first` is a worker of this machine that has been started before.
-    """
+async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIterator[Backend]:
+    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty."""
     if not address:
-        taken = first or FirstWorker(tests_machine=False)
-
-        async def demand(level: Level) -> Level:
-            taken.share_capabilities()
-            return await require_local(level)
-
-        with closing(taken):
-            yield Backend(demand, prepare_bots, partial(started_workers, taken))
+        yield Backend(require_local, prepare_bots, local_workers)
         return
     try:
         from host.backends.dask import cluster

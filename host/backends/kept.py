@@ -1,14 +1,16 @@
 """Worker processes that are kept between several runs of one program, with the sandboxes of their bots."""
 
 import contextlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
 import trio
 
+from host.backends.load import choose_placement
 from host.backends.local import FixtureQueue, WorkerLink, connected
 from host.backends.placement import Placement, PlacementRequest, placement_request
-from host.backends.worker_process import FirstWorker
+from host.backends.worker_process import start_worker
 from host.play.jobs import NEW_SETUP, WorkerSetup, encode, worker_input
 
 
@@ -55,9 +57,8 @@ class KeptWorkers:
     """
 
     def __init__(self) -> None:
-        self._idle: list[tuple[_Group, KeptWorker]] = []
+        self._idle = defaultdict[_Group, list[KeptWorker]](list)
         self._placements: dict[PlacementRequest, Placement] = {}
-        self._first = FirstWorker(tests_machine=False)
 
     @contextlib.asynccontextmanager
     async def executor(
@@ -69,7 +70,7 @@ class KeptWorkers:
         """
         request = placement_request(setup, workers)
         if request not in self._placements:
-            self._placements[request] = await self._first.placement(request)
+            self._placements[request] = await choose_placement(request)
         placement = self._placements[request]
         queue = FixtureQueue(on_lost, str(placement), placement.workers)
         line = encode(setup)
@@ -83,7 +84,7 @@ class KeptWorkers:
                     await queue.feed("a worker", worker.play)
                 finally:
                     if worker.waits and not setup.origin.said:  # the code of an organiser's own game may change
-                        self._idle.append((group, worker))
+                        self._idle[group].append(worker)
                     else:
                         await worker.close()
 
@@ -95,19 +96,19 @@ class KeptWorkers:
 
     async def _worker(self, group: _Group, setup: bytes) -> KeptWorker:
         """Return a worker with this setup: one that is idle, or a new one."""
-        for number, (kept, worker) in reversed([*enumerate(self._idle)]):
-            if kept == group:
-                del self._idle[number]
-                if worker.waits:
-                    await worker.use(setup)
-                    return worker
-                await worker.close()
+        idle = self._idle[group]
+        while idle:
+            worker = idle.pop()  # before the first await: other tasks take workers meanwhile
+            if worker.waits:
+                await worker.use(setup)
+                return worker
+            await worker.close()
         ends = contextlib.AsyncExitStack()
-        link = await ends.enter_async_context(connected(self._first.take(), worker_input(group.cores, setup)))
+        link = await ends.enter_async_context(connected(start_worker(), worker_input(group.cores, setup)))
         return KeptWorker(link, ends)
 
     async def close(self) -> None:
         """End all workers that are kept."""
-        self._first.close()
-        while self._idle:
-            await self._idle.pop()[1].close()
+        for idle in self._idle.values():
+            while idle:
+                await idle.pop().close()

@@ -1,65 +1,40 @@
-"""Measures the load of other programs, and chooses the placement of workers on this machine by it.
-
-It imports little, because a command begins to measure before it imports the rest.
-"""
+"""Measures the load of other programs, and chooses the placement of workers on this machine by it."""
 
 import os
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from host.backends.placement import Placement, PlacementRequest
+import trio
+
+from host.backends.placement import Placement, PlacementRequest, ordered_cores, place, usable_cores
 
 CPU_TIMES = Path("/proc/stat")
-MIN_SAMPLE_S = 0.06  # seconds during which the load of other programs is measured, at least
+SAMPLE_S = 0.06  # seconds during which the load of other programs is measured
 MIN_STRANGERS, STRANGERS_SHARE = 0.5, 0.1
 """Other programs load the machine if they keep this many cores busy, and this share of all cores."""
 
 
-class OtherLoad:
-    """Measures how busy other programs keep the cores that this process may use, from its creation on."""
-
-    def __init__(self) -> None:
-        self._cores = os.sched_getaffinity(0)
-        self._began, self._busy, self._own = time.monotonic(), _busy_seconds(self._cores), _own_seconds()
-
-    async def busy_cores(self, children: Collection[int] = ()) -> float:
-        """Return how many cores other programs keep busy, on average over MIN_SAMPLE_S or longer.
-
-        `children` are the running processes that this process has started since then. Those that have ended are known.
-        """
-        import trio
-
-        from host.sandbox.process_tree import cpu_seconds
-
-        await trio.sleep(max(self._began + MIN_SAMPLE_S - time.monotonic(), 0))
-        own = _own_seconds() + sum(map(cpu_seconds, children)) - self._own
-        busy = _busy_seconds(self._cores) - self._busy - own
-        return max(busy, 0.0) / (time.monotonic() - self._began)
+async def busy_cores() -> float:
+    """Return how many of the cores that this process may use are kept busy by others, on average over SAMPLE_S."""
+    cores = os.sched_getaffinity(0)
+    began, busy, own = time.monotonic(), _busy_seconds(cores), time.process_time()
+    await trio.sleep(SAMPLE_S)
+    others = _busy_seconds(cores) - busy - (time.process_time() - own)
+    return max(others, 0.0) / (time.monotonic() - began)
 
 
-async def choose_placement(
-    request: "PlacementRequest", load: OtherLoad | None = None, children: Collection[int] = ()
-) -> "Placement":
+async def choose_placement(request: PlacementRequest) -> Placement:
     """Return the placement of the workers on this machine. With "auto" it depends on the load by other programs."""
-    from host.backends.placement import ordered_cores, place, usable_cores
-
     usable = usable_cores()
     placed = place(request, ordered_cores(os.sched_getaffinity(0)), usable)
     if request.placement != "auto" or not placed.cores:
         return placed
-    busy = await (load or OtherLoad()).busy_cores(children)
+    busy = await busy_cores()
     if busy < max(MIN_STRANGERS, STRANGERS_SHARE * usable):
         return placed
     return placed._replace(cores=(), reason=f"other programs keep {busy:.1f} cores busy")
-
-
-def _own_seconds() -> float:
-    """Return the processor time of this process and of its descendants that have ended."""
-    return sum(os.times()[:4])
 
 
 def _busy_seconds(cores: Iterable[int]) -> float:

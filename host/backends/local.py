@@ -11,9 +11,10 @@ from typing import NamedTuple
 import msgspec
 import trio
 
+from host.backends.load import choose_placement
 from host.backends.placement import placement_request
 from host.backends.shares import MAX_SHARE, Hand, Shares
-from host.backends.worker_process import FirstWorker, WorkerProcess
+from host.backends.worker_process import WorkerProcess, start_worker
 from host.base.errors import Problem, UserError
 from host.play.answer_log import STOPPED, Interrupted, decode_stop
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
@@ -170,25 +171,13 @@ class FixtureQueue:
 
 @contextlib.asynccontextmanager
 async def local_workers(
-    setup: WorkerSetup, on_lost: Callable[[str], None], workers: int, first: FirstWorker | None = None
+    setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
 ) -> AsyncIterator[FixtureQueue]:
     """Start workers and place them on cores; if `workers` is 0, as many as there is room for.
 
-    Leaving the block ends them and every bot. `first` is a worker that has been started before.
-
-    Raise WorkerFailed when croupier itself fails.
+    Leaving the block ends them and every bot. Raise WorkerFailed when croupier itself fails.
     """
-    with contextlib.closing(first or FirstWorker(tests_machine=False)) as taken:
-        async with started_workers(taken, setup, on_lost, workers) as queue:
-            yield queue
-
-
-@contextlib.asynccontextmanager
-async def started_workers(
-    first: FirstWorker, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
-) -> AsyncIterator[FixtureQueue]:
-    """Do the same with a first worker process that has been started before."""
-    placement = await first.placement(placement_request(setup, workers))
+    placement = await choose_placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode(setup)
 
@@ -196,7 +185,7 @@ async def started_workers(
         """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""
         await queue.worker_needed()
         while True:
-            async with connected(first.take(), worker_input(cores, encoded_setup)) as link:
+            async with connected(start_worker(), worker_input(cores, encoded_setup)) as link:
                 await queue.feed("a worker", link.play)
 
     async with trio.open_nursery() as nursery:

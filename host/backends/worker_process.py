@@ -1,17 +1,12 @@
-"""Starts the processes of workers. It imports little, so that the first worker can start before its parent has imported more."""
+"""Starts the processes of workers."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from host.backends.load import OtherLoad, choose_placement
-
-if TYPE_CHECKING:
-    from host.backends.placement import Placement, PlacementRequest
-
-WORKER, FIRST_WORKER = "host.play.worker", "host.backends.first_worker"
+from host.play.answer_log import read_stop
 
 
 class WorkerProcess(NamedTuple):
@@ -22,59 +17,14 @@ class WorkerProcess(NamedTuple):
 
     def ended(self) -> bytes:
         """Return what PlayJob (local.py) returns for a worker whose output has ended."""
-        from host.play.answer_log import read_stop
-
         self.process.kill()  # it may have closed its output alone
         return read_stop(self.log, self.process.wait())
 
 
-class FirstWorker:
-    """The first worker of a command, which tests the machine and imports its modules while the command imports its own.
-
-    Since then the load of other programs is measured.
-    """
-
-    def __init__(self, *, ahead: bool = True, tests_machine: bool = True) -> None:
-        """Start the worker now, or, if not `ahead`, when it is taken. It `tests_machine` before it imports the rest."""
-        self._load = OtherLoad()
-        self._idle = [start_worker(FIRST_WORKER if tests_machine else WORKER)] if ahead else []
-        self._has_shared = not (ahead and tests_machine)
-
-    def share_capabilities(self) -> None:
-        """Let `detect` return what the worker has found out about the machine. If it has failed, `detect` tests by itself."""
-        if self._has_shared:
-            return
-        self._has_shared = True
-        from host.sandbox.detect import use_capabilities
-
-        output = self._idle[0].process.stdout
-        if output is not None and (line := output.readline()).endswith(b"]\n"):  # else the worker has failed
-            use_capabilities(line)
-
-    async def placement(self, request: "PlacementRequest") -> "Placement":
-        """Return the placement of the workers on this machine."""
-        return await choose_placement(request, self._load, [worker.process.pid for worker in self._idle])
-
-    def take(self) -> WorkerProcess:
-        """Return the first worker at the first call, and then a new one at each call."""
-        if self._idle and self._idle[0].process.poll() is None:
-            self.share_capabilities()
-            return self._idle.pop()
-        return start_worker()
-
-    def close(self) -> None:
-        """End the first worker if it has not been used."""
-        for worker in self._idle:
-            with worker.process as process:  # closes its pipes and waits for it
-                process.kill()
-            os.close(worker.log)
-        self._idle = []
-
-
-def start_worker(module: str = WORKER) -> WorkerProcess:
+def start_worker() -> WorkerProcess:
     """Start a worker."""
     log = new_log()
-    return WorkerProcess(start_module(module, log), log)
+    return WorkerProcess(start_module("host.play.worker", log), log)
 
 
 def new_log() -> int:

@@ -1,7 +1,6 @@
 """The entry point of `croupier`: global options, the table of commands, errors. A command's module is imported when it runs."""
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -82,10 +81,6 @@ OF_SEASONS = {"season", "submit"}
 
 RENAMED_COMMANDS = {"errors": "faults"}
 """Former names of commands. Each is refused with a hint that names the new one."""
-
-YOUNG_OBJECTS = 100_000
-"""The number of new objects after which Python looks for garbage. What a command imports is not garbage: to look at it takes
-5 % of a short run."""
 
 STARTED = time.monotonic()
 """When the command was started. The times that commands print begin here, because the user has waited since then."""
@@ -375,7 +370,6 @@ def main(words: Sequence[str] | None = None) -> None:
     5 interrupted, 6 the machine lacks something, 7 a game has left fixtures without a result, 8 `compare` is undecided,
     70 internal error, 130 ^C.
     """
-    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     arguments = global_options_first(sys.argv[1:] if words is None else words)
     as_json = "--json" in arguments and sys.stdout is not None
     _open_standard_descriptors()
@@ -413,8 +407,6 @@ def main(words: Sequence[str] | None = None) -> None:
             sys.stdout.flush()
         except OSError:  # the error is printed already; at its own flush Python would end with another code
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if words is None:
-        gc.freeze()  # before it ends, Python would look for garbage among all objects: a sixth of `croupier status`
     sys.exit(code if isinstance(code, int) else 0)
 
 

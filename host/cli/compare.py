@@ -1,16 +1,13 @@
 """The command `compare`: tests whether a new bot is stronger than an old one."""
 
-import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from host.backends.worker_process import FirstWorker
 from host.base.format import rough_duration, thousands
 from host.base.safe_text import escape_control_chars
 from host.cli import STARTED, CliContext, completers, options, print_result
@@ -192,13 +189,6 @@ class CompareResult(NamedTuple):
 
 def run_compare(context: CliContext, new: str, old: str, chosen: CompareOptions) -> CompareResult | None:
     """Play the two bots against each other; return None if ^C came before the first result."""
-    with contextlib.closing(FirstWorker()) as first:  # it imports while this process imports
-        return _compare(context, new, old, chosen, first)
-
-
-def _compare(
-    context: CliContext, new: str, old: str, chosen: CompareOptions, first: FirstWorker
-) -> CompareResult | None:
     import trio
 
     from host.backends.local import local_workers
@@ -214,17 +204,16 @@ def _compare(
 
     game = find_bots(context, (new, old), chosen.game).game
     found = find_bots(context, (new, old) * sides(game), game.name)
-    first.share_capabilities()
     stage = Adhoc(name=DUEL, tables=chosen.max_tables, mirror=chosen.mirror)
     rules = adhoc_settings(context, found, stage, chosen)
     journal, view = adhoc_journal(context), Quiet()
     progress = _Progress(game, chosen.max_tables, silent=context.quiet or context.json)
-    seeds, executor = list[str](), partial(local_workers, first=first)
+    seeds = list[str]()
 
     async def work() -> bool:
         async with (
             interruptible(view.say) as stop,
-            adhoc_session(rules, journal, executor, chosen.workers or usable_cores(), view) as session,
+            adhoc_session(rules, journal, local_workers, chosen.workers or usable_cores(), view) as session,
         ):
             seeds.append(seed_text(session.seed))
             _warn_of_same_program(found, new, old)

@@ -1,11 +1,9 @@
 """The command `play`: lets bots play some tables outside a tournament."""
 
-import contextlib
 import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from math import comb
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
-from host.backends.worker_process import FirstWorker
 from host.base.format import counted
 from host.base.safe_text import escape_control_chars
 from host.cli import STARTED, CliContext, completers, options, print_result, unknown_name
@@ -138,11 +135,6 @@ class PlayResult(NamedTuple):
 
 def play_tables(context: CliContext, names: tuple[str, ...], chosen: PlayOptions) -> PlayResult:
     """Play tables between the bots of these names. Raise UsageError if their number does not fit the game."""
-    with contextlib.closing(FirstWorker()) as first:  # it imports while this process imports
-        return _play(context, names, chosen, first)
-
-
-def _play(context: CliContext, names: tuple[str, ...], chosen: PlayOptions, first: FirstWorker) -> PlayResult:
     import trio
 
     from host.backends.local import local_workers
@@ -153,13 +145,11 @@ def _play(context: CliContext, names: tuple[str, ...], chosen: PlayOptions, firs
     from host.tournament.adhoc import played
 
     found = find_bots(context, names, chosen.game)
-    first.share_capabilities()
     planned = plan_tables(context, found, chosen)
     journal = adhoc_journal(context)
     workers = min(chosen.workers or usable_cores(), planned.tables)
     with progress_view("none" if context.json or planned.tables <= 2 else "auto", quiet=context.quiet) as view:
-        executor = partial(local_workers, first=first)
-        match = trio.run(played, planned.settings, journal, executor, workers, view)
+        match = trio.run(played, planned.settings, journal, local_workers, workers, view)
     return PlayResult(
         planned=planned,
         match=match,

@@ -4,13 +4,11 @@ import contextlib
 import re
 import shlex
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.backends.worker_process import FirstWorker
 from host.base.errors import UserError
 from host.base.format import counted
 from host.cli import CliContext, completers
@@ -78,11 +76,10 @@ def run(context: CliContext, /, **values: Any) -> None:
     chosen = RunOptions(**values)
     check_cluster(chosen.cluster, chosen.workers)
     path = chosen.config or context.folder
-    with contextlib.closing(FirstWorker(ahead=not chosen.cluster)) as first:  # it imports while this process imports
-        if chosen.dry_run:
-            _estimate(context, path, chosen, first)
-            return
-        outcome = _play(context, path, chosen, first)
+    if chosen.dry_run:
+        _estimate(context, path, chosen)
+        return
+    outcome = _play(context, path, chosen)
     _print_standings(context, path, outcome, on_one_line=chosen.progress == "json")
     if outcome.interrupted:
         stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
@@ -115,7 +112,7 @@ def _seconds(stop_after: str | None) -> float | None:
         raise click.UsageError(f"--stop-after: {error}") from error
 
 
-def _estimate(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorker) -> None:
+def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     import trio
 
     from host.backends.backend import open_backend
@@ -123,16 +120,16 @@ def _estimate(context: CliContext, path: Path, chosen: RunOptions, first: FirstW
     from host.cli.progress import progress_view
     from host.tournament.estimate import forecast
 
-    workers, opens = chosen.workers or 0, partial(open_backend, first=first)
+    workers = chosen.workers or 0
     shown = sys.stderr.isatty() and not (context.quiet or context.json)
     with progress_view("stderr" if shown else "none") as view:
         found = trio.run(
-            lambda: forecast(path, view, opens, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
+            lambda: forecast(path, view, open_backend, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
         )
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorker) -> "RunOutcome":
+def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
@@ -148,7 +145,7 @@ def _play(context: CliContext, path: Path, chosen: RunOptions, first: FirstWorke
             lambda: run_tournament(
                 path,
                 view,
-                partial(open_backend, first=first),
+                open_backend,
                 cluster=chosen.cluster,
                 fresh=chosen.fresh,
                 last=chosen.stage,

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.sandbox import bubblewrap, cgroup, keeper, landlock, launch, process_tree, seccomp
@@ -41,21 +39,9 @@ class HostCapabilities(NamedTuple):
     mechanisms: tuple[Mechanism, ...] = ()
 
 
-_shared: list[HostCapabilities] = []
-
-
-def use_capabilities(found: bytes) -> None:
-    """Let `detect` return what another process of this command has found out about this machine, as JSON."""
-    _shared[:] = [msgspec.json.decode(found, type=HostCapabilities)]
-
-
+@cache
 def detect() -> HostCapabilities:
     """Return the strongest level that works on this machine."""
-    return _shared[0] if _shared else _tested()
-
-
-@cache
-def _tested() -> HostCapabilities:
     mechanisms: list[Mechanism] = []
     problems: list[Problem] = []
 
@@ -84,7 +70,7 @@ def _tested() -> HostCapabilities:
 def _no_filter() -> Problem | None:
     try:
         seccomp.program()
-    except (ImportError, OSError) as broken:
+    except (ImportError, RuntimeError) as broken:
         return Problem("S004", "", f"libseccomp does not load: {broken}", hint="apt install libseccomp2")
     return None
 

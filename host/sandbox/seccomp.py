@@ -1,12 +1,10 @@
 """Builds the system call filters: no access to other sandboxes or processes, no covert channels, a small kernel surface."""
 
-import contextlib
-import ctypes.util
 import errno
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 FORBIDDEN = (
@@ -136,9 +134,8 @@ def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
 
 
 def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
-    """Return a filter as BPF bytecode, exported by libseccomp. Raise OSError if that is not installed."""
-    with _libraries_by_name():
-        import pyseccomp as seccomp
+    """Return a filter as BPF bytecode, exported by libseccomp. Raise RuntimeError if that is not installed."""
+    import pyseccomp as seccomp
 
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
 
@@ -152,17 +149,6 @@ def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
         rules.export_bpf(exported)
         exported.seek(0)
         return exported.read()
-
-
-@contextlib.contextmanager
-def _libraries_by_name() -> Iterator[None]:
-    """Let pyseccomp load its libraries by their names. It would run ldconfig twice to find them, in every process."""
-    search = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: "libseccomp.so.2" if name == "seccomp" else "libc.so.6"
-    try:
-        yield
-    finally:
-        ctypes.util.find_library = search
 
 
 def _forbid_waking(forbid: Forbid) -> None:
