@@ -1,9 +1,9 @@
-"""Count false timeouts on a busy machine with each clock: a bot computes 60 % of its limit next to busy processes.
+"""Count false timeouts on a busy machine: a bot computes 60 % of its limit next to busy processes.
 
     python benchmarks/clock.py [--moves 10000] [--spinners 16] [--move 10] [--only turns]
 
-Expected: none in 10 000 moves with the fair clock, some with the wall clock. A host stall is not a timeout: the fixture is
-played again. Also measured: the cost of each clock for a slow answer, how soon a bot is stopped whose 32 threads cause its
+Expected: none in 10 000 moves. A host stall is not a timeout: the question is asked again. Also measured: what it costs
+to read the waits of a slow answer, how soon a bot is stopped whose 32 threads cause its
 own waits, and how long a bot without a question computes until it is stopped. Needs control groups (level L4).
 """
 
@@ -24,16 +24,17 @@ import trio
 from rounds import duration, table
 
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
-from host.bots.deadline import HostStall, RunQueueWaits, answering
+from host.bots.clock import HostStall
 from host.bots.monitor import running_monitor
+from host.bots.run_queue import RunQueueWaits, answering, counts_waits
 from host.bots.seat import open_seat
 from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox.bubblewrap import Home
-from host.sandbox.detect import detect, require_clock
+from host.sandbox.detect import detect
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
-from host.sandbox.limits import CLOCKS, MAX_WALL_FACTOR, Limits
+from host.sandbox.limits import MAX_WALL_FACTOR, Limits
 from host.submissions.build import build
 
 GAME = GAMES["cardshark"]
@@ -209,54 +210,34 @@ async def played(bot: BuiltBot, moves: int) -> Played:
 
 
 async def false_timeouts(moves: int, spinners: int, move: float) -> None:
-    """Print the number of timeouts with each clock."""
-    rows = []
+    """Print the number of timeouts."""
     beside = f"beside {spinners} spinning processes on {os.cpu_count()} cores"
-    print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}")
-    for clock, times in (("wall", moves // 10), ("cpu", moves // 10), ("fair", moves)):
-        bot = await made(COMPUTES % (SHARE * move), Limits(move=move, startup=10, cpu=10, clock=clock))
-        with spinning(spinners):
-            told = await played(bot, times)
-        walls = sorted(told.walls)
-        slow = (duration(median(walls)), duration(walls[len(walls) * 99 // 100]))
-        rows.append((clock, f"{len(walls):,}", f"{told.faults.total()}", f"{told.stalls}", *slow))
-        print(
-            f"{clock}: {told.faults.total()} of {len(walls):,} called late, load {os.getloadavg()[0]:.0f}", flush=True
-        )
-    print(table(("clock", "moves", "false time-outs", "host stalls", "median", "99 of 100"), rows))
+    print(f"\nA move of {duration(move)}, {SHARE:.0%} of it computed, {beside}, load {os.getloadavg()[0]:.0f}")
+    bot = await made(COMPUTES % (SHARE * move), Limits(move=move, startup=10, cpu=10))
+    with spinning(spinners):
+        told = await played(bot, moves)
+    walls = sorted(told.walls)
+    beyond = sum(wall > move for wall in walls)
+    slow = (duration(median(walls)), duration(walls[len(walls) * 99 // 100]))
+    row = (f"{len(walls):,}", f"{told.faults.total()}", f"{told.stalls}", f"{beyond:,}", *slow)
+    print(table(("moves", "false time-outs", "host stalls", "beyond their limit", "median", "99 of 100"), [row]))
 
 
 async def own_waits(spinners: int) -> None:
     """Print how soon a bot is stopped that causes its own waits."""
-    rows = []
-    for clock in CLOCKS:
-        limits = Limits(move=0.25, startup=10, cpu=10, clock=clock)
-        bot, late = await made(THREADS, limits), []
-        with spinning(spinners):
-            for _ in range(8):
-                late.append((await played(bot, 2)).walls[-1])
-        rows.append(
-            (clock, duration(median(late)), duration(max(late)), duration(MAX_WALL_FACTOR * limits.move + 0.25))
-        )
+    limits = Limits(move=0.25, startup=10, cpu=10)
+    bot, late = await made(THREADS, limits), []
+    with spinning(spinners):
+        for _ in range(8):
+            late.append((await played(bot, 2)).walls[-1])
+    promised = duration(MAX_WALL_FACTOR * limits.move + 0.25)
     print("\n32 spinning threads, a move of 250 ms: dead and reaped after")
-    print(table(("clock", "median", "at worst", "promised"), rows))
+    print(table(("median", "at worst", "promised"), [(duration(median(late)), duration(max(late)), promised)]))
 
 
-async def cost(moves: int) -> None:
-    """Print the cost of each clock for one exchange, and of reading the wait times."""
-    rows = []
-    bots = {clock: await made(COMPUTES % 0.0, Limits(clock=clock)) for clock in CLOCKS}
-    taken: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
-    for _ in range(10):
-        for clock in CLOCKS:
-            taken[clock] += (await played(bots[clock], moves // 10)).walls[1:]
-    for clock in CLOCKS:
-        rows.append(
-            (clock, duration(median(taken[clock])), f"{(median(taken[clock]) - median(taken['wall'])) * 1e6:+.2f} µs")
-        )
-    print("\nAn exchange that is waited for")
-    print(table(("clock", "median", "more than wall"), rows))
-    bot = bots["fair"]
+async def cost() -> None:
+    """Print the cost of reading the wait times."""
+    bot = await made(COMPUTES % 0.0, Limits())
     async with sandboxed(Level.L4, Home(Path(bot.folder)), bot.limits) as sandbox:
         null = os.open("/dev/null", os.O_RDWR)
         reads, writes = os.pipe()
@@ -330,10 +311,10 @@ async def main() -> None:
     parser.add_argument("--move", type=float, default=10, help="milliseconds")
     parser.add_argument("--only", choices=["cost", "waits", "turns", "timeouts"])
     given = parser.parse_args()
-    require_clock("fair", detect().level)
+    assert counts_waits(), "this kernel does not count waits"
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     parts = {
-        "cost": lambda: cost(2000),
+        "cost": cost,
         "waits": lambda: own_waits(given.spinners),
         "turns": lambda: off_turn(10),
         "timeouts": lambda: false_timeouts(given.moves, given.spinners, given.move / 1000),

@@ -183,10 +183,6 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
             changed(lambda told: told["bot"].update(protocol="telepathy")),
             "is not a bundle: its protocol is 'telepathy'",
         ),
-        (
-            changed(lambda told: told["bot"]["limits"].update(clock="sun")),
-            "is not a bundle: its clock is 'sun', not one of",
-        ),
         (changed(lambda told: told["bot"]["limits"].update(move="1")), "is not a bundle: Expected `float`, got `str`"),
         (changed(lambda told: told["evidence"].pop("raw")), "is not a bundle: 'raw'"),
         (changed(lambda told: told.update(asked=[])), "is not a bundle: it asks nothing"),

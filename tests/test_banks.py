@@ -12,7 +12,7 @@ import pytest
 import trio
 from command import croupier, cup_in
 from helpers import AMPLE, CACHE, answers_of, built, played, seated_in, written
-from test_clock import only_counted
+from test_clock import only_in_groups
 from test_stalls import children, large_file, on_slow_disk, stopped
 
 from host.base.errors import UserError
@@ -263,11 +263,10 @@ SPINS = """
 
 
 @pytest.mark.timing
-@only_counted
-@pytest.mark.parametrize("clock", ["fair", "cpu"])
-def test_a_clock_that_counts_computing_takes_only_that_from_the_bank(clock: str) -> None:
+@only_in_groups
+def test_what_a_bot_waits_for_a_processor_is_not_taken_from_its_bank() -> None:
     """Three of these bots share the machine's cores, so that each waits for a processor."""
-    limits = LIMITS._replace(bank=Bank(1.0, "table"), clock=clock)
+    limits = LIMITS._replace(bank=Bank(1.0, "table"))
     bots = [bot_of(SPINS, f"spins{nth}", limits, suffix=".c") for nth in range(3)]
 
     async def work() -> list[tuple[list[int], float]]:

@@ -343,7 +343,7 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         + 'name = "Cup"\nseed = "abc"\nbots = ["bots/*", "sample:*"]\n[rules]\npreset = "controller2015"\nside_cards = 4\n'
         + '[[stage]]\nkind = "round-robin"\nname = "league"\ntables_per_pair = 20\nmirror = true\n'
         + '[[stage]]\nkind = "knockout"\nset = 10\nmin_bots = 2\n'
-        + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\nclock = "fair"\n[sandbox]\nlevel = "L4"\n'
+        + '[limits]\nmove = "250 ms"\nmemory = "64 MiB"\nstate = 0\n[sandbox]\nlevel = "L4"\n'
         + '[run]\nworkers = 3\nparallel_tables = 16\nstop_early = true\n[report]\nhtml = "out.html"\n'
     )
     cup = load(here)
@@ -352,7 +352,7 @@ def test_a_config_means_what_it_says(here: Path) -> None:
         RoundRobin(name="league", tables_per_pair=20, mirror=True),
         Knockout(name="knockout", set=10, min_bots=2),
     )
-    assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0, clock="fair")
+    assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0)
     assert (cup.name, cup.level, cup.run.workers, cup.run.parallel_tables, cup.run.stop_early) == (
         "Cup",
         EXACT_LEVEL,
@@ -406,10 +406,20 @@ def test_a_valid_file_is_read_without_pydantic_as_pydantic_reads_it() -> None:
     assert valid > 500 and min(map(len, files.values())) > 12
 
 
+def test_the_clock_of_earlier_versions_is_refused_with_a_cure(here: Path) -> None:
+    Path("croupier.toml").write_text(PAIRS + 'bots = ["bots/*"]\n[limits]\nclock = "fair"\n')
+
+    with pytest.raises(UserError) as refused:
+        load(here)
+
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.message) == ("C001", 'unknown key "clock" in [limits]')
+    assert problem.hint.startswith("leave it out: time counts without waits for a processor")
+
+
 def test_a_limits_table_knows_every_limit() -> None:
     assert {each.name for each in fields(AllowedLimits)} == {*Limits._fields, "max_faults"}
     assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {
-        "clock",
         "cores",
         "submission",
         "max_faults",

@@ -130,10 +130,10 @@ BOT = BuiltBot(
     folder="/folder",
     sha256="ff",
     env=(("KEY", "value"),),
-    limits=Limits(move=2.0, clock="fair", cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
+    limits=Limits(move=2.0, cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,"fair",2,[60.0,"table"],0.5,0.25,16777216]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,2,[60.0,"table"],0.5,0.25,16777216]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'

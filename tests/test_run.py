@@ -760,15 +760,3 @@ def test_somebody_elses_journal_can_be_read_and_not_written(finished: Path) -> N
 def test_a_run_as_a_process_of_its_own_ends_with_0(cup: Path) -> None:
     done = croupier_process("run", "-C", cup, "--fresh", "--progress", "none")
     assert (done.code, done.err) == (0, "")
-
-
-def test_a_run_warns_once_of_bots_whose_start_takes_much_of_their_move(tmp_path: Path) -> None:
-    cup = cup_in(tmp_path / "cup", bots=["davey.c", "cautious.c"], tourneys=1, rounds=1)
-    for name in ("slow", "slower"):
-        (cup / "bots" / f"{name}.py").write_text('print("S")\n')
-    config = (cup / "croupier.toml").read_text()
-    (cup / "croupier.toml").write_text(config.replace('move = "10 s"', 'move = "300 ms"'))
-    run = croupier("-C", cup, "run", "--unsafe")
-    warnings = [line for line in run.err.splitlines() if "each answer starts a process" in line]
-    assert len(warnings) == 1 and warnings[0].startswith("WARNING  slow, slower: "), run.err
-    assert "computes 20 ms of the 0.3 s of a move" in warnings[0] and "docs/planning.md" in warnings[0]

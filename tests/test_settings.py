@@ -115,7 +115,7 @@ def test_config_check_refuses_what_a_run_would_refuse(cup: Path, tmp_path: Path)
     eleven = '[[stage]]\nname = "two"\nkind = "mixed_tables"\nmin_bots = 11\npractice = true\n[limits]'
     refused = {
         "C004] ": config.replace('kind = "mixed_tables"', 'kind = "mixed_tables"\nmin_bots = 3'),
-        "S0": config + 'clock = "fair"\n[sandbox]\nlevel = "none"\n',
+        "C001] ": config + 'clock = "fair"\n',
         "C012] ": config.replace('"bots/*"', '"bots/none"'),
     }
     for code, text in refused.items():

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from helpers import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import DeadlinePolicy, answering
+from host.bots.clock import Clock
 from host.bots.monitor import running_monitor
+from host.bots.run_queue import answering
 from host.bots.seat import open_seat
-from host.bots.stall_sampler import StallSampler
 from host.bots.values import Batch, Evidence, Question
 from host.config.tournament_config import load
 from host.games import GAMES
@@ -513,21 +514,22 @@ def test_a_bot_has_three_descriptors_and_leaves_its_successor_no_more(level: Lev
 
 
 @pytest.mark.timing
-@pytest.mark.skipif(Level.L4 not in WARM, reason="NO CONTROL GROUP HERE: there is no fair clock")
+@pytest.mark.skipif(Level.L4 not in WARM, reason="NO CONTROL GROUP HERE")
 def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None:
-    limits = AMPLE._replace(clock="fair")
-
     async def test(sandbox: Sandbox, ask: Ask) -> None:
         await ask()
         waiting = await forked_ahead(sandbox)
         assert int(Path(f"/proc/{waiting}/schedstat").read_text().split()[1]) > 0
-        clock = DeadlinePolicy(limits, StallSampler(sandbox), charged=False)
-        clock.start_counting()
-        assert clock.extension(1, 2, 0, 0) == 0
-        assert clock.waited == 0
-        clock.forget()
+        async with running_monitor() as monitor:
+            with monitor.watching(sandbox, AMPLE.memory) as monitored:
+                clock = Clock(monitored, 1.0)
+                clock.start_process(time.perf_counter(), 1.0)
+                clock.measure()
+                assert clock.extension(2.0) == 0
+                assert clock.waited == 0
+                clock.forget()
 
-    with_a_bot(Level.L4, "print('S')\n", test, limits)
+    with_a_bot(Level.L4, "print('S')\n", test, AMPLE)
 
 
 @at_every_warm_level

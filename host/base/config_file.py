@@ -597,13 +597,19 @@ def _problem(toml: Toml, model: type, error: Any) -> Problem:
 
 RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of earlier versions, with their new names
 
+REMOVED_KEYS = {
+    "limits.clock": "leave it out: time counts without waits for a processor, where the kernel measures them"
+}
+
 
 def unknown_key(where: str, key: KeyPath, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
     """Return the problem of an unknown key. `keys` are valid here; `tables` maps each other key to its place."""
     word = str(key[-1])
     new_name = RENAMED_KEYS.get(word, "")
     hint = new_name if new_name in keys else closest_match(word, keys)
-    if not hint and word in tables:
+    if removed := REMOVED_KEYS.get(".".join(map(str, key))):
+        hint = removed
+    elif not hint and word in tables:
         hint = f"{word} belongs {tables[word]}"
     inside = f" in {_table_header(key[:-1])}" if key[:-1] else ""
     return Problem("C001", where, f"unknown key {to_toml(word)}{inside}", hint=hint or "known: " + ", ".join(keys))

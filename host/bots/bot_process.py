@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from host.bots.allowance import TimeBank
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import DeadlinePolicy
+from host.bots.clock import Clock
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog, StderrReader
 from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
@@ -21,7 +21,7 @@ class BotContext(NamedTuple):
     argv: Sequence[bytes]
     env: Mapping[str, str]
     monitored: MonitoredSandbox
-    policy: DeadlinePolicy
+    clock: Clock
     stderr_reader: StderrReader
     stderr_log: StderrLog
     used: ProcessTotals = ProcessTotals()  # by its earlier sandboxes in this fixture

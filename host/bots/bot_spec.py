@@ -131,7 +131,7 @@ def format_limit(value: float | Bank) -> str:
     return f"{value // BYTES[unit]} {unit}"
 
 
-UNITLESS_LIMITS = ("tasks", "open_files", "clock", "cores")
+UNITLESS_LIMITS = ("tasks", "open_files", "cores")
 """The limits that have no unit."""
 
 
@@ -142,7 +142,8 @@ class RequestedLimits:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     move: Seconds = -1.0
-    """Time of one answer, measured by the clock of the tournament. A later answer is a fault of the kind `timeout`."""
+    """Time of one answer, without the time in which the bot waited for a processor, where the kernel counts that. A later
+    answer is a fault of the kind `timeout`."""
     startup: Seconds = -1.0
     """Additional time for the first answer of the first process of a fixture. Example: `startup = "2 s"`"""
     cpu: Seconds = -1.0

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from host.base.errors import HostFailure
-from host.bots.deadline import HostStall
+from host.bots.clock import HostStall
 from host.sandbox.launch import Sandbox
 
 MAX_HOST_FAILURES = 3

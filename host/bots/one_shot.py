@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from host.bots.allowance import TableBudget, TimeBank
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
-from host.bots.deadline import MIN_MEASURED_WAIT_S, STALLED, HostStall
+from host.bots.clock import HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import ends_of
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals, granted
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
+from host.sandbox.limits import MAX_WALL_FACTOR
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Move
 
-NEARLY = 0.95
-"""After this share of the time limit the keeper may kill the process at any moment, so its waits must be read before."""
+MIN_MEASURED_WAIT_S = 0.02
+"""Seconds after which the waits of a process are measured that was forked ahead, and between two looks at one with a bank."""
 
 
 class OneShot:
     """Asks a bot by starting its program with the question as arguments."""
 
     def __init__(self, context: BotContext) -> None:
-        self._context, self._policy = context, context.policy
+        self._context, self._clock = context, context.clock
         self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
         self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
-        self._granted = self._limits.per_move  # seconds, of the question that is asked
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
@@ -77,29 +77,20 @@ class OneShot:
             self._bank.begin(question.table, question.number)
             banked = self._bank.left
         free = granted(question, self._limits.per_move)
-        self._granted = free + banked
         self._monitored.new_process()
-        computing = self._limits.computing if self._limits.clock == "wall" else min(self._limits.computing, free)
-        self._allowed = min(computing + banked, self._budget.begin(question.table, self._control.totals.cpu))
+        self._allowed = min(self._limits.cpu + banked, self._budget.begin(question.table, self._control.totals.cpu))
         if self._allowed <= 0:
             return OVERSPENT
         self._monitored.set_cpu_budget(self._allowed)
         self._monitored.drag_on(time.perf_counter())
-        self._policy.forget()
-        self._monitored.samples.begin()
         keeper = self._context.sandbox.keeper
-        if keeper.warm and self._policy.fair:
-            self._policy.start_counting()  # a process forked ahead may have waited before it is asked
         asked, self._late, self._waited = time.perf_counter(), False, 0.0
-        wall = self._limits.patience_for(self._granted)
-        overdue: Overdue = self._overdue if self._policy.fair else self._look
-        looked_at = free if self._policy.fair else NEARLY * wall  # seconds, if it is slow
-        limits = self._limits._replace(cpu=self._allowed, move=looked_at)
-        ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, overdue)
+        self._clock.start_process(asked, free + banked)
+        look = Overdue(min(free, MIN_MEASURED_WAIT_S) if keeper.warm else free, self._overdue)
+        limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * self._clock.granted
+        ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, look)
         self.stderr_log.question = question
         self.stderr_log.append(ended.marked_stderr)
-        if ended.timed_out and ended.wall - wall > STALLED:  # its total processor time shows whose fault that is
-            ended = ended._replace(cpu=ended.cpu + await keeper.reap())
         took = time.perf_counter() - asked
         self._monitored.final_check(0.0)  # its usage is reported with its end
         self._control.count(ended, starts=1, waited=self._waited)
@@ -120,7 +111,7 @@ class OneShot:
 
     def _settle(self, bank: TimeBank, ended: Ended, answer: Answer, free: float) -> None:
         """Take the time of a question beyond `free` seconds from the bank, and add the increment for a move."""
-        bank.spend(self._policy.time_taken_before(ended.wall, ended.cpu) - free)
+        bank.spend(self._clock.time_taken_before(ended.wall, ended.cpu) - free)
         if isinstance(answer, Move):
             bank.add()
         elif answer.kind is FaultKind.TIMEOUT:
@@ -128,25 +119,23 @@ class OneShot:
 
     def _overdue(self, wall: float) -> float:
         """Return the seconds until the next look at a slow process. Kill it if it is late."""
+        clock, granted = self._clock, self._clock.granted
+        clock.measure(MIN_MEASURED_WAIT_S)
+        if wall < granted and self._bank is None:
+            return granted - wall
         try:
-            extension = self._policy.extension(self._granted, wall, 0.0, self._monitored.computed())
+            extension = clock.extension(wall)
         except HostStall:
-            return self._granted  # its keeper kills it at this moment, and reports that
+            return granted  # its keeper kills it in the end, and reports that
         finally:
-            self._waited = self._policy.waited
+            self._waited = min(clock.waited, wall)
         if not extension:
             self._late = True
             self._context.sandbox.keeper.kill_now()
         if self._bank is not None and extension:
             # The process can answer before its deadline, and its waits are lost with it.
             return min(extension, MIN_MEASURED_WAIT_S)
-        return extension or self._granted
-
-    def _look(self, wall: float) -> float:
-        """Measure how long the process has waited for a processor. Only its keeper decides whether it is late."""
-        self._policy.look()
-        self._waited = min(self._policy.waited, wall)  # a process forked ahead may have waited before it was asked
-        return self._limits.patience_for(self._granted)
+        return extension or granted
 
     def _judge(self, ended: Ended) -> Answer:
         """Return the answer of a process, or its gravest fault. Raise HostStall if the machine was too busy."""
@@ -164,9 +153,7 @@ class OneShot:
             return self._protocol.receive(self._context.grammar, ended.output)
         fault = fault_of(ending)
         if fault.kind is FaultKind.TIMEOUT and not self._late:
-            self._policy.raise_if_host_stalled(
-                self._granted, ended.wall, ended.wall - self._limits.patience_for(self._granted), ended.cpu
-            )
+            self._clock.stall(ended.wall)  # its deadline has been extended as far as possible
         return fault
 
     def stderr_tail(self, table: int) -> bytes:
@@ -176,4 +163,4 @@ class OneShot:
     async def shut_down(self, _patience: float) -> None:
         """End the fixture: wait until all its processes are gone."""
         await self._control.reap()
-        self._policy.forget()
+        self._clock.forget()

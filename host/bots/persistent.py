@@ -11,7 +11,7 @@ from host.bots.batch_state import IDLE, WAITING, AnswerReader
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.child_process import MAX_SELECTABLE, QUICK_ANSWER_MS, ChildProcess
-from host.bots.deadline import AnswerStatus, AnswerTimer
+from host.bots.clock import AnswerStatus
 from host.bots.monitor import INSTANT, MACHINE_CORES, unwrap_exception_group
 from host.bots.process_control import ProcessControl
 from host.bots.values import (
@@ -40,11 +40,11 @@ class PersistentProcess:
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
         self._context, self._monitored = context, context.monitored
-        self._limits, self._computing, self._bank = bot.limits, bot.limits.computing, context.bank
+        self._limits, self._bank = bot.limits, context.bank
         protocol = PROTOCOLS[bot.spec.protocol]
         self._reader = AnswerReader(protocol, context.grammar, self._limits.output, table_ids=bot.spec.table_ids)
         self._per_move = self._limits.per_move
-        self._timer = AnswerTimer(context.policy, self._per_move)
+        self._clock = context.clock
         self._allowance = StartupAllowance(self._limits.startup, self._per_move, bot.empty_start)
         self._free = 0.0  # seconds of the open question that cost nothing from the bank
         self._budget = TableBudget(self._limits.cpu_table)
@@ -74,12 +74,11 @@ class PersistentProcess:
         # Whether the last answer was slow. Then the host waits for the next one with one system call, and starts the clocks
         # only if that was not enough. Each wake-up in between costs 10 to 50 µs of an answer that takes 1 to 3 ms.
         self._thinks = False
-        self._is_fair = context.policy.fair
         # Whether it may wait so: nothing needs to be measured meanwhile, and no limit can be exceeded. The processor
         # time of a later answer is counted from then on, so what is missed is at most 2 % of its limit, unless the
         # machine keeps the host from looking.
         most = ALONE_S * max(MACHINE_CORES, 50 * context.sandbox.cores)
-        self._may_think = context.policy.marks_after >= ALONE_S and self._computing >= most
+        self._may_think = self._limits.cpu >= most
 
     @property
     def totals(self) -> ProcessTotals:
@@ -136,15 +135,11 @@ class PersistentProcess:
             used = self._monitored.total() if self.is_timed else None
         child.stderr.ask(question)
         line = self._line(question.view)
-        if self._is_fair:
-            self._timer.prepare()
         asked = time.perf_counter()
         data = child.exchange(line, ALONE_MS if self._thinks else QUICK_ANSWER_MS)
         now = time.perf_counter()
         if data is not None and now - asked < INSTANT and (move := self._whole_lines.get(data)) is not None:
             turn.since = now
-            if self._is_fair:
-                self._monitored.samples.end()
             if was_idle:
                 self._thinks = False
                 turn.mark_idle()
@@ -190,9 +185,9 @@ class PersistentProcess:
         core that it shares with the bot that costs both of them 20 µs.
         """
         self._begin_wait()
-        if child.unsent or self._timer.seconds_to_look() < ALONE_S:
+        if child.unsent or self._clock.seconds_to_look() < ALONE_S:
             return None
-        asked = self._timer.asked
+        asked = self._clock.asked
         while (remaining := asked + ALONE_S - time.perf_counter()) > 0:
             if child.wait_for_output(min(remaining, self._turn.look_at_others(asked))):
                 return child.read_bytes()
@@ -203,7 +198,6 @@ class PersistentProcess:
         if not self._is_slow:
             self._is_slow = True
             self._monitored.count_cpu()
-            self._timer.begin_wait()
 
     def _poll_batch(self, question: HasQuestion) -> None:
         """Send a batch of one question if that is possible now, and read the answer if it comes soon."""
@@ -265,7 +259,6 @@ class PersistentProcess:
 
     def _write(self, child: ChildProcess) -> None:
         """Write the batch to the process."""
-        self._timer.prepare()
         self._start_clocks(time.perf_counter())
         # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
         is_timed = self.is_timed and self._questions[0].table <= TIMED_TABLES
@@ -281,12 +274,9 @@ class PersistentProcess:
         if self._bank is not None:
             self._free = first + allowed
             allowed += self._bank.left
-        self._timer.start(asked, first + allowed, later)
+        self._clock.start(asked, first + allowed, later)
         self._turn.thaw()
-        computing = self._computing * len(limits)
-        if later and self._limits.clock != "wall":
-            computing = sum(min(self._computing, each) for each in later)
-        self._monitored.set_cpu_budget(computing + allowed, self._budget.left)
+        self._monitored.set_cpu_budget(self._limits.cpu * len(limits) + allowed, self._budget.left)
         self._is_slow = False
 
     def _open_batch(self, usage_before: float | None) -> None:
@@ -306,7 +296,7 @@ class PersistentProcess:
         assert result is not None, "a process is asked before its answers are read"
         if new_answers:
             spent = 0.0 if self._bank is None else self._spend(self._bank, now)
-            wall = self._timer.answered(now, len(new_answers))
+            wall = self._clock.answered(now, len(new_answers))
             if self._allowance.is_open:
                 self._allowance.answered(wall - spent)
             answers, raws, walls, _, _ = result
@@ -318,7 +308,7 @@ class PersistentProcess:
 
     def _spend(self, bank: TimeBank, now: float) -> float:
         """Take the time of the open question from the bank; return the seconds that were taken."""
-        return bank.spend(self._timer.time_taken(now, self._monitored.computed) - self._free)
+        return bank.spend(self._clock.time_taken(now) - self._free)
 
     async def _wait(self, child: ChildProcess) -> None:
         """Wait for the answers that are due, each until its own deadline. An answer may come in several pieces."""
@@ -332,13 +322,13 @@ class PersistentProcess:
 
     async def _wait_for_answers(self, child: ChildProcess) -> None:
         self._begin_wait()
-        self._monitored.drag_on(self._timer.asked)
+        self._monitored.drag_on(self._clock.asked)
         while True:
-            with trio.move_on_after(self._timer.seconds_to_look()) as scope:
+            with trio.move_on_after(self._clock.seconds_to_look()) as scope:
                 await trio.lowlevel.wait_readable(child.output)
             look = AnswerStatus.READ
             if scope.cancelled_caught:
-                look = self._timer.look(child.has_output, self._monitored.computed)
+                look = self._clock.look(child.has_output)
             if look is AnswerStatus.LATE:
                 views = [question.view for question in self._questions[len(self.answered().answers) :]]
                 return child.fail_late(views, self._context.sandbox.pid)
@@ -348,7 +338,7 @@ class PersistentProcess:
     async def _conclude(self, child: ChildProcess) -> BatchResult:
         """Return the results of the batch."""
         result = self.answered()
-        limit = self._monitored.final_check(time.perf_counter() - self._timer.asked)
+        limit = self._monitored.final_check(time.perf_counter() - self._clock.asked)
         if child.violation is None:
             if limit is None:
                 if self._usage_before is not None and (usage := self._monitored.total()) is not None:
@@ -365,7 +355,7 @@ class PersistentProcess:
             result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
             child.fail(limit, result.raws.pop())
-        wall = time.perf_counter() - self._timer.asked - sum(result.walls)
+        wall = time.perf_counter() - self._clock.asked - sum(result.walls)
         failed, self._result = await self._fail(child, wall), None
         return result._replace(failed=failed)
 
@@ -383,7 +373,7 @@ class PersistentProcess:
             spent = self._spend(self._bank, time.perf_counter())
             if violation.fault.kind is FaultKind.TIMEOUT:
                 spent += self._bank.spend(self._bank.left)
-        limit, waited, unanswered = self._monitored.limit_exceeded, self._timer.waited, self._allowance.is_open
+        limit, waited, unanswered = self._monitored.limit_exceeded, self._clock.waited, self._allowance.is_open
         # A process that closed its output is about to exit. Any other process is killed at once.
         has_ended = violation.fault.kind is FaultKind.EXIT
         try:
@@ -399,7 +389,7 @@ class PersistentProcess:
         outcome = Outcome(fault, violation.raw[:RAW_BYTES], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
             stalls = self._monitored.samples.stalls
-            return outcome._replace(waited=waited, overhead=self._timer.overhead, stalls=stalls, input=child.input)
+            return outcome._replace(waited=waited, overhead=self._clock.overhead, stalls=stalls, input=child.input)
         return outcome
 
     def stderr_tail(self, _table: int) -> bytes:

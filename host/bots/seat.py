@@ -12,7 +12,7 @@ from host.base.errors import HostFailure, UserError
 from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import DeadlinePolicy, HostStall
+from host.bots.clock import Clock, HostStall
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
@@ -472,7 +472,7 @@ async def open_process(
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            policy=DeadlinePolicy(bot.limits, monitored.samples, charged=charged, bank=bank),
+            clock=Clock(monitored, bot.limits.per_move, charged=charged, bank=bank),
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,

@@ -9,7 +9,7 @@ from pathlib import Path
 from host.base import paths
 from host.base.errors import HostFailure
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import HostStall
+from host.bots.clock import HostStall
 from host.bots.monitor import Monitor
 from host.bots.seat import open_seat
 from host.bots.state_file import BotSandbox

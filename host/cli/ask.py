@@ -252,7 +252,7 @@ def _built(submission: "Submission", repro: "Repro", level: Level, chosen: AskOp
 
     bot = trio.run(build, submission.with_keys(game=repro.game), level)
     limits = NO_LIMITS._replace(bank=repro.bot.limits.bank) if chosen.no_limits else repro.bot.limits
-    return bot._replace(limits=limits if level.traits.exact_cpu else limits._replace(clock="wall"))
+    return bot._replace(limits=limits)
 
 
 class Export(NamedTuple):

@@ -12,7 +12,6 @@ from host import __version__
 from host.base.format import counted, duration
 from host.cli import CliContext, print_result, unknown_name
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.sandbox.limits import CLOCKS
 
 if TYPE_CHECKING:
     from host.inspect.attack import RogueOutcome
@@ -49,10 +48,10 @@ class LanguageSupport(NamedTuple):
     compilers: list[str]  # that are installed, of a language with several
 
 
-class Clocks(NamedTuple):
-    """The clocks that bots can be timed with here, and their measured errors in seconds."""
+class ClockReport(NamedTuple):
+    """How bots are timed here, with measured errors in seconds."""
 
-    offered: list[str]
+    counts_waits: bool  # whether the kernel counts waits for a processor, which then cost a bot no time
     measured: dict[str, float]
 
 
@@ -63,7 +62,7 @@ class MachineReport(NamedTuple):
     memory_bytes: int
     sandbox: "HostCapabilities"
     randomizes_pids: bool
-    clocks: Clocks | None  # None without a sandbox
+    clocks: ClockReport | None  # None without a sandbox
     languages: list[LanguageSupport]
 
     def json(self) -> dict[str, Any]:
@@ -76,7 +75,7 @@ class MachineReport(NamedTuple):
             "mechanisms": [mechanism._asdict() for mechanism in self.sandbox.mechanisms],
             "problems": [problem._asdict() for problem in self.sandbox.reasons],
             "draws_numbers": self.randomizes_pids,
-            "clocks": clocks and clocks.measured | {"offered": clocks.offered},
+            "clocks": clocks and clocks.measured | {"counts_waits": clocks.counts_waits},
             "languages": {language.name: not language.missing for language in self.languages},
             "missing": [
                 {"language": language.name, "programs": language.missing, "cure": f"apt install {language.package}"}
@@ -111,22 +110,19 @@ class MachineReport(NamedTuple):
             yield f"{INDENT}for a higher level: {problem.hint}"
 
     def _clocks(self) -> Iterator[str]:
-        from host.sandbox.detect import clock_problem
-
         if self.clocks is None:
             return
         times = {name: duration(seconds) for name, seconds in self.clocks.measured.items()}
-        offered = ", ".join(self.clocks.offered)
         yield (
-            f"clocks    {offered}: an answer is recorded {times['error']} after it was written "
+            f"clocks    an answer is recorded {times['error']} after it was written "
             f"(99 of 100: {times['error_p99']}), a deadline {times['late']} late"
         )
         yield (
             f"{INDENT}a fresh /bin/true by argv: {times['ask']}, bare spawn {times['spawn']}; "
             f"pipe round trip {times['pipe']}"
         )
-        if (problem := clock_problem("fair", self.sandbox.level)) is not None:
-            yield f"{INDENT}{problem.message}      {problem.hint}"
+        waits = "do not count" if self.clocks.counts_waits else "count, because this kernel has no /proc/PID/schedstat"
+        yield f"{INDENT}waits for a processor {waits}"
 
     def _languages(self) -> Iterator[str]:
         complete = [language for language in self.languages if not language.missing]
@@ -145,14 +141,14 @@ def diagnose_machine() -> MachineReport:
     import trio
 
     from host.backends.placement import usable_cores
+    from host.bots.run_queue import counts_waits
     from host.sandbox.clock_benchmark import measure_clocks
-    from host.sandbox.detect import clock_problem, detect, randomizes_pids
+    from host.sandbox.detect import detect, randomizes_pids
 
     sandbox = detect()
     clocks = None
     if sandbox.level.traits.isolates:
-        offered = [clock for clock in CLOCKS if clock_problem(clock, sandbox.level) is None]
-        clocks = Clocks(offered, trio.run(measure_clocks, sandbox.level))
+        clocks = ClockReport(counts_waits(), trio.run(measure_clocks, sandbox.level))
     return MachineReport(
         cores=usable_cores(),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),

@@ -7,7 +7,7 @@ from host.base.config_file import to_toml
 from host.base.paths import SAMPLE_PREFIX
 from host.games.engine import Game
 from host.rules.catalogue import game_by_name, origin
-from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, STRONGEST_FIRST
+from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST
 from host.stages import KINDS
 from host.stages.kind import Kind
 
@@ -27,7 +27,6 @@ def template(game: str, with_samples: bool, names: Sequence[str], kind: str = ""
     first, *others = (f'"{preset}"' for preset in known.presets)
     return TOP.format(
         game=origin(game).said or game,
-        exact=EXACT_LEVEL,
         level=f'"{DEFAULT_LEVEL}"',
         levels=f"{', '.join(STRONGEST_FIRST[:-1])} or {STRONGEST_FIRST[-1]}",
         name=known.title,
@@ -139,14 +138,13 @@ preset = {preset}
 {stages}
 
 [limits]                       # of every bot; a bot.toml may ask for less, never for more
-move      = "1 s"              # wall clock of one answer
+move      = "1 s"              # of one answer, without waits for a processor
 startup   = "10 s"             # more, for the first answer of a process
 cpu       = "1 s"              # processor time of one answer, all its processes
 memory    = "512 MiB"
 tasks     = 64                 # processes and threads
 output    = "4 KiB"            # of one answer
 state     = "1 MiB"            # of the one file that a bot may write; 0 = none
-clock     = "wall"             # "fair": waits for a processor do not count; "cpu": CPU time only; need {exact}
 # bank     = "60 s / table"    # for all moves of a table together, beyond `move`; or "5 min / fixture"
 # max_faults = 100             # a bot with more faults in a stage is ranked last there; default: no limit
 

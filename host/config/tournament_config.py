@@ -36,7 +36,7 @@ from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
 from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
-from host.sandbox.limits import BANK_SCOPES, CLOCKS, Limits
+from host.sandbox.limits import BANK_SCOPES, Limits
 from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
 from host.stages.kind import FORBID, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
@@ -64,9 +64,6 @@ def _title(value: Any) -> str:
 class GrantedLimits(RequestedLimits):
     """The limits of every bot at play. A bot.toml may request lower limits, but not higher ones."""
 
-    clock: Annotated[str, one_of(lambda: CLOCKS, "clock")] = "wall"
-    """How `move` and `startup` are measured: by wall clock, by processor time, or by wall clock without the time in which
-    the bot waited for a processor. `cpu` and `fair` need exact control groups. Example: `clock = "fair"`"""
     cores: Annotated[int, integer(1, 1024)] = 1
     """The most processor cores that a bot may ask for (the key `cores` of bot.toml). Example: `cores = 2`"""
 

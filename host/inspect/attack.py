@@ -106,7 +106,7 @@ def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
         file=folder() / row["file"],
         verdict=(verdict,) if isinstance(verdict, str) else tuple(verdict),
         also=tuple(row.get("also", ())),
-        limits=AMPLE._replace(**limits, clock=row.get("clock", "wall") if level.traits.exact_cpu else "wall"),
+        limits=AMPLE._replace(**limits),
         game=row.get("game", sample_bots.ATTACKED_GAME),
         protocol=row.get("protocol", ""),
         numbers=row.get("numbers", False),

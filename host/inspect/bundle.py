@@ -21,7 +21,7 @@ from host.journal.state import RecordedBot
 from host.play.records import read_answer, spelled_answer
 from host.rules.catalogue import game_by_name, knows_game, of_library, rules_type
 from host.sandbox.levels import Level
-from host.sandbox.limits import CLOCKS, Bank, Limits
+from host.sandbox.limits import Bank, Limits
 from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
 from protocols.wire import Protocol, View
@@ -136,7 +136,6 @@ def _repro(bundle: Bundle, registry: Registry) -> Repro:
     limits = _from_names(Limits, bundle.bot["limits"])
     bot = _from_names(RecordedBot, bundle.bot | {"limits": limits})
     _refuse_unknown("protocol", bot.protocol, PROTOCOLS)
-    _refuse_unknown("clock", limits.clock, CLOCKS)
     if not bundle.asked:
         raise ValueError("it asks nothing")
     game, protocol = game_by_name(name), PROTOCOLS[bot.protocol]

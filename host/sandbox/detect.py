@@ -14,7 +14,7 @@ from host.base.safe_text import escape_control_chars
 from host.sandbox import bubblewrap, cgroup, keeper, landlock, launch, process_tree, seccomp
 from host.sandbox.bubblewrap import Home
 from host.sandbox.cgroup import NoGroup
-from host.sandbox.levels import EXACT_LEVEL, Level
+from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 
 MIN_RANDOM_PID = 300
@@ -217,29 +217,3 @@ def no_sandbox_here(level: Level, reason: str) -> Problem:
     """Return the problem of a machine that could create sandboxes when croupier started, and now cannot."""
     lack = f"this machine can no longer create a sandbox of level {level}, not even one without a bot"
     return Problem("S018", "", lack, escape_control_chars(reason), "croupier doctor; then run again: the run continues")
-
-
-def clock_problem(clock: str, level: Level) -> Problem | None:
-    """Return why a clock cannot be used at a level, or None: the level or the kernel does not measure what it counts."""
-    if clock != "wall" and not level.traits.exact_cpu:
-        lack = f'[limits] clock = "{clock}" needs a control group (level {EXACT_LEVEL}), and the level is {level}'
-        exact_here = detect().level.traits.exact_cpu
-        cure = f'level = "{EXACT_LEVEL}" under [sandbox]' if exact_here else cgroup.cure()
-        return Problem("S009", "", lack, hint=f'clock = "wall"; or {cure}')
-    if clock == "fair" and not _counts_waits():
-        lack = '[limits] clock = "fair" needs /proc/PID/schedstat, which this kernel does not provide'
-        return Problem("S009", "", lack, hint='clock = "wall" or "cpu"; or a kernel with CONFIG_SCHED_INFO')
-    return None
-
-
-def _counts_waits() -> bool:
-    """Return whether the kernel counts how long a process has waited for a processor, and how often it has run."""
-    with contextlib.suppress(OSError, IndexError):
-        return int(Path("/proc/self/schedstat").read_text().split()[2]) > 0
-    return False
-
-
-def require_clock(clock: str, level: Level) -> None:
-    """Raise UserError (exit code 6) if a clock cannot be used at a level."""
-    if problem := clock_problem(clock, level):
-        raise UserError([problem], 6)

@@ -144,8 +144,13 @@ QUICK_REPLY_MS = 1
 """Milliseconds to wait for the reply to a start or a sweep before other tasks run. Most C programs start and exit in
 less; to wake a task of trio costs 60 µs."""
 
-Overdue = Callable[[float], float]
-"""Takes the seconds since the question, and returns the seconds until it wants to be called again."""
+
+class Overdue(NamedTuple):
+    """What to do while there is no reply: after some seconds call `look`, and again after as many seconds as it returns."""
+
+    seconds: float
+    look: Callable[[float], float]
+    """Takes the seconds since the question, and returns the seconds until the next call."""
 
 
 class KeeperConfig(NamedTuple):
@@ -211,7 +216,7 @@ class Keeper:
     ) -> Ended:
         """Start the program, and return its whole output. On return everything that it left behind has been killed.
 
-        Call `overdue` if there is no answer within the limit of a move, and then again after the time that it returns.
+        `overdue` is called while there is no answer.
         """
         return await self._request(b"A", argv, env, limits, wall, overdue=overdue)
 
@@ -275,7 +280,7 @@ class Keeper:
         try:
             self._control.sendmsg([request], passed)  # the buffer has room: only one request is pending at a time
             is_quick = kind != b"A" and self._peek.poll(QUICK_REPLY_MS)
-            silent = not is_quick and not await self._replied(wall, limits.move, overdue)
+            silent = not is_quick and not await self._replied(wall, overdue)
             if not silent:
                 reply, ancillary, _, _ = self._control.recvmsg(LONGEST_REPLY, ROOM)
                 if reply:
@@ -290,11 +295,11 @@ class Keeper:
     def _died(self, how: str) -> KeeperDied:
         return KeeperDied("; ".join(filter(None, (how, self._last_words()))))
 
-    async def _replied(self, wall: float, move: float, overdue: Overdue | None) -> bool:
+    async def _replied(self, wall: float, overdue: Overdue | None) -> bool:
         """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""
         began = trio.current_time()
         last = began + wall + BUSY_TIMEOUT_S
-        look = began + move if overdue else last
+        look = began + overdue.seconds if overdue else last
         while True:
             # Shielded: a keeper cannot be asked again after its reply was abandoned.
             with trio.CancelScope(shield=True, deadline=min(look, last)) as scope:
@@ -304,7 +309,7 @@ class Keeper:
                 return True
             if overdue is None or now >= last:
                 return False
-            look = now + overdue(now - began)
+            look = now + overdue.look(now - began)
 
     def _spot(self) -> CgroupSnapshot:
         if self._group is None:

@@ -8,13 +8,10 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 A_DAY = 86400.0
-CLOCKS = ("wall", "cpu", "fair")
-"""How the time of an answer is measured: wall clock, processor time, or wall clock minus waits for a processor."""
-
 BANK_SCOPES = ("table", "fixture")
 """What a bank lasts for: it is full again at the start of each table, or of each fixture."""
 
-MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit, with every clock
+MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit
 
 
 class Bank(NamedTuple):
@@ -30,7 +27,7 @@ NO_BANK = Bank()
 class Limits(NamedTuple):
     """The limits of one bot. A bot.toml may ask for less than the tournament grants, but not for more."""
 
-    move: float = 1.0  # seconds of wall clock for one answer
+    move: float = 1.0  # seconds for one answer, without waits for a processor where the kernel counts them
     startup: float = 10.0  # additional seconds for the first answer of the first process of a fixture
     cpu: float = 1.0  # seconds of processor time of the whole process tree for one answer
     cpu_table: float = A_DAY  # seconds of processor time per table; later tables may use what is left over
@@ -40,7 +37,6 @@ class Limits(NamedTuple):
     state: int = MIB  # bytes of the bot's state file; 0 = none
     files: int = 16 * MIB  # bytes of one file
     open_files: int = 64
-    clock: str = "wall"  # one of CLOCKS: how `move` and `startup` are measured
     cores: int = 1  # the most processor cores that a bot may ask for
     bank: Bank = NO_BANK
     increment: float = 0.0  # seconds that each answer adds to the bank
@@ -48,10 +44,9 @@ class Limits(NamedTuple):
     submission: int = 16 * MIB  # bytes of one file of a submission; its files together may have four times as much
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit. Keep the clock and the scope of the time bank of these limits."""
+        """Return the smaller value of each limit. Keep the scope of the time bank of these limits."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
-            clock=self.clock,
             bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),
             floor=min(self.per_move, other.per_move) if self.floor or other.floor else 0.0,
         )
@@ -65,21 +60,6 @@ class Limits(NamedTuple):
     def per_move(self) -> float:
         """Return the seconds that every answer has: `move`, or less if `floor` says so."""
         return min(self.floor, self.move) if self.floor else self.move
-
-    @property
-    def patience(self) -> float:
-        """Return the seconds of wall clock time after which an answer is late with every clock, without a bank."""
-        return self.patience_for(self.per_move)
-
-    def patience_for(self, granted: float) -> float:
-        """Return the seconds of wall clock time that an answer may take if the clock grants it `granted` seconds."""
-        return granted if self.clock == "wall" else MAX_WALL_FACTOR * granted
-
-    @property
-    def computing(self) -> float:
-        """Return the processor time for one answer in seconds, without a bank. With a clock that counts it, this is at
-        most the time of every answer."""
-        return self.cpu if self.clock == "wall" else min(self.cpu, self.per_move)
 
 
 BANK_KEYS = ("bank", "increment", "floor")

@@ -23,7 +23,6 @@ from host.base.format import counted
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.rules.catalogue import game_by_name
-from host.sandbox.detect import require_clock
 from host.season.entries.inbox import read_requests
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Submission
@@ -170,7 +169,6 @@ class Service:
     async def _intake_terms(self) -> IntakeTerms:
         season, tournament = self._season, self._season.tournament
         level = await require_local(tournament.level)
-        require_clock(tournament.limits.clock, level)
         terms = season.terms
         references = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
         return IntakeTerms(

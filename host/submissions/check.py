@@ -11,13 +11,12 @@ from host.base.format import counted, duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, Submission, format_limit
 from host.games.engine import Game
-from host.sandbox.levels import EXACT_LEVEL, Level
+from host.sandbox.levels import Level
 from host.sandbox.limits import MIB, Limits
 from host.submissions.adapters import ADAPTERS, adapted, own_name
 from host.submissions.build import build_log, format_step, protocol_of, reason_not_warm, steps_of
 from host.submissions.conformance import AnswerSample, ConformanceResult
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access
-from host.submissions.empty_start import slow_starts
 from host.submissions.examine import Findings, examine
 from host.submissions.headline import Output
 from protocols import PROTOCOLS
@@ -26,7 +25,6 @@ from protocols.wire import Fault, FaultKind, Move
 WARNING_SHARE = 0.5  # of a limit; above it, the bot may exceed the limit on a slower or busier machine
 MANY_QUESTIONS = 1000  # a bot whose memory lasts for fewer gets a note
 MAX_LINE_CHARS = 76  # of the text of a line
-FASTER_STARTS = f'protocol = "lines" or "json"; a larger move; or clock = "fair" at level {EXACT_LEVEL}'
 FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
 
@@ -177,8 +175,6 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
     yield Line("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
-    if slow := slow_starts([bot], level):
-        yield Line("!", "start", slow.partition(": ")[2], FASTER_STARTS)
     if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
         no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
         yield Line("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")

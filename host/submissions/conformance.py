@@ -17,7 +17,7 @@ import trio
 
 from host.base.errors import HostFailure, Problem
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import HostStall
+from host.bots.clock import HostStall
 from host.bots.input_state import bytes_in_pipe
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat

@@ -2,11 +2,9 @@
 
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from host.base.errors import HostFailure, UserError
-from host.base.format import duration
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Question
 from host.games import GAMES
@@ -15,12 +13,11 @@ from host.sandbox.limits import Limits
 from host.submissions.build import build
 from host.submissions.conformance import open_bench
 from host.submissions.discovery import load_submission
-from host.submissions.languages import ANY, LANGUAGES
+from host.submissions.languages import LANGUAGES
 from protocols import PROTOCOLS
 from protocols.wire import Move
 
 STARTS = 3
-MAX_START_SHARE = 0.05  # of the limit of a move; above it, a bot that gets a small share of a core may be late
 PATIENT = Limits(move=10.0, cpu=10.0)
 
 _measured: dict[tuple[str, str, Level], float] = {}
@@ -60,27 +57,3 @@ async def _measure(language: str, compiler: str, level: Level) -> float:
                 answer = await exam.ask_once(Question(number, 1, game.examples[0]))
                 took.append(time.perf_counter() - began if isinstance(answer, Move) else 0.0)
     return sorted(took)[STARTS // 2]
-
-
-def slow_starts(bots: Sequence[BuiltBot], level: Level) -> str:
-    """Return a warning about the bots that start a slow interpreter for each answer; "" if there are none.
-
-    At a level that measures processor time exactly, waits are deducted, so there is no warning. The figures are those of an
-    empty bot of the language, so they are the same on all machines.
-    """
-    if level.traits.exact_cpu:
-        return ""
-    shares = {
-        bot.name: (LANGUAGES.get(bot.spec.language, ANY).empty.start_ms / 1000, bot.limits.move)
-        for bot in bots
-        if not PROTOCOLS[bot.spec.protocol].persistent and not bot.warm
-    }
-    slow = [name for name, (start, move) in shares.items() if start > MAX_START_SHARE * move]
-    if not slow:
-        return ""
-    start, move = max((shares[name] for name in slow), key=lambda each: each[0] / each[1])
-    shown = ", ".join(slow[:3]) + (f" and {len(slow) - 3} more" if len(slow) > 3 else "")
-    return (
-        f"{shown}: each answer starts a process, which alone computes {duration(start)} of the {move:g} s of a move; "
-        f"beside other programs such a bot can time out at level {level}"
-    )

@@ -13,7 +13,7 @@ from host.bots.monitor import unwrap_exception_group
 from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
 from host.rules.catalogue import game_by_name, origin
-from host.sandbox.detect import no_sandbox_here, require_clock
+from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
@@ -112,9 +112,8 @@ async def prepare_bots(
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
-    practice game this is a result like any other. Raise UserError with the problems of all bots, or of their clock.
+    practice game this is a result like any other. Raise UserError with the problems of all bots.
     """
-    require_clock(granted.clock, level)
     game = await _with_referee(game, level)
     findings: dict[int, Findings] = {}
     cores = trio.CapacityLimiter(len(os.sched_getaffinity(0)))

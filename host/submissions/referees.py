@@ -37,7 +37,6 @@ def referee_limits(file: GameFile) -> Limits:
         tasks=asked.tasks,
         files=asked.files,
         open_files=asked.open_files,
-        clock="fair",
         state=0,
     )
 

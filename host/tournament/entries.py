@@ -19,7 +19,6 @@ from host.journal.journal import reading, writing
 from host.journal.lock import in_use, lock_holder
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
-from host.sandbox.detect import require_clock
 from host.sandbox.levels import Level
 from host.submissions.check import Report, report_on
 from host.submissions.discovery import expand_patterns, load_submission
@@ -97,7 +96,6 @@ async def replace_version(
 async def _examined(tournament: Tournament, submission: Submission, level: Level) -> tuple[BuiltBot, Report]:
     """Build a bot and ask it the questions of `check`. Raise UserError if it does not build or start."""
     game, limits, rules = game_by_name(tournament.game), tournament.limits, tournament.rules
-    require_clock(limits.clock, level)
     found = await examine(submission, game, limits, level, rules)
     return found.playable(), report_on(found, game, level, rules)
 

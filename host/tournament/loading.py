@@ -13,7 +13,7 @@ from host.journal.journal import Journal, reading
 from host.journal.lock import in_use, lock_holder
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
-from host.sandbox.detect import require_clock, require_level
+from host.sandbox.detect import require_level
 from host.stages import references_of
 from host.tournament.additions import (
     late_problems,
@@ -71,9 +71,8 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     """
     loaded = load_playable(place, say)
     tournament, folder, _ = loaded
-    if not tournament.run.cluster:
-        wanted = tournament.level
-        require_clock(tournament.limits.clock, require_level(wanted) if wanted.traits.isolates else wanted)
+    if not tournament.run.cluster and tournament.level.traits.isolates:
+        require_level(tournament.level)
     if folder.journal.exists() and folder.journal.stat().st_size:
         with reading(folder.journal, tournament.registry) as journal:
             late = {submission.name for submission in loaded.submissions} - journal.bots().keys()

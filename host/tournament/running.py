@@ -25,7 +25,6 @@ from host.results.disqualification import excess, rule
 from host.results.undecided import write_bundle
 from host.rules.catalogue import game_by_name
 from host.stages.kind import SkippedStage
-from host.submissions.empty_start import slow_starts
 from host.tournament.corrections import may_be_tried_again, try_again
 from host.tournament.loading import Loaded, load_checked
 from host.tournament.opening import choose_level, open_run
@@ -186,8 +185,6 @@ async def play_tournament(
         )
     except UserError as refused:
         raise logs.refused(refused) from refused
-    if slow := slow_starts(bots, level):
-        watch.say(f"WARNING  {slow} (docs/planning.md)")
     if terms.fresh and folder.journal.exists() and folder.commitment_file.exists():
         watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
     with writing(folder.journal, tournament.registry, fresh=folder.reset if terms.fresh else None) as journal:

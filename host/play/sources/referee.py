@@ -17,7 +17,7 @@ import trio
 
 from host.base.errors import HostFailure
 from host.bots.bot_spec import BuiltBot
-from host.bots.deadline import AnswerStatus, AnswerTimer, DeadlinePolicy, HostStall
+from host.bots.clock import AnswerStatus, Clock, HostStall
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.games.engine import Game, Request, new_tuple
@@ -283,10 +283,8 @@ class _Process:
 
     def __init__(self, built: BuiltBot, monitored: MonitoredSandbox) -> None:
         self._built, self._monitored = built, monitored
-        limits = built.limits._replace(clock="fair")
-        self._policy = DeadlinePolicy(limits, monitored.samples, charged=False)
-        self.patience = limits.move  # seconds
-        self._timer = AnswerTimer(self._policy, self.patience)
+        self.patience = built.limits.move  # seconds
+        self._clock = Clock(monitored, self.patience)
         self._is_slow = False
         reads, self._input = os.pipe()
         self._output, writes = os.pipe()
@@ -371,16 +369,15 @@ class _Process:
     async def _wait(self) -> None:
         if not self._is_slow:
             self._is_slow = True
-            self._timer.prepare()
-            self._timer.start(self._asked, self.patience)
+            self._clock.start(self._asked, self.patience)
             self._monitored.drag_on(self._asked)
         while True:
-            with trio.move_on_after(self._timer.seconds_to_look()) as scope:
+            with trio.move_on_after(self._clock.seconds_to_look()) as scope:
                 await trio.lowlevel.wait_readable(self._output)
             if not scope.cancelled_caught:
                 return
             try:
-                look = self._timer.look(self.has_output, self._monitored.computed)
+                look = self._clock.look(self.has_output)
             except HostStall as stall:
                 raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
             if look is AnswerStatus.READ:
