@@ -232,6 +232,48 @@ def test_a_bot_in_python_2_plays_unchanged(protocol: str, tmp_path: Path) -> Non
     assert stands(built(laid(tmp_path / "old", files), protocol=protocol))
 
 
+# What the scripts of others use.
+
+
+def test_a_start_script_may_start_java(tmp_path: Path) -> None:
+    needs("java")
+    main = 'public class Main { public static void main(String[] words) { System.out.println("S"); } }\n'
+    files = {"Main.java": main, "start.sh": "#!/bin/sh\nexec java -Xint -cp . Main\n"}
+    folder = laid(own(tmp_path / "script", "javac Main.java", "./start.sh"), files)
+    (folder / "start.sh").chmod(0o755)
+    assert stands(built(folder, protocol="argv"))
+
+
+@pytest.mark.parametrize("command", ["cp -p a b", "cp -a a b", "install -m644 a b", "python3 copies.py"])
+def test_a_build_may_copy_files_with_what_is_known_of_them(command: str, tmp_path: Path) -> None:
+    files = {
+        "a": "S\n",
+        "bot.py": "print(open('b').read().strip())\n",
+        "copies.py": "import shutil\nshutil.copy2('a', 'b')\n",
+    }
+    files["bot.toml"] = f'language = "python"\nentry = "bot.py"\nbuild = ["{command}"]\n'
+    assert stands(built(laid(tmp_path / "copy", files), protocol="argv"))
+
+
+FILLS_TMP = """\
+written = 0
+try:
+    with open("/tmp/file", "wb") as file:
+        for _ in range(64):
+            written += file.write(bytes(1 << 20))
+            file.flush()
+except OSError:
+    pass
+print("S" if written == WANTED << 20 else "H")
+"""
+
+
+@pytest.mark.parametrize("mebibytes", [4, 16, 40])
+def test_the_limit_of_files_is_that_of_the_temporary_folder(mebibytes: int, tmp_path: Path) -> None:
+    bot = built(laid(tmp_path / "fills", {"fills.py": FILLS_TMP.replace("WANTED", str(mebibytes))}), protocol="argv")
+    assert stands(bot._replace(limits=bot.limits._replace(files=mebibytes * MIB)))
+
+
 # Large submissions.
 
 

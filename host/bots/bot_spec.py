@@ -160,7 +160,7 @@ class RequestedLimits:
     """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
     Example: `state = "64 KiB"`"""
     files: ByteCount = -1
-    """Size of each file that a bot writes in its temporary folder. Example: `files = "8 MiB"`"""
+    """Size of each file that a bot writes in its temporary folder, and of all of them together. Example: `files = "8 MiB"`"""
     open_files: Count = -1
     """Open files of each process, connections and pipes included. Example: `open_files = 32`"""
     bank: BankSetting = NO_BANK

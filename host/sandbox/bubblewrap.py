@@ -24,7 +24,7 @@ class Home(NamedTuple):
     writable: bool = False
     state: Path | None = None
     state_name: str = ""
-    scratch: int = 16 << 20  # bytes of /tmp
+    scratch: int = 0  # bytes of /tmp; 0: as many as a file may have
     warm: bool = False  # whether an interpreter stays in the sandbox, from which the bot is forked
     readable: tuple[str, ...] = ()  # further folders of the system, at their own paths; for a compiler
     executable: str = ""  # what /proc/self/exe points to, the only entry of /proc; for a compiler that needs it
@@ -53,8 +53,8 @@ def system() -> tuple[str, ...]:
     return tuple(mounts)
 
 
-def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
-    """Return the command line that creates the sandbox and runs the keeper in it as PID 1.
+def command(home: Home, scratch: int, keeper: Path, filter_fd: int) -> list[str]:
+    """Return the command line that creates the sandbox, with `scratch` bytes of /tmp, and runs the keeper in it as PID 1.
 
     It mounts no /proc, no /sys and no shared memory: they reveal facts about the host, or outlive a process. Run it
     with an empty environment: bubblewrap's own environment stays readable as long as it lives, even with --clearenv.
@@ -72,7 +72,7 @@ def command(home: Home, keeper: Path, filter_fd: int) -> list[str]:
         *("--unshare-cgroup-try", "--hostname", "bot", "--new-session", "--as-pid-1"),
         *("--uid", f"{SANDBOX_UID}", "--gid", f"{SANDBOX_UID}", "--cap-drop", "ALL", "--cap-add", NUMBERING),
         *system(),
-        *("--size", str(home.scratch), "--tmpfs", "/tmp"),
+        *("--size", str(scratch), "--tmpfs", "/tmp"),
         *("--ro-bind", str(keeper), KEEPER, "--dir", EMPTY),
         *mounts,
         *("--chdir", BOT, "--remount-ro", "/"),

@@ -123,7 +123,7 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
         numbers = os.open("/proc/sys/kernel/ns_last_pid", os.O_RDWR | os.O_CLOEXEC)
         lent.callback(os.close, numbers)
         inherited.append(numbers)
-    command = bubblewrap.command(request.home, keeper.binary(), filtered)
+    command = bubblewrap.command(request.home, request.home.scratch or limits.files, keeper.binary(), filtered)
     world = keeper.KeeperConfig(limits.tasks + 1, filter=unwoken, numbers=numbers)
     yield LaunchPlan(command, "/", world, tuple(inherited))
 

@@ -46,6 +46,8 @@ FORBIDDEN = (
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
+ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr")
+"""Denied with EOPNOTSUPP, as on a file system without attributes: `cp -p`, `install -m` and copy2 ignore that error in builds."""
 SETS_TIMES, LOCKS_FILES = "utimensat", "flock"
 BOT_ONLY = ("utime", "utimes", "futimesat", SETS_TIMES, LOCKS_FILES, "timer_create", "setpgid", "sync", "syncfs")
 """Denied to bots but not in builds. In a build, flock does nothing and reports success: `go` and `cargo` end
@@ -165,7 +167,7 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
     import pyseccomp as seccomp
 
     for name in (*FORBIDDEN, *more):
-        forbid(name)
+        forbid(name, error=errno.EOPNOTSUPP if name in ATTRIBUTES else errno.EPERM)
     if LOCKS_FILES not in more:
         forbid(LOCKS_FILES, error=0)
     for number in NEWER:

@@ -44,6 +44,7 @@ from host.submissions.headline import Output
 from host.submissions.languages import (
     ANY,
     BUILD_FILES,
+    JAVA,
     LANGUAGES,
     NEVER_WARM,
     PATH,
@@ -282,6 +283,8 @@ def _built_bot(submission: Submission, built: Path, sha256: str) -> BuiltBot:
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else language
     argv = (ANY if submission.spec.run else kind).run(submission, files)
     env = environment(argv) | requirements.environment(submission) | dict(submission.spec.env)
+    if (submission.spec.run or language.is_executable) and (java := tool(JAVA.programs[0])):
+        env = environment((java,)) | env  # a start script may call java, which would find its libraries by /proc
     return BuiltBot(
         spec=replace(submission.spec, protocol=protocol_of(submission)),
         argv=argv,
