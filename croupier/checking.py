@@ -1,14 +1,12 @@
 """`croupier.check`: checks that a bot builds, starts and answers correctly."""
 
 import time
-from collections.abc import Awaitable, Callable
 from functools import partial
 from os import PathLike
 from typing import Any
 
-from croupier.session import context_of, errors, session
-from host.cli.bot_arguments import tournament_here
-from host.cli.check import CheckOptions, candidates_of, check_bots
+from croupier.session import folder_of, session
+from host.ops.checking import CheckOptions, check_bots, find_candidates
 from host.submissions.check import Report
 
 
@@ -56,14 +54,7 @@ def check(
     unsafe: bool = False,
 ) -> CheckedBot:
     """Check a bot as `croupier check` does. Raise Error if there is no such bot; a broken bot is not accepted."""
-    with errors():
-        context = context_of(folder)
-        candidates = candidates_of(context, (str(bot),), game)
-        chosen = CheckOptions(loaded=False, limits=limits, logs=None, unsafe=unsafe)
-        tournament = tournament_here(context)
-        result = check_bots(context, candidates, tournament, chosen, _run, time.monotonic())
+    place, chosen = folder_of(folder), CheckOptions(limits=limits, unsafe=unsafe)
+    candidates = find_candidates(place, (str(bot),), game)
+    result = session().run(partial(check_bots, place, candidates, chosen, time.monotonic()))
     return CheckedBot(result.reports[0])
-
-
-def _run(work: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
-    return session().run(partial(work, *arguments))

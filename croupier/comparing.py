@@ -1,25 +1,27 @@
 """`croupier.compare`: tests whether a new bot is stronger than an old one."""
 
-import secrets
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 
 from croupier.playing import Result, play
-from croupier.session import Bar, context_of, errors, session
-from host.backends.placement import usable_cores
+from croupier.session import Bar, errors, folder_of, session
 from host.base.format import counted, thousands
 from host.base.paths import SAMPLE_PREFIX
 from host.base.safe_text import one_line
-from host.cli import CliContext
-from host.cli.bot_arguments import find_bots
-from host.cli.compare import CompareOptions, lead_text
-from host.cli.play import adhoc_settings
+from host.bots.bot_spec import BuiltBot
+from host.ops.adhoc import Conditions
+from host.ops.bots import find_bots
+from host.ops.comparing import (
+    PlannedComparison,
+    SequentialTest,
+    compare_bots,
+    lead_text,
+    plan_comparison,
+)
 from host.rating.statistics import Verdict, Z, sure_of_mean
-from host.stages.adhoc import Adhoc
 from host.submissions.sample_bots import samples
-from host.tournament.adhoc import adhoc_session
-from host.tournament.comparison import DUEL, run_comparison, sides
 from host.tournament.comparison import Comparison as Results
 
 EVERY_SAMPLE = f"{SAMPLE_PREFIX}*"
@@ -90,23 +92,15 @@ def compare(
     )
     if against:
         with errors():
-            found = find_bots(context_of(folder), (str(old), str(new)), game)
+            found = find_bots(folder_of(folder), (str(old), str(new)), game)
             opponents = _named(against, found.game.name)
         return _by_opponents(lambda bot, opponent: once(found.game.name, [bot, opponent]), (old, new), opponents, sure)
-    options = CompareOptions(
-        bounds=elo,
-        not_worse=None,
-        max_tables=tables or MAX_TABLES,
-        mirror=mirror,
-        game=game,
-        seed=None if seed is None else str(seed),
-        preset=None,
-        workers=workers,
-        limits=None,
-        logs=None,
-        unsafe=unsafe,
-    )
-    return _against_each_other(str(old), str(new), options, sure, context_of(folder), progress)
+    with errors():
+        test = SequentialTest(bounds=elo, max_tables=tables or MAX_TABLES, error=1 - sure)
+        text = None if seed is None else str(seed)
+        chosen = Conditions(game=game, seed=text, mirror=mirror, workers=workers, unsafe=unsafe)
+        planned = plan_comparison(folder_of(folder), str(new), str(old), test, chosen)
+    return _against_each_other(planned, str(new), shown=progress)
 
 
 def _named(against: Sequence[str | PathLike[str]], game: str) -> list[str]:
@@ -145,32 +139,30 @@ def _first(result: Result) -> tuple[float, float]:
     return row.value or 0.0, half / Z
 
 
-def _against_each_other(
-    old: str, new: str, options: CompareOptions, sure: float, context: CliContext, progress: bool
-) -> Comparison:
-    """Let two bots play each other until the sequential test decides."""
-    latest: list[tuple[Results, Verdict]] = []
-    with errors():
-        found_game = find_bots(context, (new, old), options.game).game
-        found = find_bots(context, (new, old) * sides(found_game), found_game.name)
-        stage = Adhoc(name=DUEL, tables=options.max_tables, mirror=options.mirror)
-        settings = adhoc_settings(context, found, stage, options)
+class _Bar(Bar):
+    """Prints the state of a comparison."""
+
+    def __init__(self, planned: PlannedComparison, *, shown: bool) -> None:
+        super().__init__(shown=shown)
+        self._game = planned.game
+
+    def begin(self, bots: Sequence[BuiltBot]) -> None:
+        """Do nothing."""
+
+    def report(self, results: Results, verdict: Verdict) -> None:
+        """Print the lead, if it is time."""
+        self.line(f"{thousands(results.tables)} tables  {lead_text(self._game, results)}")
+
+
+def _against_each_other(planned: PlannedComparison, new: str, *, shown: bool) -> Comparison:
+    """Let two bots play each other until the sequential test decides. `new` is the word that names the new one."""
     own = session()
-    journal = own.folder / f"{secrets.token_hex(8)}.sqlite"
-    with Bar(shown=progress) as bar:
-
-        def on_batch(results: Results, verdict: Verdict) -> None:
-            latest[:] = [(results, verdict)]
-            bar.line(f"{thousands(results.tables)} tables  {lead_text(found_game, results)}")
-
-        async def work() -> None:
-            workers = options.workers or usable_cores()
-            async with adhoc_session(settings, journal, own.workers.executor, workers, bar) as opened:
-                await run_comparison(opened, found_game, options.max_tables, options.bounds, on_batch, 1 - sure)
-
-        own.run(work)
-    ((results, verdict),) = latest
-    stronger = {"H1": True, "H0": False}.get(verdict.accepted)
+    with _Bar(planned, shown=shown) as bar:
+        work = partial(compare_bots, planned, own.new_journal(), own.workers.executor, bar, time.monotonic())
+        result = own.run(work)
+    assert result is not None  # only ^C ends it before the first result, and is raised
+    stronger = {"H1": True, "H0": False}.get(result.verdict.accepted)
     words = "undecided" if stronger is None else "stronger" if stronger else "not stronger"
-    text = f"{words} after {counted(results.tables, 'table')}: {one_line(new)} {lead_text(found_game, results)}"
-    return Comparison(stronger, results.sure(found_game), results.tables, text, ())
+    tables = result.comparison.tables
+    text = f"{words} after {counted(tables, 'table')}: {one_line(new)} {result.lead}"
+    return Comparison(stronger, result.sure, tables, text, ())

@@ -17,16 +17,16 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from croupier.session import Bar, Error, context_of, errors, session
+from croupier.session import Bar, Error, errors, folder_of, session
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import HostFailures
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat
-from host.cli.bot_arguments import find_bots
-from host.cli.play import PlayOptions, adhoc_settings
 from host.games.engine import Game
 from host.journal.tournament_dir import read_seed
+from host.ops.adhoc import Conditions, adhoc_settings
+from host.ops.bots import find_bots
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
 from host.play.match import max_open_tables
@@ -422,15 +422,11 @@ def make(
 ) -> TableEnv:
     """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
     with errors():
-        context = context_of(folder)
-        found = find_bots(context, tuple(map(str, opponents)), game)
+        place, chosen = folder_of(folder), Conditions(game=game, preset=preset, limits=limits, unsafe=unsafe)
+        found = find_bots(place, tuple(map(str, opponents)), game)
         if found.game.sides is not None:
             raise _refused(f"{found.game.name} has partners: an agent would need several seats", "another game")
-        options = PlayOptions(
-            tables=1, game=game, seed=None, preset=preset, mirror=False, workers=None, show=False, limits=limits,
-            logs=None, unsafe=unsafe,
-        )  # fmt: skip
-        settings = adhoc_settings(context, found, Adhoc(), options)
+        settings = adhoc_settings(place, found, Adhoc(), chosen)
     low, high = found.game.seats
     if not low <= (seats := seats or low) <= high:
         raise ValueError(f"seats: a table of {found.game.name} has {low} to {high}")

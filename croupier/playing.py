@@ -1,26 +1,22 @@
 """`croupier.play`: lets bots and functions play some tables, and returns the standings."""
 
 import html
-import secrets
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from croupier.functions import Player, answer_all, function_bots, in_this_process
-from croupier.session import Bar, context_of, errors, session
-from host.backends.placement import usable_cores
-from host.cli.bot_arguments import find_bots
-from host.cli.play import PlannedTables, PlayOptions, PlayResult, plan_tables
+from croupier.session import Bar, errors, folder_of, session
 from host.inspect.replay import as_text
 from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import ReplayedTable, load_table
 from host.journal.tournament_dir import seed_text
-from host.results.standings import Row, stage_standings
+from host.ops.adhoc import Conditions, PlayResult, plan_tables, play_tables
+from host.ops.bots import find_bots
+from host.results.standings import Row
 from host.stages import registry_of_game
-from host.tournament.adhoc import AdhocMatch, played
 
 Bot = str | PathLike[str] | Player
 """A bot: the path of a file or folder, `sample:NAME`, a bot of the tournament in the folder, or a Python function."""
@@ -96,18 +92,17 @@ class PlayedTable:
 class Result:
     """The standings of bots that have played some tables. Its text is what `croupier play` prints."""
 
-    def __init__(self, planned: PlannedTables, match: AdhocMatch, journal: Path, seconds: float) -> None:
-        self._match, self._journal = match, journal
-        standings = stage_standings(match.state, match.state.stages[0], match.records, match.bots)
-        self._printed = PlayResult(planned, match, seconds, journal, standings, option="", show=False)
-        self.tables: int = planned.tables
-        self.seconds: float = seconds
+    def __init__(self, result: PlayResult) -> None:
+        self._result = result
+        settings, match = result.planned.settings, result.match
+        self.tables: int = result.planned.tables
+        self.seconds: float = result.seconds
         self.seed: str = seed_text(match.seed)
-        self.game: str = planned.settings.game.name
-        self.sandbox: str = planned.settings.level.label
+        self.game: str = settings.game.name
+        self.sandbox: str = settings.level.label
         self.bots: tuple[str, ...] = tuple(match.bots)
         """The names of the bots, in the order in which they were given."""
-        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, standings.rows))
+        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, result.standings.rows))
 
     @property
     def scores(self) -> dict[str, float]:
@@ -115,7 +110,7 @@ class Result:
         return {row.bot: self._mean_score(row.bot) for row in self.rows}
 
     def _mean_score(self, bot: str) -> float:
-        results = [record.results[bot] for record in self._match.records if bot in record.results]
+        results = [record.results[bot] for record in self._result.match.records if bot in record.results]
         return sum(result.score for result in results) / sum(result.tables for result in results)
 
     @property
@@ -126,17 +121,17 @@ class Result:
     @property
     def ranked_by(self) -> str:
         """What ranks the bots: `win_rate` (0 to 1), or `score`."""
-        return self._printed.standings.rows[0].ranking.name
+        return self._result.standings.rows[0].ranking.name
 
     @property
     def faults(self) -> dict[str, dict[str, int]]:
         """How many faults each bot has, by kind. Bots without faults are left out."""
-        return {row.bot: row.costs.faults_by_kind for row in self._printed.standings.rows if row.costs.faults_by_kind}
+        return {row.bot: row.costs.faults_by_kind for row in self._result.standings.rows if row.costs.faults_by_kind}
 
     @property
     def sure(self) -> list[str]:
         """How sure the order of neighbours is, one sentence for each pair."""
-        return list(self._printed.standings.sentences)
+        return list(self._result.standings.sentences)
 
     def interval(self, bot: str) -> tuple[float, float] | None:
         """Return the 95 % interval of what ranks a bot; None if there is none. Raise KeyError for another bot."""
@@ -145,7 +140,7 @@ class Result:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return a dictionary for each bot, with the keys of `croupier play --json`, for example for pandas."""
-        return [row.flat() for row in self._printed.standings.rows]
+        return [row.flat() for row in self._result.standings.rows]
 
     def table(self, which: int | str) -> PlayedTable:
         """Return a table: its number from 1, or its name, as `faults` and `standings` print it.
@@ -154,7 +149,7 @@ class Result:
         """
         registry = registry_of_game(self.game)
         names = [f"{self._group}/{which}"] if isinstance(which, int) else [which]
-        location = find_table([self._journal], registry, names[0]) if self._journal.exists() else None
+        location = find_table([self._result.journal], registry, names[0]) if self._result.journal.exists() else None
         if location is None:
             raise KeyError(which)
         return PlayedTable(load_table(location))
@@ -163,13 +158,13 @@ class Result:
     def _group(self) -> str:
         from host.play.fixture_id import group_of
 
-        groups = {group_of(record.path) for record in self._match.records}
+        groups = {group_of(record.path) for record in self._result.match.records}
         if len(groups) > 1:
             raise KeyError(f"name the pair, too: {min(groups)}/1")
         return groups.pop()
 
     def __str__(self) -> str:
-        return "\n".join(self._printed.text())
+        return "\n".join(self._result.text())
 
     def __repr__(self) -> str:
         return f"<{self.tables} tables of {self.game}: {self.values}>"
@@ -205,31 +200,23 @@ def play(
     places = [place for place, bot in enumerate(bots) if callable(bot)]
     names = tuple(str(bot) for bot in bots if not callable(bot))
     with errors():
-        context = context_of(folder)
-        found = find_bots(context, names, game)
+        place = folder_of(folder)
+        found = find_bots(place, names, game)
         functions = function_bots([bot for bot in bots if callable(bot)], {bot.name for bot in found.submissions})
         if tables < 1:
             raise ValueError("tables: at least 1")
-        options = PlayOptions(
-            tables=tables,
-            game=game,
-            seed=None if seed is None else str(seed),
+        chosen = Conditions(
             preset=preset,
+            seed=None if seed is None else str(seed),
             mirror=mirror,
-            workers=workers,
-            show=False,
             limits=limits if limits is None or isinstance(limits, str) else ",".join(map("=".join, limits.items())),
-            logs=None,
+            workers=workers,
             unsafe=unsafe,
         )
         players = dict(zip(places, (bot for bot, _ in functions), strict=True))
-        planned = plan_tables(context, found, options, players)
+        planned = plan_tables(place, found, tables, chosen, players)
     own = session()
     answers = {bot.name: answer_all(bot.name, player, found.game) for bot, player in functions}
     executor = in_this_process(answers) if answers else own.workers.executor
-    journal = own.folder / f"{secrets.token_hex(8)}.sqlite"
     with Bar(shown=progress) as bar:
-        match = own.run(
-            lambda: played(planned.settings, journal, executor, min(workers or usable_cores(), planned.tables), bar)
-        )
-    return Result(planned, match, journal, time.monotonic() - began)
+        return Result(own.run(partial(play_tables, planned, own.new_journal(), executor, bar, began)))

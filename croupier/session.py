@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -12,17 +13,14 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-import click
 import trio
 
 from host.backends.kept import KeptWorkers
-from host.base.errors import Problem, UserError
-from host.cli import CliContext, usage_error
-from host.cli.plain_view import progress_text
+from host.base.errors import Problem, UserError, wrong_usage
 from host.rules.catalogue import own_code_error
-from host.tournament.progress import Progress
+from host.tournament.progress import Progress, progress_text
 
 SHOWN_AFTER_S = 2.0  # seconds after which the progress is printed
 PRINTED_EVERY_S = 0.2
@@ -54,11 +52,9 @@ def missing(absent: ModuleNotFoundError, extra: str) -> Error:
 
 @contextlib.contextmanager
 def errors() -> Iterator[None]:
-    """Raise an error of the command line as an `Error`, and an exception from inside trio without its groups."""
+    """Raise a UserError as an `Error`, and an exception from inside trio without its groups."""
     try:
         yield
-    except click.ClickException as wrong:
-        raise Error(usage_error(wrong)) from None
     except UserError as refused:
         raise Error(refused) from None
     except BaseExceptionGroup as group:
@@ -69,13 +65,12 @@ def errors() -> Iterator[None]:
         raise (cause if known is None else Error(known)) from None
 
 
-def context_of(folder: str | os.PathLike[str]) -> CliContext:
-    """Return what the commands know of their folder. Raise Error if it does not exist."""
+def folder_of(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder. Raise Error if it does not exist."""
     path = Path(folder)
     if not path.is_dir():
-        with errors():
-            raise click.UsageError(f"{path}: no such folder")
-    return CliContext(path, json=False, quiet=True, verbose=False)
+        raise Error(wrong_usage(f"{path}: no such folder"))
+    return path
 
 
 class Session:
@@ -104,6 +99,10 @@ class Session:
         finally:
             with trio.CancelScope(shield=True):
                 await self.workers.close()
+
+    def new_journal(self) -> Path:
+        """Return the path of a new journal."""
+        return self.folder / f"{secrets.token_hex(8)}.sqlite"
 
     def run(self, work: Callable[[], Awaitable[Value]]) -> Value:
         """Run an async function in the thread. Return its result, or raise what it raises. ^C cancels it first."""
@@ -211,7 +210,7 @@ class Bar:
         print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
         self._width = len(text)
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:

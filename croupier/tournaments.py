@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from croupier.playing import Standing, to_html
-from croupier.session import Bar, context_of, errors, session
+from croupier.session import Bar, errors, folder_of, session
 from host.backends.backend import open_backend
-from host.cli.common import find_stage
-from host.journal.journal import reading
-from host.journal.tournament_dir import Folder
+from host.ops.journals import find_stage, open_journal
 from host.report.listings import by_bot
 from host.results.standings import StageStandings
 from host.tournament.running import run_tournament
@@ -48,8 +46,7 @@ class Tournament:
     """A tournament in its folder. The command and this class continue each other's runs."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        self._context = context_of(folder)
-        self.folder: Path = self._context.folder
+        self.folder: Path = folder_of(folder)
 
     def run(
         self,
@@ -82,7 +79,7 @@ class Tournament:
 
     def standings(self, stage: str | None = None) -> Standings:
         """Return the standings of a stage, by default of the last one with results. Raise Error if there are none."""
-        with errors(), reading(Folder(self.folder).journal, self._context.registry) as journal:
+        with errors(), open_journal(self.folder) as journal:
             position = find_stage(journal, stage)
             text = "\n".join(by_bot(journal, position).text())
             return Standings(position.state.name, position.standings, text)

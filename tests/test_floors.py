@@ -30,7 +30,7 @@ FLOORS = [
     {"host.tournament"},
     {"host.inspect", "host.backends"},
     {"host.report"},
-    {"host.web"},
+    {"host.web", "host.ops"},
     {"host.cli"},
     {"host.season.entries"},
     {"host.season.documents", "host.season.folder"},
@@ -135,6 +135,22 @@ def test_what_croupier_imports_is_what_it_says_it_needs() -> None:
     foreign = {name.lower() for name in used - sys.stdlib_module_names - {"host", "protocols"}}
     brought = {"pydantic_core": "pydantic", "markupsafe": "jinja2", "pyspiel": "open_spiel"}
     assert {brought.get(name, name.replace("_", "-")) for name in foreign} <= needed
+
+
+USES_COMMANDS = ("host.cli", "host.season.commands", "host.__main__")
+"""The modules that may import commands. Others call what the commands call."""
+
+
+def test_only_commands_use_commands() -> None:
+    others = [module for module in MODULES if not f"{module}.".startswith(tuple(f"{name}." for name in USES_COMMANDS))]
+    assert not [
+        f"{module} imports {used}" for module in others for used in imports(MODULES[module]) if "host.cli" in used
+    ]
+
+
+def test_what_commands_do_needs_no_command_line() -> None:
+    ops = [module for module in MODULES if module.startswith("host.ops")]
+    assert ops and not [module for module in ops if "click" in {*imports(MODULES[module])}]
 
 
 def test_the_modules_of_the_commands_import_each_other_in_no_circle() -> None:

@@ -9,9 +9,9 @@ from command import ROOT
 
 from host.base.config_file import OwnName
 from host.base.errors import UserError
-from host.cli.common import find_game
 from host.config.tournament_config import rule_type
 from host.games.engine import Opening, Place
+from host.ops.bots import find_game
 from host.rules.catalogue import load_game
 from host.rules.game_toml import PROGRAM_KEYS, GameFile, load_referee_game
 from host.submissions.referees import load_referee, referee_hash

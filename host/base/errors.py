@@ -1,12 +1,15 @@
 """Defines errors as users see them: code, message, evidence and hint. docs/errors.md explains each code."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 LOG_PREFIX = "\nthe whole log: "
+MAX_LISTED_NAMES = 12
+USAGE_HINT = "croupier COMMAND --help"
+"""The hint of wrong usage. The command line names its command in it: `croupier run --help`."""
 
 # An entry of docs/errors.md: a heading with code and title, then the text.
 ERROR_ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
@@ -90,3 +93,24 @@ class HostFailure(Exception):
 def nothing_played(place: Path, hint: str = "croupier run") -> UserError:
     """Return the error of a folder or journal without any played table."""
     return UserError([Problem("R006", str(place), "nothing has been played here yet", hint=hint)], 3)
+
+
+def wrong_usage(message: str) -> UserError:
+    """Return the error of arguments that are wrong, or do not fit each other (exit code 2)."""
+    return UserError([Problem("U001", "", message, hint=USAGE_HINT)], 2)
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown name, with the most similar known name."""
+    import difflib
+
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
+
+
+def unknown_with_list(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown name, with the most similar known name and a list of the known ones."""
+    names = [*known]
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    listed = f"{what}s here: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else f"no {what}s are here"
+    return f"{unknown_name(what, name, names)}  ({listed})"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from host import __version__
-from host.base.errors import Problem, UserError
+from host.base.errors import USAGE_HINT, Problem, UserError, unknown_name
 from host.base.paths import cache_dir
 from host.base.system_errors import system_error
 
@@ -207,25 +207,6 @@ def print_result(context: CliContext, schema: str, result: CommandResult) -> Non
         click.echo(line, color=True)  # its text has colours only where they are wanted
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the most similar known name."""
-    import difflib
-
-    near = difflib.get_close_matches(name, [*known], 1)
-    return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
-
-
-MAX_LISTED_NAMES = 12
-
-
-def unknown_with_list(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the most similar known name and a list of the known ones."""
-    names = [*known]
-    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
-    listed = f"{what}s here: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else f"no {what}s are here"
-    return f"{unknown_name(what, name, names)}  ({listed})"
-
-
 def schema_of(name: str) -> dict[str, str]:
     """Return the first key of every JSON object: its schema, for example `croupier/run/1`."""
     return {"schema": f"croupier/{name}/{SCHEMA_NUMBERS.get(name, 1)}"}
@@ -303,12 +284,17 @@ def _example(command: str) -> str:
 
 MAX_COLUMNS = 100  # of a message on a terminal
 
+GROUPS = frozenset({"season", "seed"})
+"""The commands that have commands of their own."""
+
 GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbose": 0, "--color": 1}
 """The global options, and the number of values of each."""
 
 
-EXECUTING_RULES = frozenset({"ask", "check", "export", "faults", "packet", "replay", "report", "verify"})
-"""The commands that play recorded tables, or tables of a check, in their own process; also `season verify`."""
+EXECUTING_RULES = frozenset(
+    {"ask", "check", "export", "faults", "packet", "replay", "report", "verify", "season verify"}
+)
+"""The commands that play recorded tables, or tables of a check, in their own process."""
 
 WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "import", "explain", "completion", "version"})
 """The commands that do not need the folder of a tournament."""
@@ -323,11 +309,15 @@ def in_folder(text: str, folder: str) -> str:
     return NAMED_COMMAND.sub(lambda found: f"croupier -C {shlex.quote(folder)} {found[1]}", text)
 
 
-def _with_folder(error: UserError, arguments: Sequence[str]) -> UserError:
-    """Return an error whose commands name the folder that the user gave."""
+def _completed(error: UserError, arguments: Sequence[str]) -> UserError:
+    """Return an error whose hints name the command, and whose commands name the folder that the user gave."""
     folder = ([folder for option, folder in pairwise(arguments) if option == "-C"] or ["."])[-1]
+    usage = f"croupier {command_of(arguments)} --help"
     problems = [
-        problem._replace(message=in_folder(problem.message, folder), hint=in_folder(problem.hint, folder))
+        problem._replace(
+            message=in_folder(problem.message, folder),
+            hint=usage if problem.hint == USAGE_HINT else in_folder(problem.hint, folder),
+        )
         for problem in error.problems
     ]
     return UserError(problems, error.exit_code)
@@ -350,17 +340,20 @@ def global_options_first(words: Sequence[str]) -> list[str]:
     return [*first, *others]
 
 
-def executes_rules(arguments: Sequence[str]) -> bool:
-    """Return whether these words are a command that plays tables in its own process."""
-    if {"-h", "--help"} & {*arguments}:
-        return False
+def command_of(arguments: Sequence[str]) -> str:
+    """Return the command that these words name, for example `season verify`; "" if they name none."""
     rest = iter(arguments)
     for word in rest:
         if word in GLOBAL_OPTIONS:
             [*islice(rest, GLOBAL_OPTIONS[word])]
         elif not word.startswith("-"):
-            return word in EXECUTING_RULES or (word == "season" and next(rest, "") == "verify")
-    return False
+            return f"{word} {next(rest, '')}".strip() if word in GROUPS else word
+    return ""
+
+
+def executes_rules(arguments: Sequence[str]) -> bool:
+    """Return whether these words are a command that plays tables in its own process."""
+    return command_of(arguments) in EXECUTING_RULES and not {"-h", "--help"} & {*arguments}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -384,7 +377,7 @@ def main(words: Sequence[str] | None = None) -> None:
     except click.exceptions.Exit as ended:
         code = ended.exit_code
     except click.ClickException as error:
-        code = print_problems(_with_folder(usage_error(error), arguments), as_json)
+        code = print_problems(_completed(usage_error(error), arguments), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = 130
     except SystemExit:  # click raises it when the reader of a pipe has gone: `croupier games | head -1`
@@ -401,7 +394,7 @@ def main(words: Sequence[str] | None = None) -> None:
             known = cause if isinstance(cause, UserError) else _own_code_error(cause)
             known = known or system_error(cause, used_folders(arguments))
             failed = known or internal_error(cause, {"-v", "--verbose"} & {*arguments})
-            code = print_problems(_with_folder(failed, arguments), as_json)
+            code = print_problems(_completed(failed, arguments), as_json)
     if code and sys.stdout is not None:
         try:
             sys.stdout.flush()

@@ -12,8 +12,9 @@ from host.base.errors import Problem, UserError
 from host.base.paths import absolute
 from host.base.safe_text import escape_control_chars, one_line
 from host.cli import CliContext, completers, in_folder, print_json
-from host.cli.common import find_entries, level_in_force
 from host.journal.changes import checked_reason
+from host.ops.bots import find_entries
+from host.ops.level import level_in_force
 from host.sandbox.levels import Level
 from host.submissions import intake_log
 from host.submissions.intake_log import IntakeRow
@@ -105,7 +106,7 @@ def add(
 
 def _write_log(bots: Path, sheet: Path | None) -> None:
     """Write the log of all intakes as CSV, if the user wants it."""
-    from host.cli.output import write
+    from host.base.output import write
     from host.report.listings import as_csv
 
     if sheet is not None:

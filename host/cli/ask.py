@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.cli import CliContext, options, print_result, unknown_with_list
-from host.cli.common import level_in_force
-from host.cli.journals import find_table, journal_of, journals_of, split
-from host.cli.output import write
+from host.base.errors import unknown_with_list
+from host.base.output import write
+from host.cli import CliContext, options, print_result
+from host.ops.journals import find_table, journal_of, split
+from host.ops.level import level_in_force
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
         return Questions([unpacked(Path(wanted.where), context.registry)])
     target = None
     if wanted.where is None:
-        path = journal_of(context, chosen.journal)
+        path = journal_of(context.folder, chosen.journal)
     else:
         path, target = parse_target(context, chosen.journal, wanted.where)
     with reading(path, context.registry) as journal:
@@ -218,29 +219,29 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     from host.inspect.repro import Target
     from host.journal.journal import reading
 
-    journals = journals_of(context, journal)
     match = FAULT.fullmatch(where)
     if match is None:
         table, number = split(where)
-        location = find_table(journals, context, table)
+        location = find_table(context.folder, journal, table)
         return location.journal, Target(fixture=location.fixture, nth=location.nth, number=number)
-    with reading(journals[0], context.registry) as book:
+    first = journal_of(context.folder, journal)
+    with reading(first, context.registry) as book:
         if found := book.fault(int(match[1])):
             played, path, piece = found
             place = Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
             counts = book.place_of(path)
-            return journals[0], place if counts and counts[1] == played else place._replace(played=played)
+            return first, place if counts and counts[1] == played else place._replace(played=played)
     raise click.UsageError(f"there is no {where}; `croupier faults` names them")
 
 
 def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":
     """Return the bot that a word names. For games outside a tournament, the journal has the paths of the bots."""
-    from host.cli.bot_arguments import find_bots
+    from host.ops.bots import find_bots
 
     source = sources.get(word, "")
     if source and Path(source).exists() and not Path(word).exists():
         word = source
-    (submission,) = find_bots(context, (word,), game).submissions
+    (submission,) = find_bots(context.folder, (word,), game).submissions
     return submission
 
 
@@ -294,7 +295,7 @@ def _fault_or(context: CliContext, export: Export) -> str:
 
     if export.where not in (None, "last"):
         return str(export.where)
-    path = journal_of(context, export.journal)
+    path = journal_of(context.folder, export.journal)
     with reading(path, context.registry) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]
     if not numbers:

@@ -8,7 +8,8 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.cli import CliContext, completers, print_json
-from host.cli.common import find_entries, level_in_force
+from host.ops.bots import find_entries
+from host.ops.level import level_in_force
 
 
 @click.command()

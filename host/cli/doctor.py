@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from host import __version__
+from host.base.errors import unknown_name
 from host.base.format import counted, duration
-from host.cli import CliContext, print_result, unknown_name
+from host.cli import CliContext, print_result
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 
 if TYPE_CHECKING:

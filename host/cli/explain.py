@@ -2,8 +2,8 @@
 
 import click
 
-from host.base.errors import explanations, lookup
-from host.cli import CliContext, completers, print_json, unknown_name
+from host.base.errors import explanations, lookup, unknown_name
+from host.cli import CliContext, completers, print_json
 from host.cli.common import wrap_prose
 
 

@@ -9,10 +9,10 @@ import click
 
 from host.base.errors import UserError
 from host.base.format import counted, plural
+from host.base.output import whole_file, write
 from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_json
-from host.cli.journals import journal_of
-from host.cli.output import whole_file, write
+from host.ops.journals import journal_of
 
 
 @click.command()
@@ -73,7 +73,7 @@ def export(
             click.echo(f"{output}: {asked} → croupier ask {shlex.quote(str(output))}")
         return
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(journal_of(context, journal), context.registry))
+        book = stack.enter_context(reading(journal_of(context.folder, journal), context.registry))
         file = sys.stdout if output is None else stack.enter_context(whole_file(output))
         if form == "playlog":
             file.write(one_playlog(book, selection or "last", spoilers))
@@ -104,7 +104,7 @@ def export_public(context: CliContext, folder: Path, journal: Path | None, with_
     from host.journal.journal import reading
     from host.report.public import public_files, write_sources
 
-    with reading(journal_of(context, journal), context.registry) as book:
+    with reading(journal_of(context.folder, journal), context.registry) as book:
         content = public_files(book)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
+from host.base.errors import unknown_name, unknown_with_list
 from host.base.format import counted
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completers, options, print_result, unknown_name, unknown_with_list
-from host.cli.journals import journal_of, journal_option
+from host.cli import CliContext, completers, options, print_result
+from host.ops.journals import journal_of, journal_option
 from protocols.wire import FaultKind
 
 
@@ -33,7 +34,7 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         check_kind(kind)
     if version and bot is None:
         raise click.UsageError("--version N needs a bot: croupier faults BOT --version N")
-    path = journal_of(context, journal)
+    path = journal_of(context.folder, journal)
     bot = bot and bot.removeprefix(SAMPLE_PREFIX)
     with reading(path, context.registry) as book:
         bots = book.bots()
@@ -45,7 +46,9 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         groups = fault_groups(book, bot or "", version or 0)
         undecided = book.undecided()
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
-    report = FaultReport(path, chosen, journal_option(context, path), verbose=context.verbose, undecided=undecided)
+    report = FaultReport(
+        path, chosen, journal_option(context.folder, path), verbose=context.verbose, undecided=undecided
+    )
     print_result(context, "faults", report)
 
 

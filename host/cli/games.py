@@ -9,8 +9,9 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
 from host.cli import MAX_COLUMNS, CliContext, completers, print_json, print_result
-from host.cli.common import find_game, wrap_prose
+from host.cli.common import wrap_prose
 from host.games.engine import Game
+from host.ops.bots import find_game
 
 if TYPE_CHECKING:
     from host.rules.openspiel import Playable

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.cli import CliContext, completers, in_folder, options, print_result, unknown_with_list
-from host.cli.journals import journal_of
+from host.base.errors import unknown_with_list
+from host.cli import CliContext, completers, in_folder, options, print_result
+from host.ops.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.gradebook import Gradebook
@@ -42,7 +43,7 @@ def grades(
 
     if bot is not None and (roster or as_csv):
         raise click.UsageError("one BOT has no list: give no --roster and no --csv")
-    path, students = journal_of(context, journal), read_roster(roster) if roster else None
+    path, students = journal_of(context.folder, journal), read_roster(roster) if roster else None
     with reading(path, context.registry) as book:
         positions = positions_of(book)
         if stage is not None and stage not in (names := [each.state.name for each in positions]):

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError
+from host.base.output import write
 from host.base.system_errors import file_problem
 from host.cli import CliContext, print_json
-from host.cli.output import write
 
 
 @click.command("import")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from host.base.config_file import InvalidValue
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, unknown_name
 from host.base.system_errors import file_problem
-from host.cli import CliContext, completers, print_result, unknown_name
-from host.cli.common import find_game
+from host.cli import CliContext, completers, print_result
+from host.ops.bots import find_game
 
 if TYPE_CHECKING:
     from host.games.engine import Game

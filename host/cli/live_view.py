@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from host.base.safe_text import escape_control_chars
-from host.cli.plain_view import Plain, progress_text
+from host.cli.plain_view import Plain
 from host.rating.strength import Strength
-from host.tournament.progress import Progress, Tally
+from host.tournament.progress import Progress, Tally, progress_text
 
 if TYPE_CHECKING:
     from rich.live import Live as Screen

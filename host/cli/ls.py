@@ -4,7 +4,7 @@ import click
 
 from host.base.safe_text import escape_control_chars
 from host.cli import CliContext, completers, in_folder, print_json
-from host.cli.common import find_entries
+from host.ops.bots import find_entries
 
 
 @click.command()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, unknown_name
 from host.base.system_errors import file_problem
-from host.cli import CliContext, completers, print_json, unknown_name
-from host.cli.common import find_game
+from host.cli import CliContext, completers, print_json
+from host.ops.bots import find_game
 
 
 @click.command()

@@ -1,6 +1,8 @@
 """Options that several commands have in common."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +13,7 @@ DEFAULT_BIND = "127.0.0.1:8080"  # where servers listen
 GAME_OPTION = click.option(
     *("-g", "--game"),
     shell_complete=completers.games,
-    metavar="GAME_OPTION",
+    metavar="GAME",
     help="default: the game in the bots' bot.toml, or the tournament's",
 )
 SEED_OPTION = click.option("--seed", help="32 hexadecimal digits, or any text, as in croupier.toml; default: random")
@@ -37,3 +39,10 @@ JOURNAL = click.option(
     type=click.Path(path_type=Path),
     help="default: the tournament's, otherwise that of the last croupier play",
 )
+
+
+def conditions(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how bots play outside a tournament: the fields of `Conditions` but `mirror`."""
+    for option in (UNSAFE, LOGS, LIMITS, WORKERS_OPTION, PRESET, SEED_OPTION, GAME_OPTION):
+        command = option(command)
+    return command

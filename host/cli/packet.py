@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from host.base.format import counted
+from host.base.output import write
 from host.cli import CliContext, completers, options, print_json
-from host.cli.journals import journal_of
-from host.cli.output import write
+from host.ops.journals import journal_of
 
 
 @click.command()
@@ -27,7 +27,7 @@ def packet(context: CliContext, bot: str, journal: Path | None, output: Path | N
     from host.report.packet_file import packet_zip
 
     bot = bot.removeprefix(SAMPLE_PREFIX)
-    with reading(journal_of(context, journal), context.registry) as book:
+    with reading(journal_of(context.folder, journal), context.registry) as book:
         found = packet_of(book, bot)
     target = output or Path(f"{bot}.zip")
     write(target, packet_zip(found))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from host.base.format import rough_duration
-from host.tournament.progress import Progress
+from host.tournament.progress import Progress, progress_text
 
 MAX_LINE_INTERVAL_S = 10.0  # between two plain lines
 MIN_LINE_INTERVAL_S = 1.0
@@ -90,11 +90,3 @@ class ProgressEvents(Plain):
             finals = {bot: result.final for bot, result in progress.record.results.items()}
             event |= {"fixture": progress.record.path, "finals": finals, "faults": progress.record.faults}
         click.echo(json.dumps(event))
-
-
-def progress_text(progress: Progress) -> str:
-    """Return the progress of a stage; in percent if the number of its fixtures is known."""
-    if progress.more:
-        return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
-    percent = 100 * progress.done // progress.known if progress.known else 100
-    return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"

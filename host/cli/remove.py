@@ -14,9 +14,9 @@ def remove(context: CliContext, bot: str) -> None:
 
     A bot of a run that has begun is withdrawn instead: `croupier withdraw`.
     """
-    from host.cli.common import find_entries
     from host.config.tournament_config import load
     from host.journal.tournament_dir import Folder
+    from host.ops.bots import find_entries
     from host.tournament.entries import remove_bot
 
     tournament = load(context.folder)

@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 import click
 
+from host.base.errors import unknown_with_list
+from host.base.output import write
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completers, options, print_result, unknown_with_list
-from host.cli.journals import find_table, journals_of, split
-from host.cli.output import write
+from host.cli import CliContext, completers, options, print_result
+from host.ops.journals import find_table, split
 
 if TYPE_CHECKING:
     from host.inspect.table_replays import ReplayedTable, TableLocation
@@ -51,7 +52,7 @@ def replay(
     """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
     from host.inspect.table_replays import as_seen_by, load_table
 
-    location = find_table(journals_of(context, journal), context, split(table)[0])._replace(spoilers=spoilers)
+    location = find_table(context.folder, journal, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)
     if output is not None or show:

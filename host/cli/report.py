@@ -8,9 +8,9 @@ import click
 
 from host.base.errors import UserError
 from host.base.format import THIN_SPACE
+from host.base.output import write
 from host.cli import CliContext, options, print_json
-from host.cli.journals import journal_of
-from host.cli.output import write
+from host.ops.journals import journal_of
 
 
 @click.command()
@@ -35,7 +35,7 @@ def report(
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
 
-    with reading(journal_of(context, journal), context.registry) as book:
+    with reading(journal_of(context.folder, journal), context.registry) as book:
         quota = USUAL if replays is None else Quota(replays)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
     path = output_path(context, output, "report.html")

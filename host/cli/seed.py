@@ -8,7 +8,7 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.format import day
 from host.cli import CliContext, print_json
-from host.cli.common import find_stage
+from host.ops.journals import find_stage
 
 if TYPE_CHECKING:
     from host.journal.state import RunState

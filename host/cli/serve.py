@@ -8,7 +8,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, options, print_json_line
-from host.cli.journals import journal_of
+from host.ops.journals import journal_of
 
 
 @click.command()
@@ -29,13 +29,13 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
         hint = "pip install '.[web]'   in a clone of croupier"
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
 
-    place = context._replace(folder=folder) if folder else context
+    place = folder or context.folder
     try:
         path = journal_of(place, journal)
     except UserError:
         if journal is not None:
             raise
-        path = place.folder / "run" / "run.sqlite"  # spectators may come before the first table
+        path = place / "run" / "run.sqlite"  # spectators may come before the first table
     socket = open_listener(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -7,8 +7,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, completers, options, print_result
-from host.cli.common import find_stage
-from host.cli.journals import journal_of
+from host.ops.journals import find_stage, journal_of
 
 
 @click.command()
@@ -34,7 +33,7 @@ def standings(
     from host.journal.journal import reading
     from host.report.listings import LISTINGS, by_bot
 
-    path = journal_of(context, journal)
+    path = journal_of(context.folder, journal)
     if overall and (stage or by != "bot"):
         raise click.UsageError("--overall is about all stages: give no STAGE and no --by")
     if grades:

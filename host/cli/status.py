@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from host.cli import CliContext, print_json
-from host.cli.common import find_stage
 from host.journal.journal import reading
 from host.journal.lock import lock_holder
 from host.journal.tournament_dir import Folder
+from host.ops.journals import find_stage
 from host.play.records import count_replays
 from host.report.console import open_console
 from host.tournament.follow import run_lines, stage_rows, tally_of

@@ -10,7 +10,7 @@ import click
 from host.base.format import day, plural, thousands
 from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
-from host.cli.journals import journal_of
+from host.ops.journals import journal_of
 
 if TYPE_CHECKING:
     from host.inspect.verify import Audit
@@ -69,7 +69,7 @@ def verify(context: CliContext, share: float, seal: str, seed: str | None, journ
     from host.journal.tournament_dir import read_seed
 
     given = None if seed is None else read_seed(seed)
-    result = verify_journal(journal_of(context, journal), context.registry, share, seal, given)
+    result = verify_journal(journal_of(context.folder, journal), context.registry, share, seal, given)
     print_result(context, "verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 

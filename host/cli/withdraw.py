@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.cli import CliContext, completers, unknown_with_list
+from host.base.errors import unknown_with_list
+from host.cli import CliContext, completers
 from host.cli.correction import DRY_RUN, REASON, correct
 
 if TYPE_CHECKING:

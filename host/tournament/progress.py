@@ -101,3 +101,11 @@ class Tally:
             failures = [failure for sums in stages for failure in sums.failures]
             for reason in (*stalls[-SHOWN_REPLAYS:], *failures[-SHOWN_REPLAYS:]):
                 yield f"    {one_line(reason)}"
+
+
+def progress_text(progress: Progress) -> str:
+    """Return the progress of a stage; in percent if the number of its fixtures is known."""
+    if progress.more:
+        return f"{progress.stage}  {progress.done} fixtures, {progress.known - progress.done} due"
+    percent = 100 * progress.done // progress.known if progress.known else 100
+    return f"{progress.stage}  {percent:3d} %  {progress.done} of {progress.known} fixtures"

@@ -1,0 +1,172 @@
+"""Check that bots build, start and answer correctly."""
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.config_file import display_path
+from host.base.errors import Problem, UserError
+from host.base.output import write
+from host.bots.bot_spec import BuiltBot, Submission
+from host.config.limits_option import read_limits
+from host.games.engine import Game
+from host.inspect.bundle import packed
+from host.inspect.checked import repro_of_check
+from host.ops.bots import find_bots, find_game, tournament_here
+from host.ops.level import level_in_force
+from host.results.bot_logs import TableLogs, file_name
+from host.sandbox.levels import DEFAULT_LEVEL, Level
+from host.sandbox.limits import Limits
+from host.submissions.check import Line, Report, check_bot, load_line
+from host.submissions.conformance import under_load
+from host.submissions.discovery import Entry
+from host.submissions.examine import Findings
+from host.submissions.intake import Intake
+
+
+class CheckOptions(NamedTuple):
+    """The options of `check`; `loaded`: check the bots again under load."""
+
+    loaded: bool = False
+    limits: str | None = None
+    logs: Path | None = None
+    unsafe: bool = False
+
+
+class Candidate(NamedTuple):
+    """A bot to check, and its game; an entry with problems may have no game.
+
+    `place` is its path for people. `original` changes a problem so that it names the submission instead of its copy.
+    """
+
+    name: str
+    entry: Entry
+    game: Game | None
+    place: str = ""
+    original: Callable[[Problem], Problem] = lambda problem: problem
+
+
+class CheckResult(NamedTuple):
+    """The reports about some bots; `under_load` has a line for each accepted bot if they were checked under load."""
+
+    level: Level
+    reports: Sequence[Report]
+    under_load: Sequence[Line]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all bots are accepted."""
+        return all(report.accepted for report in self.reports)
+
+    def json(self) -> dict[str, Any]:
+        """Return the reports as JSON keys."""
+        rows = [report.to_json() for report in self.reports]
+        return {"sandbox": self.level, "rows": rows, "under_load": [line._asdict() for line in self.under_load]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the reports as lines."""
+        yield from (report.text() for report in self.reports)
+        if self.under_load:
+            yield "all bots at the same time, on a busy machine"
+            yield from map(str, self.under_load)
+        if len(self.reports) > 1:
+            failed = [report.bot for report in self.reports if not report.accepted]
+            names = f": {', '.join(failed)}" if failed else ""
+            yield f"{len(self.reports) - len(failed)} of {len(self.reports)} bots pass the check, {len(failed)} fail{names}"
+
+
+async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: CheckOptions, began: float) -> CheckResult:
+    """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`.
+
+    The seconds of a report are those since the report before; of the first, those since `began`.
+    """
+    tournament = tournament_here(folder)
+    level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe)
+    usual = tournament.limits if tournament else Limits()
+    logs = TableLogs(chosen.logs, partial(print, file=sys.stderr)) if chosen.logs else None
+    reports: list[Report] = []
+    accepted: list[tuple[BuiltBot, Game]] = []
+
+    def waited() -> float:
+        return time.monotonic() - began - sum(report.seconds for report in reports)
+
+    for candidate in candidates:
+        name, entry, game = candidate.name, candidate.entry, candidate.game
+        if entry.problems or entry.submission is None or game is None:
+            reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
+            continue
+        rules = tournament.rules if tournament and tournament.game == game.name else None
+        limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
+        report, found = await check_bot(entry.submission.within(limits), game, level, limits, rules, candidate.place)
+        if logs and found.answers is not None:
+            logs.heard(report.bot, ((f"check/{at.table}:{at.number}", said) for at, said in found.answers.logs))
+        problems = map(candidate.original, _with_bundles(folder, report.problems, found, level, candidate))
+        reports.append(report._replace(problems=tuple(problems), seconds=waited()))
+        bot = found.bot
+        accepted += [(bot, game)] if bot is not None and report.accepted else []
+    slowest = await under_load(accepted, level) if chosen.loaded else []
+    lines = [load_line(bot, sample) for (bot, _), sample in zip(accepted, slowest, strict=False)]
+    return CheckResult(level, reports, lines)
+
+
+def _with_bundles(
+    folder: Path, problems: Sequence[Problem], found: Findings, level: Level, candidate: Candidate
+) -> Iterator[Problem]:
+    """Write the question of each fault to a bundle; yield the problems, with the command that asks the question again."""
+    answers, bot, game = found.answers, found.bot, candidate.game
+    if game is None or bot is None or answers is None or problems != answers.problems or not answers.faults:
+        yield from problems
+        return
+    bundles = folder / ("run" if (folder / "croupier.toml").exists() else ".croupier") / "check"
+    for problem, piece in zip(problems, answers.faults, strict=True):
+        bundle = bundles / f"{file_name(bot.name)}-{piece.kind}.bundle"
+        try:
+            bundles.mkdir(parents=True, exist_ok=True)
+            write(bundle, packed(repro_of_check(bot, game, answers, piece, level)))
+        except (OSError, UserError):  # a folder of somebody else: the check itself needs no file
+            yield problem
+            continue
+        command = f"croupier ask {shlex.quote(candidate.name)} {shlex.quote(display_path(bundle))}"
+        yield problem._replace(evidence=f"{problem.evidence}\nagain: {command}")
+
+
+def find_entrants(folder: Path) -> Iterator[Candidate]:
+    """Yield all bots of a tournament. Raise UserError if there is none."""
+    from host.config.tournament_config import load, no_bots
+
+    tournament = load(folder)
+    if not (entries := tournament.entries(folder)):
+        raise UserError([no_bots(tournament)], 3)
+    for entry in entries:
+        yield Candidate(entry.name, entry, find_game(tournament.game), display_path(entry.path))
+
+
+def find_candidates(folder: Path, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
+    """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist.
+
+    Bots that are named by a path are taken in as `add` does it.
+    """
+    tournament = tournament_here(folder)
+    wanted = game or (tournament.game if tournament else "")
+    for name in names:
+        with Intake() as intake:
+            try:
+                found = find_bots(folder, (name,), game, lambda path, limits, _: intake.load(path, limits, wanted))
+            except UserError as error:
+                if error.exit_code == 2:
+                    raise
+                yield Candidate(name, Entry(Path(name), None, tuple(error.problems)), None)
+                continue
+            (submission,) = found.submissions
+            place = name if intake.loaded else _path_of(submission)
+            yield Candidate(name, Entry(submission.folder, submission), found.game, place, intake.original)
+
+
+def _path_of(submission: Submission) -> str:
+    """Return the path of a bot for people: its folder, or its only file."""
+    is_folder = submission.manifest or len(submission.files) > 1
+    return display_path(submission.folder if is_folder else submission.folder / submission.files[0])

@@ -1,0 +1,67 @@
+"""Check referees: that the rules of a game say the same in every process, for every order of tables."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.errors import UserError
+from host.rules.foreign import game_folder, is_foreign
+from host.sandbox.levels import Level
+from host.submissions.referee_check import (
+    RefereeReport,
+    ReplayReport,
+    check_referee,
+    read_failed_table,
+    refused,
+    replay_bundle,
+)
+
+
+class RefereeCheckResult(NamedTuple):
+    """The reports about some referees."""
+
+    level: Level
+    reports: Sequence[RefereeReport]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all games can be played."""
+        return all(report.accepted for report in self.reports)
+
+    def json(self) -> dict[str, Any]:
+        """Return the reports as JSON keys."""
+        return {"sandbox": self.level, "referees": [report.json() for report in self.reports]}
+
+    def text(self) -> Iterator[str]:
+        """Yield the reports as lines."""
+        for report in self.reports:
+            yield from report.text()
+
+
+async def check_referees(places: Sequence[str], level: Level, began: float) -> RefereeCheckResult:
+    """Check some referees, one after the other. The seconds of the first report are those since `began`."""
+    reports = list[RefereeReport]()
+
+    def took() -> float:
+        return time.monotonic() - began
+
+    for place in places:
+        try:
+            reports.append(await check_referee(_folder_of(place), level, place, took))
+        except UserError as error:
+            if error.exit_code == 6:
+                raise
+            reports.append(refused(error, place, took()))
+        began = time.monotonic()
+    return RefereeCheckResult(level, reports)
+
+
+async def replay_failed(place: str, level: Level, bundle: Path) -> ReplayReport:
+    """Play the table of a bundle again, at which a referee failed."""
+    return await replay_bundle(_folder_of(place), level, read_failed_table(bundle))
+
+
+def _folder_of(place: str) -> Path:
+    """Return the folder of a referee that a path or a name in croupier.toml names. Raise UserError if there is none."""
+    return game_folder(place, Path.cwd(), place) if is_foreign(place) else Path(place)
