@@ -4,13 +4,15 @@ Fixtures get results by chance, without any bot. Organisers interrupt the run, p
 that back, enter bots late, and ask for more tables.
 """
 
+import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 import trio
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Usage
 from host.config.tournament_config import Tournament, load
 from host.games import GAMES
-from host.inspect.verify import wrong_places
+from host.inspect.verify import incomplete_stages, wrong_places
 from host.inspect.visibility import shown_status
 from host.journal.journal import Journal, reading, writing
 from host.journal.state import RunStatus, StageStatus
@@ -188,7 +190,7 @@ def agree(journal: Journal, names: Sequence[str]) -> None:
     """Check that all who know where a tournament stands say the same."""
     run, now, pages = journal.state(), positions(journal), positions_of(journal)
     entered = positions(journal, names)  # as the run asks, which knows the order of entry
-    assert [*wrong_places(journal, SEED)] == []
+    assert [*wrong_places(journal, SEED)] == [*incomplete_stages(journal, SEED)] == []
     summary = summarize(journal, SEED)
     for position, page, stage, other in zip(now, pages, summary.stages, entered, strict=True):
         state = position.state
@@ -242,6 +244,23 @@ def test_run_dry_run_verify_corrections_standings_and_pages_agree(data: Any) -> 
         with reading(organiser.path) as journal:
             agree(journal, organiser.names)
             assert journal.state().finished
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("removed", [1, 2, 3])
+def test_a_finished_stage_without_its_last_fixtures_is_not_complete(stage: str, removed: int, tmp_path: Path) -> None:
+    organiser = Organiser(tmp_path, [stage], 0, Random(1))
+    organiser.run()
+    with writing(organiser.path) as journal:
+        assert [*incomplete_stages(journal, SEED)] == []
+        paths = journal.paths()
+    with closing(sqlite3.connect(organiser.path)) as database, database:
+        for path in paths[-removed:]:
+            database.execute("DELETE FROM record WHERE fixture IN (SELECT id FROM fixture WHERE path = ?)", (path,))
+            database.execute("DELETE FROM fixture WHERE path = ?", (path,))
+    with reading(organiser.path) as journal:
+        (difference,) = incomplete_stages(journal, SEED)
+        assert difference.startswith(f"{stage}: is recorded as finished, but {stage}/")
 
 
 def test_a_bot_of_the_first_stage_is_entered_in_the_order_that_is_recorded(tmp_path: Path) -> None:

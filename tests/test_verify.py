@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 import shutil
 import sqlite3
 import zlib
@@ -114,7 +115,8 @@ def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path:
         assert f"{book.paths()[2]}: it was changed after it was sealed" in audit_of(copied).differences
 
 
-# A journal without its last fixtures is still consistent: only a published seal proves that it was longer.
+# The schedule of a finished stage says which fixtures it has. Of a stage that goes on, only a published seal proves that the
+# journal was longer.
 
 
 def without_the_last(database: sqlite3.Connection) -> None:
@@ -208,6 +210,17 @@ def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) 
         resealed(database, cup / "run" / "run.sqlite")
     verified = croupier("verify", "-C", cup)
     assert (verified.code, "tables: its recorded places are" in verified.out) == (1, True)
+
+
+def test_a_finished_stage_whose_last_fixture_was_cut_off_is_not_complete(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=2, rounds=1)
+    assert croupier("run", "-C", cup).code == 0
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
+        without_the_last(database)
+        resealed(database, cup / "run" / "run.sqlite")
+    verified = croupier("verify", "-C", cup)
+    assert verified.code == 1
+    assert re.search(r"tables: is recorded as finished, but tables/[12] has not been played", verified.out)
 
 
 # If a changed record is sealed again, the rules find the change.

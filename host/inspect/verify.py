@@ -20,11 +20,12 @@ from host.inspect.recorded import (
 )
 from host.inspect.source_replay import ForeignTables, SourceReplay
 from host.journal.changes import Change, explains
+from host.journal.descriptions import fixture_of
 from host.journal.journal import Journal
 from host.journal.state import RecordedBot, StageStatus
 from host.play import match
 from host.play.lines import NO_LINE, lines_of
-from host.play.records import count_faults
+from host.play.records import Fixture, count_faults
 from host.play.results import results_of, seats_of
 from host.play.sources.source import OpenSource
 from host.results.course import Played, course
@@ -110,6 +111,7 @@ def verify(
     if open_source:
         differences += SourceReplay(journal, seed, open_source, level).differences(foreign)
     if not differences:
+        differences += incomplete_stages(journal, seed)
         differences += wrong_places(journal, seed)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
     at = next((nth for nth, entry in enumerate(entries, 1) if published and entry.seal == published), 0)
@@ -134,6 +136,26 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
     """Return whether a change says that a fixture with this number no longer counts."""
     fixture = recorded.fixture
     return change is not None and number <= change.after and explains(change, fixture.path, fixture.bots)
+
+
+def incomplete_stages(journal: Journal, seed: bytes) -> Iterator[str]:
+    """Yield each difference between the fixtures of a finished stage and those of its schedule.
+
+    The other checks go through what the journal has; this one goes through what the schedule has.
+    """
+    played = Played(journal.stage_records, journal.sizes)
+    for position in course(journal.state(), journal.bots(), seed, played):
+        if not position.state.over:
+            continue
+        if not journal.begun:
+            yield f"{position.state.name}: is recorded as finished, and no fixture is recorded"
+            continue
+        first = fixture_of(journal.first_fixture())
+        agenda = position.agenda(Fixture(first.game, first.rules, "", "", (), 0))
+        if due := agenda.next():
+            yield f"{position.state.name}: is recorded as finished, but {one_line(due.fixture.path)} has not been played"
+        elif agenda.known != len(position.records):
+            yield f"{position.state.name}: its schedule has {agenda.known} fixtures, the journal {len(position.records)}"
 
 
 def wrong_places(journal: Journal, seed: bytes) -> Iterator[str]:
