@@ -26,7 +26,7 @@ from host.inspect.table_replays import find, load
 from host.journal.check import wal_files
 from host.journal.journal import reading
 from host.report.export import one_playlog, write_events
-from host.report.html_file import casino_of, report_of
+from host.report.html_file import report_of
 from host.report.offers import Quota
 from host.rules.catalogue import game_by_name, load_game
 from protocols import PROTOCOLS
@@ -684,12 +684,6 @@ def test_a_damaged_replay_brings_a_message_on_the_page(page: Page, reported: Rep
     page.wait("document.querySelector('.shelf a').click() || true")
     page.wait("!document.getElementById('trouble').hidden")
     assert "damaged" in page.text("#trouble")
-
-
-def test_an_imported_playlog_opens_by_itself(page: Page, log: str, tmp_path: Path) -> None:
-    (tmp_path / "log.html").write_text(casino_of("my.play.log", log))
-    page.open((tmp_path / "log.html").as_uri())
-    assert page.wait("document.querySelector('#what')?.innerText") == "my.play.log"
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,13 @@
 """Programs that know nothing of croupier read its exports, and agree with its results."""
 
-import io
 import json
 from itertools import pairwise
 from pathlib import Path
 
-import chess.pgn
 import pyspiel
 import pytest
 from command import croupier
 from pokerkit import Card, StandardHighHand
-from py4swiss.trf import TrfParser
 
 
 def events_of(folder: Path) -> list[dict[str, object]]:
@@ -60,52 +57,3 @@ def test_pyspiel_replays_the_actions_of_every_table_to_its_scores(tmp_path: Path
             assert state.is_terminal() and [round(100 * each) for each in state.returns()] == event["scores"]
             tables += 1
     assert tables == 30
-
-
-def test_a_chess_program_reads_the_results_of_a_game_for_two(tmp_path: Path) -> None:
-    bot = tmp_path / "mine"
-    bot.mkdir()
-    (bot / "bot.py").write_text("while input():\n    print('STAND', flush=True)\n")
-    (bot / "bot.toml").write_text("name = 'quo\"te'\n")
-    bots = ("mine", "sample:neptr")
-    assert croupier("play", *bots, "-n", 40, "-g", "pazaak", "--seed", "x", cwd=tmp_path).code == 0
-    rows = {row["bot"]: row for row in croupier("standings", "--json", cwd=tmp_path).json["rows"]}
-    text = io.StringIO(croupier("export", "pgn", cwd=tmp_path).out)
-    games = [*iter(lambda: chess.pgn.read_game(text), None)]
-    assert len(games) == 40 and not any(game.errors for game in games)
-    won = dict.fromkeys(rows, 0)
-    for game in games:
-        winner = {"1-0": "White", "0-1": "Black"}.get(game.headers["Result"])
-        if winner:
-            won[game.headers[winner]] += 1
-    assert won == {bot: row["wins"] for bot, row in rows.items()} and sum(won.values()) <= 40
-
-
-@pytest.mark.parametrize("bots", [5, 6])
-def test_a_pairing_program_reads_a_swiss_stage(tmp_path: Path, bots: int) -> None:
-    names = ("neptr", "dumb_bold", "dumb_cautious", "glaucus", "nestor", "optimum")[:bots]
-    entered = ", ".join(f'"sample:{name}"' for name in names)
-    stage = '[[stage]]\nkind = "swiss"\nrounds = 3\ntables_per_pairing = 20\nrank_by = ["sets", "buchholz"]\npractice = true\n'
-    (tmp_path / "croupier.toml").write_text(f'game = "pazaak"\nbots = [{entered}]\n{stage}')
-    assert croupier("run", "-C", tmp_path).code == 0
-    assert croupier("export", "trf", "-o", tmp_path / "swiss.trf", "-C", tmp_path).code == 0
-    rows = {row["bot"]: row for row in croupier("standings", "--json", "-C", tmp_path).json["rows"]}
-    report = TrfParser.parse(tmp_path / "swiss.trf", strict=True)  # it checks opponents, colours, results and points
-    assert report.x_section.number_of_rounds == 3 and report.tournament_section.number_of_players == str(bots)
-    assert {player.name: (player.points_times_ten / 10, player.rank) for player in report.player_sections} == {
-        bot: (row["score"], row["rank"]) for bot, row in rows.items()
-    }
-    byes = [result for player in report.player_sections for result in player.results if result.result.is_bye()]
-    assert len(byes) == 3 * (bots % 2) and all(len(player.results) == 3 for player in report.player_sections)
-
-
-def test_only_a_swiss_stage_has_a_trf(tmp_path: Path) -> None:
-    assert croupier("play", "sample:neptr", "sample:nestor", "-n", 4, cwd=tmp_path).code == 0
-    done = croupier("export", "trf", cwd=tmp_path)
-    assert done.code == 2 and "there is no swiss stage" in done.err and "croupier export csv" in done.err
-
-
-def test_a_game_without_a_winner_has_no_pgn(tmp_path: Path) -> None:
-    assert croupier("play", "sample:basic", "sample:kelly", "-n", 2, "-g", "cardshark", cwd=tmp_path).code == 0
-    done = croupier("export", "pgn", cwd=tmp_path)
-    assert done.code == 2 and "is not a game for two with a winner" in done.err

@@ -353,7 +353,5 @@ def test_one_extra_has_everything_that_a_message_asks_to_install() -> None:
     }
     (everything,) = extras["all"]
     assert (
-        named
-        and everything == "croupier[cluster,web,openspiel,parquet,env]"
-        and named <= set(re.findall(r"\w+", everything))
+        named and everything == "croupier[cluster,web,openspiel,env]" and named <= set(re.findall(r"\w+", everything))
     )

@@ -66,7 +66,6 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "ls": "list the bots of the tournament",
         "build": "build the bots of the tournament",
         "compose": "write a compose file that plays the tournament in containers",
-        "import": "convert a play.log to an HTML page",
         "explain": "explain an error code",
         "completion": "print the completion script for bash, zsh or fish",
         "version": "print the versions of croupier, Python and the system",
@@ -120,9 +119,8 @@ class LazyGroup(click.Group):
         """Import a command and return it; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
-        name = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot be the name of a function
-        package = "host.season.commands" if name in OF_SEASONS else "host.cli"
-        command: click.Command = getattr(importlib.import_module(f"{package}.{name}"), name)
+        package = "host.season.commands" if cmd_name in OF_SEASONS else "host.cli"
+        command: click.Command = getattr(importlib.import_module(f"{package}.{cmd_name}"), cmd_name)
         from host.cli.examples import EXAMPLES
 
         command.epilog = "\b\nExamples:\n" + "\n".join(f"  croupier {words}" for words in EXAMPLES[cmd_name])
@@ -296,7 +294,7 @@ EXECUTING_RULES = frozenset(
 )
 """The commands that play recorded tables, or tables of a check, in their own process."""
 
-WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "import", "explain", "completion", "version"})
+WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "explain", "completion", "version"})
 """The commands that do not need the folder of a tournament."""
 
 NAMED_COMMAND = re.compile(rf"\bcroupier ({'|'.join(COMMANDS.keys() - WITHOUT_FOLDER)})\b(?! --help)")

@@ -53,7 +53,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "ls": ("ls", "ls mine -v"),
     "build": ("build", "build mine --force -v"),
     "compose": ("compose", "compose --workers 4 --up"),
-    "import": ("import play.log", "import play.log -o game.html"),
     "explain": ("explain B020", "explain C001"),
     "completion": ("completion bash", "completion fish"),
     "version": ("version", "version --json"),

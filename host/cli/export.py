@@ -18,7 +18,7 @@ from host.ops.journals import journal_of
 @click.command()
 @click.argument(
     "form",
-    type=click.Choice(["csv", "decisions", "jsonl", "pgn", "trf", "playlog", "bundle", "changes", "chain", "public"]),
+    type=click.Choice(["csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public"]),
 )
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
@@ -37,26 +37,15 @@ def export(
     since: str,
     with_bots: bool,
 ) -> None:
-    """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV, or as
-    Parquet if FILE ends in .parquet), jsonl (one event per line), pgn (results for rating
-    programs), trf (a swiss stage for pairing programs) or playlog (format of 2018).
+    """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV), jsonl
+    (one event per line) or playlog (one table of hold'em in the format of 2018).
 
     A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
     chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
     from host.journal.journal import reading
-    from host.report.export import (
-        one_playlog,
-        write_chain,
-        write_changes,
-        write_csv,
-        write_decisions,
-        write_decisions_parquet,
-        write_events,
-        write_pgn,
-    )
-    from host.report.trf import write_trf
+    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
 
     if form == "public":
         export_public(context, Path(selection or "public"), journal, with_bots)
@@ -82,17 +71,15 @@ def export(
             count = write_changes(book, file)
         elif form == "chain":
             count = write_chain(book, since, spoilers, file)
-        elif form == "decisions" and output is not None and output.suffix == ".parquet":
-            count = write_decisions_parquet(book, selection, spoilers, file.buffer)
         else:
             rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}
-            count = (rows | {"pgn": write_pgn, "trf": write_trf})[form](book, selection, spoilers, file)
+            count = rows[form](book, selection, spoilers, file)
     if output is None:
         return
     if context.json:
         print_json("export", path=str(output), form=form, count=count)
     elif not context.quiet:
-        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line", "trf": "bot"}.get(form, "table")
+        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line"}.get(form, "table")
         click.echo(f"{output}: {counted(count, unit)}")
 
 

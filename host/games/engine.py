@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move, View
@@ -86,35 +86,6 @@ class Display(NamedTuple):
     """Whether an answer can be a secret of its seat. Answers to questions that are asked at the same time always are."""
 
 
-class LogWatcher(Protocol):
-    """Watches a table and writes the game's own log of it."""
-
-    def tell(self, event: str, **facts: Any) -> None:
-        """Follow one event."""
-        ...
-
-    def text(self) -> str:
-        """Return the log up to now."""
-        ...
-
-
-class LogSummary(NamedTuple):
-    """Summary of the log of one game."""
-
-    rounds: int
-    players: tuple[str, ...]
-    left: Mapping[str, int]  # chips at the end, by player
-    looks: int
-    faults: int
-
-
-class GameLog(NamedTuple):
-    """A game's own log format, play.log: `croupier export playlog` writes it, `croupier import` reads it."""
-
-    watch: Callable[[Sequence[str]], LogWatcher]  # by the names of the bots, in seat order
-    summary: Callable[[str], LogSummary]  # raises ValueError that names the line
-
-
 class Shuffles(NamedTuple):
     """The decks that a game shuffles, in their order: those of `first` once, then those of `each` again and again.
 
@@ -176,7 +147,6 @@ class Game(NamedTuple):
     decisions: int = 32
     """Decisions of all bots at a usual table. They decide how many tables a fixture needs until starts are a small part of it."""
     display: Display = Display()
-    log: GameLog | None = None
     illegal_codes: Mapping[str, str] = {}  # error codes for illegal moves, by verb, more specific than "illegal"
     sides: Callable[[Any], Sequence[Sequence[int]]] | None = None
     """Who plays together: returns the seats of each bot under these rules, ((0, 2), (1, 3)) for partners at a table of

@@ -26,7 +26,6 @@ from typing import Literal, NamedTuple
 
 from host.games import hands
 from host.games.engine import Chance, Display, Game, Opening, Play, Request, Scores, Shuffles, Tell, best, new_tuple
-from host.games.holdem_playlog import PLAYLOG
 from host.games.luck import Shuffler
 from protocols.wire import Answer, Grammar, Move, Word
 from protocols.wire import View as AnyView
@@ -305,5 +304,4 @@ GAME = Game(
         omitted_events=frozenset({"die", "bet"}),
         omitted_facts={"board": ("pot", "all_in"), "round.start": ("ante",), "round.end": ("board", "all_in", "out")},
     ),
-    log=PLAYLOG,
 )

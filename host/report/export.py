@@ -2,21 +2,19 @@
 
 import csv
 from collections.abc import Iterator
-from itertools import islice
-from typing import Any, BinaryIO, TextIO, get_type_hints
+from typing import Any, TextIO
 
 import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import clock
 from host.base.safe_text import csv_cell, one_line
-from host.games import GAMES
-from host.games.engine import LogSummary
 from host.inspect.recorded import root_of
 from host.inspect.replay import by_seat, spelled
 from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
 from host.inspect.visibility import still_running, visible
 from host.journal.journal import Journal
+from host.report import playlog
 from host.report.public import after, public_lines
 from host.results.withdrawal import left_out
 from host.rules.catalogue import game_by_name
@@ -24,8 +22,6 @@ from protocols.wire import spell
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
-PGN_TAGS = ("Event", "Round", "White", "Black", "Result")
-PARQUET_ROWS = 50_000  # in memory at once
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
 
@@ -59,34 +55,6 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
             raise still_running(stage)
         for path, tables in wanted:
             yield stage, path, tables
-
-
-def write_pgn(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write the result of each table as a game of chess without moves, which rating programs read. Return their number.
-
-    Seat 1 is White. Raise UserError (exit code 2) if the game is not for two bots, or has no winners.
-    """
-    game = game_by_name(journal.state().game)
-    if game.seats[1] != 2 or game.winners is None:
-        what = f"{game.title} is not a game for two with a winner"
-        raise UserError([Problem("U001", str(journal.path), what, hint="croupier export csv")], 2)
-    seed, written = root_of(journal), 0
-    for stage, path, tables in list(chosen(journal, selection, spoilers)):
-        shown = shown_fixture(journal, seed, path, spoilers)
-        seats, scores = shown.recorded.sittings, shown.recorded.record.scores
-        for nth in range(len(seats)) if tables is None else tables:
-            won = game.winners(scores[nth])
-            result = ("1-0", "0-1")[won[0]] if len(won) == 1 else "1/2-1/2"
-            tags = zip(PGN_TAGS, (stage, shown.name(nth), *seats[nth].bots, result), strict=True)
-            file.writelines(f'[{name} "{_pgn_text(value)}"]\n' for name, value in tags)
-            file.write(f"\n{result}\n\n")
-            written += 1
-    return written
-
-
-def _pgn_text(text: str) -> str:
-    """Return a name as the text of a PGN tag (PGN Standard 1994, section 7)."""
-    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def refuse_evidence(journal: Journal, fixture: str) -> None:
@@ -129,33 +97,6 @@ def write_decisions(journal: Journal, selection: str | None, spoilers: bool, fil
         writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
         rows += 1
     return rows
-
-
-def write_decisions_parquet(journal: Journal, selection: str | None, spoilers: bool, file: BinaryIO) -> int:
-    """Write the rows of `write_decisions` as Parquet. A field of the question that is a number in the game's view is one.
-
-    Raise UserError (exit code 6) if pyarrow is not installed, else as `write_decisions`.
-    """
-    try:
-        import pyarrow
-        from pyarrow.parquet import ParquetWriter
-    except ImportError as missing:
-        hint = "pip install '.[parquet]'   in a clone of croupier; or -o FILE.csv"
-        raise UserError([Problem("S008", "", f"a Parquet file needs pyarrow: {missing}", hint=hint)], 6) from missing
-    view, texts = game_by_name(journal.state().game).view, {"stage", "table", "bot", "answer"}
-    numbers = {f"q_{name}" for name, kind in get_type_hints(view).items() if kind in (int, bool)}
-    known = {*DECISION_COLUMNS} - texts | numbers
-    types = [(name, pyarrow.int64() if name in known else pyarrow.string()) for name in _decision_columns(journal)]
-    schema, rows, written = pyarrow.schema(types), _decisions(journal, selection, spoilers), 0
-    with ParquetWriter(file, schema) as writer:
-        while some := list(islice(rows, PARQUET_ROWS)):
-            columns = [
-                [each if name in known else str(each) for each in column]
-                for name, column in zip(schema.names, zip(*some, strict=True), strict=True)
-            ]
-            writer.write_table(pyarrow.table(columns, schema))
-            written += len(some)
-    return written
 
 
 def _decision_columns(journal: Journal) -> list[str]:
@@ -255,7 +196,7 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
     for _, path, tables in chosen(journal, selection, spoilers):
         shown = shown_fixture(journal, seed, path, spoilers)
         game = game_by_name(shown.recorded.fixture.game)
-        if game.log is None:
+        if game.name != playlog.GAME:
             hint = "croupier export jsonl"
             raise UserError([Problem("U001", path, f"{game.title} has no play.log", hint=hint)], 2)
         if tables is None and len(shown.recorded.sittings) > 1:
@@ -264,21 +205,7 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
                 [Problem("U001", selection, "a play.log contains one table, and this is more", hint=hint)], 2
             )
         table = shown.table(tables[0] if tables else 0)
-        watcher = game.log.watch(list(map(one_line, table.seated)))
+        watcher = playlog.Watcher(list(map(one_line, table.seated)))
         table.play(watcher.tell)
         return watcher.text()
     raise UserError([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)
-
-
-def told_playlog(text: str, name: str) -> LogSummary:
-    """Summarize a play.log. Raise UserError, which names the line, if it is damaged or in another format."""
-    log = next(game.log for game in GAMES.values() if game.log is not None)
-    try:
-        summary = log.summary(text)
-    except ValueError as wrong:
-        hint = "a play.log is written by the engine of 2018, or by croupier export playlog"
-        raise UserError([Problem("R012", name, one_line(str(wrong)), hint=hint)], 1) from wrong
-    return summary._replace(
-        players=tuple(map(one_line, summary.players)),
-        left={one_line(player): chips for player, chips in summary.left.items()},
-    )

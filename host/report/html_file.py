@@ -116,8 +116,3 @@ def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = Fal
     place = TableRef(name, fixture, nth, title=name)
     data = {name: gzip_base64(to_json(table))}
     return render(RunSummary(one_line(name)), [place], data, live=False), name
-
-
-def casino_of(name: str, playlog: str) -> str:
-    """Return a page that contains only one play.log."""
-    return render(RunSummary(one_line(name)), [], {}, live=False, playlog=(one_line(name), playlog))

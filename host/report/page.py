@@ -135,7 +135,6 @@ def render(
     *,
     live: bool,
     stacks: Sequence[Chips] = (),
-    playlog: tuple[str, str] | None = None,
     detail: Detail = Detail.NONE,
     missing_tables: str = "",
     rendered: dict[bool, str] | None = None,
@@ -143,7 +142,6 @@ def render(
 ) -> str:
     """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
 
-    With a `playlog`, as name and text, the page opens that game.
     `missing_tables` is the reason why tables are missing. `rendered` stores the pages of bots and pairs, with and without
     their evidence, between calls that differ only in `detail`. `parts` stores the parts of them that show neither evidence
     nor replays, between calls with the same summary: they take most of the time.
@@ -166,7 +164,6 @@ def render(
         "stacks": {group_of(each.table): each for each in reversed(stacks)},
         "kept": set(data),
         "data": data,
-        "playlog": (playlog[0], gzip_base64(playlog[1])) if playlog else None,
         "number": summary.number,
         "ranked": by_rank(summary),
         "stage_of": {stage.name: stage for stage in summary.stages},

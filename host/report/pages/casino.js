@@ -374,7 +374,6 @@ async function fetched(name) {
 
 async function found(name) {
   if (dropped.has(name)) return dropped.get(name);
-  if ($("playlog")?.dataset.name === name) return given(name, await unzipped($("playlog").textContent));
   const place = [...document.querySelectorAll("script.table")].find((each) => each.dataset.name === name);
   if (place) return unpacked(await unzipped(place.textContent));
   if (document.documentElement.dataset.live) return fetched(name);
@@ -383,8 +382,7 @@ async function found(name) {
 
 window.casino = async (hash) => {
   const said = new URLSearchParams(hash.replace(/\+/g, "%2B"));
-  const carried = $("playlog");
-  const name = said.get("r") || (carried && !shown ? carried.dataset.name : null);
+  const name = said.get("r");
   $("drop").hidden = false;
   if (!name) return;
   if (shown && shown.table.table === name) {

@@ -1,4 +1,4 @@
-"""Writes a hold'em game as the play.log that the 2018 engine would have written, and reads such a file.
+"""Writes a table of hold'em as the play.log that the 2018 engine would have written.
 
 A line is a snapshot of the table (a Look): before each decision, after the bets of each street, after each community
 card, and once when the game is over. A line between them reports the death of a bot, in the engine's words if it had any:
@@ -17,11 +17,10 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from host.games import hands
-from host.games.engine import GameLog, LogSummary
 from protocols.wire import Answer, Fault, FaultKind, Move
 
+GAME = "holdem"
 INFO, ERROR = "INFO:root:", "ERROR:root:"
-FOLDED = " tried to bet 0 chips. "
 
 
 class Card(NamedTuple):
@@ -142,110 +141,3 @@ def to_line(line: PlaylogLine) -> str:
 
 def _as_json(cards: Iterable[Card]) -> list[dict[str, int]]:
     return [card._asdict() for card in cards]
-
-
-def read_playlog(text: str) -> list[PlaylogLine]:
-    """Return the snapshots and deaths of a play.log. Raise ValueError with the number of a line that is cut off or invalid."""
-    lines = text.split("\n")
-    torn = lines.pop()
-    read = [_read(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1)]
-    if torn:
-        raise ValueError(f"line {len(lines) + 1} of the play.log is cut off: it has no newline")
-    if not read or not _is_final_look(read[-1]):
-        raise ValueError(f"line {len(lines) + 1} of the play.log is missing: a game ends with a snapshot without cards")
-    return read
-
-
-def _read(number: int, line: str) -> PlaylogLine:
-    if line.startswith(ERROR):
-        return Death(line.removeprefix(ERROR))
-    if not line.startswith(INFO):
-        raise ValueError(f"line {number} of the play.log begins with {line[:20]!r}, not with {INFO} or {ERROR}")
-    try:
-        look = _look(json.loads(line.removeprefix(INFO)))
-    except (ValueError, RecursionError) as wrong:
-        raise ValueError(f"line {number} of the play.log is cut off or has another format: {wrong}") from wrong
-    if to_line(look) != line:
-        raise ValueError(f"line {number} of the play.log differs from what the 2018 engine writes")
-    return look
-
-
-def _is_final_look(line: PlaylogLine) -> bool:
-    """Return whether a line is the snapshot of a game that is over."""
-    return isinstance(line, GameSnapshot) and not any(player.cards for player in line.players)
-
-
-def _look(value: object) -> GameSnapshot:
-    fields = _fields(value, GameSnapshot._fields)
-    return GameSnapshot(
-        round=_amount(fields["round"]),
-        acc_chips=_amount(fields["acc_chips"]),
-        community_cards=_cards(fields["community_cards"]),
-        players=tuple(map(_player, _list(fields["players"]))),
-        all_in=_flag(fields["all_in"]),
-    )
-
-
-def _player(value: object) -> LoggedPlayer:
-    fields = _fields(value, LoggedPlayer._fields)
-    if not isinstance(name := fields["name"], str):
-        raise ValueError("a name is not text")
-    return LoggedPlayer(
-        name=name,
-        cards=_cards(fields["cards"]),
-        bet_amt=_amount(fields["bet_amt"]),
-        chips=_amount(fields["chips"]),
-        died=_flag(fields["died"]),
-    )
-
-
-def _cards(value: object) -> tuple[Card, ...]:
-    return tuple(map(_card, _list(value)))
-
-
-def _card(value: object) -> Card:
-    fields = _fields(value, Card._fields)
-    card = Card(suit=_amount(fields["suit"]), rank=_amount(fields["rank"]))
-    if not (1 <= card.suit <= len(hands.SUITS) and 2 <= card.rank <= len(hands.RANKS) + 1):
-        raise ValueError(f"there is no card with suit {card.suit} and rank {card.rank}")
-    return card
-
-
-def _fields(value: object, names: tuple[str, ...]) -> dict[str, object]:
-    if not isinstance(value, dict) or tuple(value) != names:
-        raise ValueError(f"an object does not have the keys {', '.join(names)}")
-    return value
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError("cards or players are not a list")
-    return value
-
-
-def _amount(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError("a number is not a whole number from 0")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("a flag is not true or false")
-    return value
-
-
-def summary(text: str) -> LogSummary:
-    """Return the summary of a play.log. Raise ValueError as `read_playlog` does."""
-    lines = read_playlog(text)
-    looks = [line for line in lines if isinstance(line, GameSnapshot)]
-    return LogSummary(
-        rounds=looks[-1].round - 1,
-        players=tuple(player.name for player in looks[0].players),
-        left={player.name: player.chips for player in looks[-1].players},
-        looks=len(looks),
-        faults=sum(isinstance(line, Death) and FOLDED not in line.text for line in lines),
-    )
-
-
-PLAYLOG = GameLog(watch=Watcher, summary=summary)
