@@ -13,9 +13,6 @@ import msgspec
 
 from host.season.entries.values import Answer, Verdict
 
-METRICS_FILE = "private/metrics.txt"
-"""The figures of the season process in the form that Prometheus reads, below `published/`."""
-
 State = Literal["open", "paused", "frozen", "final", "over"]
 
 

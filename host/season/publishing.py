@@ -10,7 +10,6 @@ from host.base.errors import UserError
 from host.season.documents import FaultRow, LadderDocument
 from host.season.entries.inbox import Manage, StoredRequest
 from host.season.intake.intake import SeasonIntake
-from host.season.metrics import write_metrics
 from host.season.publish import (
     LADDER,
     Now,
@@ -120,7 +119,6 @@ class Publishing:
             self._disk_bytes = bytes_on_disk(self._season.folder.path)
             self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
         publish_admin(self._season, self._publisher, now, self._disk_bytes)
-        write_metrics(self._season, now.rounds, self._disk_bytes)
         publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
         waiting = {each.author for each in self._season.store.submissions.open()}
         touched, self._season.touched = self._season.touched, set()

@@ -10,7 +10,7 @@ import click
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, options, print_json_line
 
-WEB_PACKAGES = ("hypercorn", "multipart", "prometheus_client", "sse_starlette", "starlette")
+WEB_PACKAGES = ("hypercorn", "multipart", "sse_starlette", "starlette")
 """What the extra `web` installs."""
 NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
 

@@ -22,7 +22,6 @@ from host.season.site.errors import Refusal, not_found
 from host.season.site.forms import SeasonForms
 from host.season.site.identity import SiteOptions, host_of
 from host.season.site.limits import REQUESTS, RateLimiter
-from host.season.site.metrics import SiteMetrics, figures_of_season
 from host.season.site.pages import SeasonPages, compile_templates
 from host.season.site.uploads import discard, remove_unfinished
 from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, wait_for_shutdown
@@ -38,7 +37,7 @@ MAX_HEADER_BYTES = 16 * 1024
 
 
 class Gate:
-    """Middleware before all handlers: foreign hosts, too many requests from an address, and the counters."""
+    """Middleware before all handlers: refuses foreign hosts, and too many requests from an address."""
 
     def __init__(self, app: ASGIApp, site: "SeasonSite") -> None:
         self.app, self._site = app, site
@@ -48,12 +47,8 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began = trio.current_time()
 
-        async def counted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                handler = getattr(scope.get("endpoint"), "__name__", "none")
-                self._site.metrics.answered(handler, scope["method"], message["status"], trio.current_time() - began)
+        async def sent(message: Message) -> None:
             # It is raised if the client has gone, and Hypercorn is refusing its unfinished request.
             with suppress(trio.BusyResourceError):
                 await send(message)
@@ -62,9 +57,9 @@ class Gate:
         try:
             self._site.admit(request)
         except Refusal as refused:
-            await (await self._site.refuse(request, refused))(scope, receive, counted)
+            await (await self._site.refuse(request, refused))(scope, receive, sent)
         else:
-            await self.app(scope, receive, counted)
+            await self.app(scope, receive, sent)
 
 
 class SeasonSite:
@@ -72,7 +67,6 @@ class SeasonSite:
 
     def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
         self.season = Season(folder, options)
-        self.metrics = SiteMetrics()
         self._pages = SeasonPages(self.season)
         self._requests = RateLimiter(REQUESTS)
         self._hosts = {*LOCAL_HOSTS, host_of(options.url)} if local else None
@@ -112,7 +106,6 @@ class SeasonSite:
             Route("/admin/{action}", forms.manage, methods=["POST"]),
             Route("/events", pages.events),
             Route("/assets/{name}", pages.asset),
-            Route("/metrics", self._metrics),
         ]
 
     def _api_routes(self) -> list[Route]:
@@ -154,7 +147,6 @@ class SeasonSite:
     async def refuse(self, request: Request, error: Exception) -> Response:
         """Return a refusal: as JSON for programs, as a page for browsers. What is left of a body is received first."""
         assert isinstance(error, Refusal)
-        self.metrics.refused(error.problem.code)
         if request.method in ("POST", "PUT") and error.status != 408:
             await discard(request)
         path, accepted = request.url.path, request.headers.get("accept", "")
@@ -183,12 +175,6 @@ class SeasonSite:
             "H001", type(error).__name__, "an internal error of croupier", hint="the log of the site says more"
         )
         return await self.refuse(request, Refusal(500, problem))
-
-    async def _metrics(self, request: Request) -> Response:
-        if not self.season.client(request).local:
-            raise not_found("there is no such page", "/metrics")
-        text = figures_of_season(self.season.published.folder) + self.metrics.text(self.season.listening.used)
-        return Response(text, media_type="text/plain; version=0.0.4")
 
 
 def _without_port(host: str) -> str:
