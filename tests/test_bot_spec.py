@@ -196,7 +196,7 @@ MANIFESTS = [
     ('language = "java"\n[limits]\ntasks = 65', "error[C014] mine/bot.toml:3: tasks = 65 is more than the 64 granted\n  hint: tasks = 64 or less; only the organiser can raise it, for all bots"),
     ('language = "java"\ncores = 2', "error[C014] mine/bot.toml:2: cores = 2 is more than the 1 granted\n  hint: cores = 1 or less; only the organiser can raise it: [limits] cores = 2"),
     ('language = "java"\nheap = "1 GiB"', 'error[C013] mine/bot.toml:2: heap = "1 GiB" is more than the memory limit of 512 MiB\n  hint: heap = "128 MiB"'),
-    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" has no effect for a bot in python\n  hint: it is for java and lisp and kotlin'),
+    ('language = "python"\nheap = "1 MiB"', 'error[C013] mine/bot.toml:2: heap = "1 MiB" has no effect for a bot in python\n  hint: it is for java and lisp'),
     ('language = "lisp"\nentry = "x.py"\nwarm = true', "error[C013] mine/bot.toml:3: warm = true has no effect for a bot in lisp\n  hint: it is for python"),
     ('game = "cardshark"\nlanguage = "python"\nparallel_tables = 2', 'error[C013] mine/bot.toml:3: parallel_tables = 2 has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),
     ('protocol = "argv"\nlanguage = "python"\ntable_ids = true', 'error[C013] mine/bot.toml:3: table_ids = true has no effect with argv, which starts a process per question\n  hint: protocol = "lines"'),

@@ -12,7 +12,7 @@ from host.sandbox.limits import MIB
 from host.submissions.languages import LANGUAGES, Language, tool
 from protocols.wire import Answer, Move
 
-SET_APART = frozenset({"ruby", "php", "lua", "rust", "go", "haskell", "kotlin"})
+SET_APART = frozenset({"ruby", "php", "lua", "rust", "go", "haskell"})
 """The languages whose tests belong to the set `toolchains`, because their toolchains take long to install or to run."""
 
 

@@ -67,8 +67,6 @@ def init(
     print_result(context, "init", starter)
     if starter.missing and not context.json:
         click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {row.package})", err=True)
-    if not row.is_tested and not context.json:
-        click.echo(f"WARNING  croupier's own tests do not play bots in {row.name}", err=True)
 
 
 class StarterBot(NamedTuple):

@@ -135,7 +135,6 @@ class Language(NamedTuple):
     marks: Marks = Marks()
     output: OutputHints = OutputHints()
     build_view: BuildView = BuildView()
-    is_tested: bool = True  # whether croupier's own tests play a bot with a real toolchain
     symptoms: tuple[Symptom, ...] = ()
     programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
@@ -976,28 +975,12 @@ HASKELL = Language(
         crash=re.compile(r"^bot: .+", re.MULTILINE),
     ),
 )
-KOTLIN = Language(
-    name="kotlin",
-    suffixes=(".kt",),
-    programs=("java", "kotlinc"),
-    package="kotlin",
-    keys=("heap", "sources"),
-    build=lambda submission, _question: [
-        Step((need("kotlinc"), "-include-runtime", "-d", "bot.jar", *submission.spec.sources))
-    ],
-    run=lambda submission, _files: (*jvm(submission), "-jar", "bot.jar"),
-    empty=EmptyBot('fun main(arguments: Array<String>) { println("S") }\n', 70),
-    starter=Starter("bot.kt", {"heap": "64 MiB"}),
-    output=OutputHints(flush="Kotlin: System.out.flush()", debug="System.err.println(…)", crash=JAVA_CRASH),
-    is_tested=False,
-)
-
 LANGUAGES: Mapping[str, Language] = {
     row.name: row
     for row in (
         *(C, CPP, JAVA, PYTHON, LISP),
         *(JAVASCRIPT, PERL, RUBY, PHP, LUA, BASH),
-        *(RUST, GO, HASKELL, KOTLIN),
+        *(RUST, GO, HASKELL),
         ANY,
     )
 }
