@@ -196,6 +196,21 @@ class CommandResult(Protocol):
         ...
 
 
+class Facts(NamedTuple):
+    """A result of which everything is known: the keys of its JSON object, and its lines for people."""
+
+    keys: Mapping[str, Any]
+    lines: Iterable[str]
+
+    def json(self) -> Mapping[str, Any]:
+        """Return the keys of the JSON object, without its schema."""
+        return self.keys
+
+    def text(self) -> Iterable[str]:
+        """Return the lines for people."""
+        return self.lines
+
+
 def print_result(context: CliContext, schema: str, result: CommandResult) -> None:
     """Print a result as one JSON object with --json, otherwise as lines."""
     if context.json:

@@ -1,13 +1,17 @@
 """The command `config`: prints, validates or describes croupier.toml."""
 
 import json
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.config_file import whole_toml as to_toml
 from host.base.format import counted
-from host.cli import CliContext, in_folder, print_json
+from host.cli import CliContext, Facts, in_folder, print_result
+
+if TYPE_CHECKING:
+    from host.config.tournament_config import Tournament
 
 SCHEMA_OF = ("croupier.toml", "bot.toml")
 
@@ -22,75 +26,69 @@ def config(context: CliContext, what: str, file: str) -> None:
     `check` refuses what `run` refuses before it builds a bot; it does not build the bots.
     `schema` prints the JSON schema of croupier.toml or of bot.toml, and `reference` a page with every key of both.
     """
-    if what == "schema":
-        _print_schema(context, file)
-        return
-    if what == "reference":
-        _print_reference(context)
-        return
-    if what == "check":
-        _check(context)
-        return
+    match what:
+        case "schema":
+            result = _schema(file)
+        case "reference":
+            result = _reference()
+        case "check":
+            result = _check(context)
+        case _:
+            result = _settings(context)
+    print_result(context, "config", result)
+
+
+def _facts(tournament: "Tournament", warnings: Sequence[str], lines: Iterable[str]) -> Facts:
+    """Return the settings of a tournament or a season as JSON keys, and lines about them."""
+    from host.config.difference import settings_of
+
+    path, settings = str(tournament.path), settings_of(tournament)
+    return Facts({"path": path, "right": True, "warnings": warnings, "settings": settings}, lines)
+
+
+def _settings(context: CliContext) -> Facts:
+    """Return croupier.toml with all default values."""
     from host.config.difference import settings_of
     from host.config.tournament_config import load
 
     tournament = load(context.folder)
-    if context.json:
-        warnings = [str(warning) for warning in tournament.warnings]
-        facts = settings_of(tournament)
-        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=facts)
-        return
-    for line in describe_setting(settings_of(tournament)):
-        click.echo(line)
+    return _facts(tournament, [*map(str, tournament.warnings)], describe_setting(settings_of(tournament)))
 
 
-def _check(context: CliContext) -> None:
-    """Print whether the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
-    from host.config.difference import settings_of
+def _check(context: CliContext) -> Facts:
+    """Return that the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
     from host.config.tournament_config import load
     from host.results.disqualification import rule
     from host.tournament.loading import check_playable
 
     season = load(context.folder)
     if season.season:
-        if context.json:
-            print_json("config", path=str(season.path), right=True, warnings=[], settings=settings_of(season))
-        else:
-            click.echo(f"{season.path} is valid: a season, {season.name}, {season.game}")
-        return
+        return _facts(season, [], [f"{season.path} is valid: a season, {season.name}, {season.game}"])
     warnings: list[str] = []
     tournament, _, submissions = check_playable(context.folder, warnings.append)
-    if context.json:
-        facts = settings_of(tournament)
-        print_json("config", path=str(tournament.path), right=True, warnings=warnings, settings=facts)
-        return
-    for warning in warnings:
-        click.echo(warning, err=True)
+    if not context.json:
+        for warning in warnings:
+            click.echo(warning, err=True)
     bots, stages = counted(len(submissions), "bot"), counted(len(tournament.stages), "stage")
     about = f"{tournament.name}, {tournament.game}, {bots}, {stages}"
-    click.echo(f"{tournament.path} is valid: {about}")
-    if tournament.max_faults:
-        click.echo(rule(tournament.max_faults))
-    click.echo(in_folder("the bots were not built: croupier build builds them", str(context.folder)))
+    faults = [rule(tournament.max_faults)] if tournament.max_faults else []
+    built = in_folder("the bots were not built: croupier build builds them", str(context.folder))
+    return _facts(tournament, warnings, [f"{tournament.path} is valid: {about}", *faults, built])
 
 
-def _print_schema(context: CliContext, file: str) -> None:
+def _schema(file: str) -> Facts:
+    """Return the JSON schema of a file."""
     from host.config.reference import SCHEMAS
 
     shape = SCHEMAS[file]()
-    if context.json:
-        print_json("config", schema_of=file, shape=shape)
-    else:
-        click.echo(json.dumps(shape, indent=1, ensure_ascii=False))
+    return Facts({"schema_of": file, "shape": shape}, [json.dumps(shape, indent=1, ensure_ascii=False)])
 
 
-def _print_reference(context: CliContext) -> None:
+def _reference() -> Facts:
+    """Return the page with every key."""
     from host.config.reference import page
 
-    if context.json:
-        print_json("config", page=page())
-    else:
-        click.echo(page(), nl=False)
+    return Facts({"page": page()}, [page().removesuffix("\n")])
 
 
 def describe_setting(settings: dict[str, Any]) -> list[str]:

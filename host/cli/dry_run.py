@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from math import ceil, floor
 
-import click
-
 from host.base.format import counted, plural, rough_duration, thousands
 from host.base.safe_text import escape_control_chars, one_line
-from host.cli import CliContext, in_folder, print_json
+from host.cli import CliContext, Facts, in_folder, print_result
 from host.results.disqualification import rule
 from host.tournament.estimate import Forecast, StageEstimate
 
@@ -16,30 +14,32 @@ MAX_MEETINGS = 8  # lines of a stage; -v prints all
 
 def print_estimate(context: CliContext, forecast: Forecast) -> None:
     """Print which bots meet, the number of tables, and the estimated time."""
-    if context.json:
-        print_json(
-            "dry-run",
-            run=forecast.name,
-            game=forecast.game,
-            sandbox=forecast.level,
-            workers=forecast.workers,
-            seconds=forecast.seconds._asdict() if forecast.seconds else None,
-            at_least=is_lower_bound(forecast),
-            max_faults=forecast.max_faults or None,
-            trial={"tables": forecast.cost.tables, "seconds": forecast.cost.seconds} if forecast.cost else None,
-            rows=[stage_json(stage) for stage in forecast.stages],
-        )
-        return
-    click.echo(f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level.label}")
+    facts = {
+        "run": forecast.name,
+        "game": forecast.game,
+        "sandbox": forecast.level,
+        "workers": forecast.workers,
+        "seconds": forecast.seconds._asdict() if forecast.seconds else None,
+        "at_least": is_lower_bound(forecast),
+        "max_faults": forecast.max_faults or None,
+        "trial": {"tables": forecast.cost.tables, "seconds": forecast.cost.seconds} if forecast.cost else None,
+        "rows": [stage_json(stage) for stage in forecast.stages],
+    }
+    print_result(context, "dry-run", Facts(facts, _lines(forecast, str(context.folder), verbose=context.verbose)))
+
+
+def _lines(forecast: Forecast, folder: str, *, verbose: bool) -> Iterator[str]:
+    """Yield what will be played, and how long it will take."""
+    yield f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level.label}"
     for stage in forecast.stages:
-        click.echo(f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}")
+        yield f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}"
         if stage.about:
-            click.echo(f"    {stage.about}")
-        for line in meeting_lines(stage, len(stage.meetings) if context.verbose else MAX_MEETINGS):
-            click.echo(f"    {line}")
+            yield f"    {stage.about}"
+        for line in meeting_lines(stage, len(stage.meetings) if verbose else MAX_MEETINGS):
+            yield f"    {line}"
     if forecast.max_faults:
-        click.echo(rule(forecast.max_faults))
-    click.echo(time_text(forecast, str(context.folder)))
+        yield rule(forecast.max_faults)
+    yield time_text(forecast, folder)
 
 
 def is_lower_bound(forecast: Forecast) -> bool:

@@ -3,7 +3,7 @@
 import click
 
 from host.base.errors import explanations, lookup, unknown_name
-from host.cli import CliContext, completers, print_json
+from host.cli import CliContext, Facts, completers, print_result
 from host.cli.common import wrap_prose
 
 
@@ -16,7 +16,5 @@ def explain(context: CliContext, code: str) -> None:
     if code not in explanations():
         raise click.UsageError(unknown_name("code", code, explanations()))
     title, text = lookup(code)
-    if context.json:
-        print_json("explain", code=code, title=title, text=text)
-    else:
-        click.echo(f"{code}  {title}\n\n{wrap_prose(text)}")
+    facts = {"code": code, "title": title, "text": text}
+    print_result(context, "explain", Facts(facts, [f"{code}  {title}\n\n{wrap_prose(text)}"]))

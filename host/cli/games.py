@@ -8,7 +8,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import MAX_COLUMNS, CliContext, completers, print_json, print_result
+from host.cli import MAX_COLUMNS, CliContext, Facts, completers, print_result
 from host.cli.common import wrap_prose
 from host.games.engine import Game
 from host.ops.bots import find_game
@@ -43,7 +43,10 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
         return
     game = find_game(context.registry.game(name))
     if handout:
-        print_handout(context, game, handout)
+        from host.submissions.handouts import HANDOUTS
+
+        text = HANDOUTS[handout](game)
+        print_result(context, "games", Facts({"rows": [game_json(game) | {handout: text}]}, [text]))
     else:
         print_result(context, "games", GameList([game], complete=True))
 
@@ -140,14 +143,3 @@ def game_json(game: Game) -> dict[str, Any]:
         "samples": sorted(samples(game.name)),
         "json_example": PROTOCOLS["json"].ask(game.examples[0])[0].decode().rstrip(),
     }
-
-
-def print_handout(context: CliContext, game: Game, handout: str) -> None:
-    """Print one of the HANDOUTS about a game."""
-    from host.submissions.handouts import HANDOUTS
-
-    text = HANDOUTS[handout](game)
-    if context.json:
-        print_json("games", rows=[game_json(game) | {handout: text}])
-    else:
-        click.echo(text)

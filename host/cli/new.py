@@ -7,7 +7,7 @@ import click
 
 from host.base.errors import Problem, UserError, unknown_name
 from host.base.system_errors import file_problem
-from host.cli import CliContext, completers, print_json
+from host.cli import CliContext, Facts, completers, print_result
 from host.ops.bots import find_game
 
 
@@ -58,13 +58,9 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
         write_with_schema(folder / "croupier.toml", text)
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
-    if context.json:
-        print_json("new", folder=str(folder), game=game, samples=names)
-    elif season:
-        here = f"  croupier -C {shlex.quote(str(folder))} season"
-        click.echo(f"{folder}: a season of {game}\n{here} invite NAME…\n{here} open")
-    else:
-        sampled = f" with {len(names)} sample bots"
-        click.echo(f"{folder}: a {game} tournament" + (sampled if names else ", bots go into bots/"))
-        here = f"  croupier -C {shlex.quote(str(folder))}"
-        click.echo(f"{here} run" if names else f"{here} add FILE…\n{here} run")
+    what = f"a season of {game}" if season else f"a {game} tournament"
+    sampled = "" if season else f" with {len(names)} sample bots" if names else ", bots go into bots/"
+    steps = ["season invite NAME…", "season open"] if season else ["run"] if names else ["add FILE…", "run"]
+    here = f"  croupier -C {shlex.quote(str(folder))}"
+    lines = [f"{folder}: {what}{sampled}", *(f"{here} {step}" for step in steps)]
+    print_result(context, "new", Facts({"folder": str(folder), "game": game, "samples": names}, lines))

@@ -3,7 +3,7 @@
 import click
 
 from host.base.config_file import display_path
-from host.cli import CliContext, completers, print_json
+from host.cli import CliContext, Facts, completers, print_result
 
 
 @click.command()
@@ -22,7 +22,5 @@ def remove(context: CliContext, bot: str) -> None:
     tournament = load(context.folder)
     (entry,) = find_entries(tournament, context.folder, (bot,))
     kept = display_path(remove_bot(tournament, Folder(context.folder), entry.name, entry.path))
-    if context.json:
-        print_json("remove", bot=entry.name, kept=kept)
-        return
-    click.echo(f"removed {entry.name}; its files are kept as {kept}")
+    removed = Facts({"bot": entry.name, "kept": kept}, [f"removed {entry.name}; its files are kept as {kept}"])
+    print_result(context, "remove", removed)

@@ -9,7 +9,7 @@ import click
 from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.base.output import write
-from host.cli import CliContext, options, print_json
+from host.cli import CliContext, Facts, options, print_result
 from host.ops.journals import journal_of
 
 
@@ -41,10 +41,8 @@ def report(
     path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())
-    if context.json:
-        print_json("report", path=str(path), bytes=size, replays=kept)
-    else:
-        click.echo(f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", THIN_SPACE))
+    about = f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", THIN_SPACE)
+    print_result(context, "report", Facts({"path": str(path), "bytes": size, "replays": kept}, [about]))
     if show:
         webbrowser.open(path.resolve().as_uri())
 

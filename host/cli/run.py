@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,22 +17,7 @@ from host.journal.changes import MAX_REASON_CHARS
 from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
-    from host.tournament.running import RunOutcome
-
-
-class RunOptions(NamedTuple):
-    """The options of `run`."""
-
-    config: Path | None
-    dry_run: bool
-    fresh: bool
-    stage: str | None
-    workers: int | None
-    cluster: str
-    stop_after: str | None
-    progress: str
-    reason: str
-    unsafe: bool
+    from host.tournament.running import PlayTerms, RunOutcome
 
 
 @click.command()
@@ -41,7 +26,7 @@ class RunOptions(NamedTuple):
     "--dry-run", is_flag=True, help="print who plays whom and an estimate of the time, from a short trial; play nothing"
 )
 @click.option("--fresh", is_flag=True, help="delete what has been played, and start again")
-@click.option("--stage", shell_complete=completers.stages, metavar="NAME", help="stop after this stage")
+@click.option("--stage", "last", shell_complete=completers.stages, metavar="NAME", help="stop after this stage")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="worker processes; default: [run] workers, or one per core"
 )
@@ -54,7 +39,7 @@ class RunOptions(NamedTuple):
     help='stop after this long, for example "10 min"; resume with croupier run',
 )
 @click.option(
-    *("--progress", "progress"),
+    "--progress",
     type=click.Choice(["auto", "live", "plain", "json", "none"]),
     default="auto",
     help="how to print the progress",
@@ -71,25 +56,39 @@ class RunOptions(NamedTuple):
     help="play without a sandbox: only for bots you wrote yourself; recorded in the results",
 )
 @click.pass_obj
-def run(context: CliContext, /, **values: Any) -> None:
+def run(
+    context: CliContext,
+    /,
+    config: Path | None,
+    dry_run: bool,
+    progress: str,
+    stop_after: str | None,
+    **values: Any,
+) -> None:
     """Play the tournament and print its standings. After ^C, the same command continues: finished fixtures are saved."""
-    chosen = RunOptions(**values)
+    from host.tournament.running import PlayTerms
+
+    chosen = PlayTerms(**values)
     check_cluster(chosen.cluster, chosen.workers)
-    path = chosen.config or context.folder
-    if chosen.dry_run:
+    path = config or context.folder
+    if dry_run:
         _estimate(context, path, chosen)
         return
-    outcome = _play(context, path, chosen)
-    _print_standings(context, path, outcome, on_one_line=chosen.progress == "json")
+    chosen = chosen._replace(until=_seconds(stop_after), reason=" ".join(chosen.reason.split()))
+    if len(chosen.reason) > MAX_REASON_CHARS:
+        raise click.UsageError(f"--reason has more than {MAX_REASON_CHARS} characters")
+    outcome = _play(context, path, chosen, progress)
+    _print_standings(context, path, outcome, on_one_line=progress == "json")
+    again = _same_command(context, config, chosen)
     if outcome.interrupted:
         stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
-        click.echo(f"{stopped}\n    continue with:  {_same_command(context, chosen)}", err=True)
+        click.echo(f"{stopped}\n    continue with:  {again}", err=True)
         raise click.exceptions.Exit(5)
     if outcome.undecided:
         later = outcome.undecided - outcome.again
         stay = f"  {counted(later, 'fixture')} cannot be played again: what followed depends on it." if later else ""
-        again = f"  Try again:  {_same_command(context, chosen)}" if outcome.again else ""
-        click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: the game failed.{stay}{again}", err=True)
+        retry = f"  Try again:  {again}" if outcome.again else ""
+        click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: the game failed.{stay}{retry}", err=True)
         raise click.exceptions.Exit(7)
 
 
@@ -112,7 +111,7 @@ def _seconds(stop_after: str | None) -> float | None:
         raise click.UsageError(f"--stop-after: {error}") from error
 
 
-def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
+def _estimate(context: CliContext, path: Path, chosen: "PlayTerms") -> None:
     import trio
 
     from host.backends.backend import open_backend
@@ -120,41 +119,21 @@ def _estimate(context: CliContext, path: Path, chosen: RunOptions) -> None:
     from host.cli.progress import progress_view
     from host.tournament.estimate import forecast
 
-    workers = chosen.workers or 0
     shown = sys.stderr.isatty() and not (context.quiet or context.json)
     with progress_view("stderr" if shown else "none") as view:
-        found = trio.run(
-            lambda: forecast(path, view, open_backend, cluster=chosen.cluster, workers=workers, unsafe=chosen.unsafe)
-        )
+        found = trio.run(forecast, path, view, open_backend, chosen)
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: RunOptions) -> "RunOutcome":
+def _play(context: CliContext, path: Path, chosen: "PlayTerms", progress: str) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
     from host.cli.progress import progress_view
     from host.tournament.running import run_tournament
 
-    until, reason = _seconds(chosen.stop_after), " ".join(chosen.reason.split())
-    if len(reason) > MAX_REASON_CHARS:
-        raise click.UsageError(f"--reason has more than {MAX_REASON_CHARS} characters")
-    kind = "none" if context.json and chosen.progress == "auto" else chosen.progress
-    with progress_view(kind, quiet=context.quiet) as view:
-        return trio.run(
-            lambda: run_tournament(
-                path,
-                view,
-                open_backend,
-                cluster=chosen.cluster,
-                fresh=chosen.fresh,
-                last=chosen.stage,
-                workers=chosen.workers or 0,
-                until=until,
-                unsafe=chosen.unsafe,
-                reason=reason,
-            )
-        )
+    with progress_view("none" if context.json and progress == "auto" else progress, quiet=context.quiet) as view:
+        return trio.run(run_tournament, path, view, open_backend, chosen)
 
 
 def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, on_one_line: bool) -> None:
@@ -167,15 +146,15 @@ def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, 
         print_standings(context, journal, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
-def _same_command(context: CliContext, chosen: RunOptions) -> str:
+def _same_command(context: CliContext, config: Path | None, chosen: "PlayTerms") -> str:
     words = ["croupier"]
     if context.folder != Path():
         words += ["-C", str(context.folder)]
     words.append("run")
-    if chosen.config:
-        words.append(str(chosen.config))
-    if chosen.stage:
-        words += ["--stage", chosen.stage]
+    if config:
+        words.append(str(config))
+    if chosen.last:
+        words += ["--stage", chosen.last]
     if chosen.cluster:
         words += ["--cluster", chosen.cluster]
     if chosen.unsafe:

@@ -7,7 +7,7 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.format import day
-from host.cli import CliContext, print_json
+from host.cli import CliContext, Facts, print_result
 from host.ops.journals import find_stage
 
 if TYPE_CHECKING:
@@ -36,14 +36,12 @@ def commit(context: CliContext) -> None:
         hash_, at = commitment(folder.seed(chosen)), None
     else:
         hash_, at = folder.commit()
-    if context.json:
-        print_json("seed", sha256=hash_, committed=at, begun=started, seed=None)
-        return
-    click.echo(f"sha256 {hash_}")
+    facts = {"sha256": hash_, "committed": at, "begun": started, "seed": None}
     if at is None:
-        click.echo("  the run had already started: the hash covers only what has not been played yet")
+        about = "the run had already started: the hash covers only what has not been played yet"
     else:
-        click.echo(f"  committed to on {day(at)}: publish this line; the seed is in run/seed, which only you can read")
+        about = f"committed to on {day(at)}: publish this line; the seed is in run/seed, which only you can read"
+    print_result(context, "seed", Facts(facts, [f"sha256 {hash_}", f"  {about}"]))
 
 
 @seed.command()
@@ -63,15 +61,14 @@ def reveal(context: CliContext) -> None:
         raise UserError([Problem("R011", run.name, message, hint="croupier status")], 5)
     value = folder.seed(load(context.folder).seed)
     matches, text = commitment(value) == run.seed_sha256, seed_text(value)
-    if context.json:
-        print_json(
-            "seed", sha256=run.seed_sha256, committed=run.committed, bound=run.bound or None, seed=text, matches=matches
-        )
-    else:
-        click.echo(f"seed   {text}\nsha256 {commitment(value)}")
-        click.echo(f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(run)}")
-        as_bytes = f"printf {text} | xxd -r -p" if len(value) == 16 else f"printf %s {shlex.quote(text)}"
-        click.echo(f"  check it:  {as_bytes} | sha256sum")
+    facts = {"sha256": run.seed_sha256, "committed": run.committed, "bound": run.bound or None}
+    as_bytes = f"printf {text} | xxd -r -p" if len(value) == 16 else f"printf %s {shlex.quote(text)}"
+    lines = [
+        f"seed   {text}\nsha256 {commitment(value)}",
+        f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(run)}",
+        f"  check it:  {as_bytes} | sha256sum",
+    ]
+    print_result(context, "seed", Facts(facts | {"seed": text, "matches": matches}, lines))
     raise click.exceptions.Exit(0 if matches else 1)
 
 

@@ -91,36 +91,32 @@ class RunOutcome(NamedTuple):
     again: int = 0
 
 
-async def run_tournament(
-    place: Path,
-    watch: Observer,
-    open_backend: BackendFactory,
-    *,
-    cluster: str = "",
-    fresh: bool = False,
-    last: str | None = None,
-    workers: int = 0,
-    until: float | None = None,
-    unsafe: bool = False,
-    reason: str = "",
-) -> RunOutcome:
-    """Play the stages of a tournament, or what is left of them. After `until` seconds it stops and can be resumed.
+class PlayTerms(NamedTuple):
+    """How a tournament is played."""
 
-    `reason` is recorded with late bots and more tables, if the run began without them.
+    fresh: bool = False
+    last: str | None = None  # the last stage to play; None: all
+    workers: int | None = None  # None: as the config says
+    cluster: str = ""  # the address of a Dask scheduler, instead of the one in the config
+    until: float | None = None  # seconds after which it stops, and can be resumed; None: it does not stop
+    unsafe: bool = False
+    reason: str = ""  # recorded with late bots and more tables, if the run began without them
 
-    `cluster` is the address of a Dask scheduler; it overrides the one in the config. `last` names the last stage to play.
+
+async def run_tournament(place: Path, watch: Observer, open_backend: BackendFactory, terms: PlayTerms) -> RunOutcome:
+    """Play the stages of a tournament, or what is left of them.
+
     Raise UserError for any problem, before any table is played.
     """
-    loaded, missing = load_checked(place, watch.say, last=last), Missing()
-    terms = PlayTerms(fresh=fresh, last=last, workers=workers, unsafe=unsafe, reason=reason)
+    loaded, missing = load_checked(place, watch.say, last=terms.last), Missing()
     async with (
         interruptible(watch.say) as stop,
-        open_backend(cluster or loaded.tournament.run.cluster, watch.say) as backend,
+        open_backend(terms.cluster or loaded.tournament.run.cluster, watch.say) as backend,
     ):
 
         def begin() -> None:
-            if until is not None:
-                stop.scope.deadline = trio.current_time() + until
+            if terms.until is not None:
+                stop.scope.deadline = trio.current_time() + terms.until
 
         missing = await play_tournament(loaded, watch, backend, terms, begin)
     stopped = stop.scope.cancelled_caught
@@ -148,16 +144,6 @@ class Missing(NamedTuple):
 
     undecided: int = 0
     again: int = 0
-
-
-class PlayTerms(NamedTuple):
-    """How a tournament is played: what `run_tournament` is given."""
-
-    fresh: bool = False
-    last: str | None = None
-    workers: int = 0
-    unsafe: bool = False
-    reason: str = ""
 
 
 async def play_tournament(
