@@ -1,13 +1,12 @@
 """Reads TOML files with the line of every key, checks them against a model, and reports all errors at once."""
 
-import contextlib
 import dataclasses
 import json
 import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
@@ -20,9 +19,6 @@ from host.base.system_errors import cure
 
 MAX_FILE_BYTES = 64 * 1024  # of an untrusted author
 MAX_CONFIG_BYTES = 1 << 20  # of the organiser; the croupier.toml of a round of a season names up to 10 000 bots
-
-# croupier has no plugins of pydantic. To look for some, pydantic reads the metadata of every installed package.
-os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 # The start of a key with more than 50 parts. The time to read a key grows with the square of the number of its parts.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}""")
@@ -322,19 +318,13 @@ class ValueType(NamedTuple):
     """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
     `choices` returns the known values if they are names from a table; `own` is the pattern of other valid names.
-    It is used in `Annotated[int, integer(1, 9)]`. Models are dataclasses, so that pydantic, which takes 80 ms to import,
-    is imported only when a file has a mistake.
+    It is used in `Annotated[int, integer(1, 9)]`, in a dataclass.
     """
 
     check: Callable[[Any], Any]
     schema: Mapping[str, Any]
     choices: Callable[[], Iterable[str]] | None = None
     own: str = ""
-
-    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_plain_validator_function(self.check)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema, with the names of the choices."""
@@ -348,11 +338,6 @@ class TaggedBy(NamedTuple):
     """Says which key of a table tells the members of a union apart: `Annotated[Union[...], TaggedBy("kind")]`."""
 
     key: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic import Field
-
-        return handler.generate_schema(Annotated[source, Field(discriminator=self.key)])
 
 
 def integer(minimum: int, maximum: int) -> ValueType:
@@ -483,54 +468,125 @@ def one_of(
 # Checking a whole file against a model.
 
 
-def without_pydantic(model: Any, value: Any) -> Any:
-    """Return a valid value as pydantic does, if the model consists of the types that croupier's files have.
+class Finding(NamedTuple):
+    """Something wrong in a value that was read: the key path of its place, the text of a Problem, and the value there."""
 
-    Importing pydantic and creating a TypeAdapter takes longer than most commands. Raise ValueError, KeyError or TypeError for
-    any other value or model: then only pydantic knows whether the value is valid, and what is wrong with it.
+    key: KeyPath
+    code: str
+    message: str
+    hint: str = ""
+    value: object = None
+
+
+INVALID: Any = object()
+"""What `read_value` returns beside its findings."""
+
+
+def read_value(model: Any, value: Any) -> tuple[Any, list[Finding]]:
+    """Return a value as the model says, with nothing, or INVALID with everything that is wrong with it.
+
+    A model is a dataclass whose fields have the types that croupier's files have: `Annotated[type, ValueType]`, dataclasses,
+    unions of dataclasses that a key tells apart (TaggedBy), tuples and dicts of these, one of these or None, Literal, and Any.
+    Raise TypeError for any other model.
     """
-    kind, arguments = get_origin(model), get_args(model)
-    if dataclasses.is_dataclass(model) and isinstance(model, type) and isinstance(value, dict):
-        hints = _hints(model)
-        return model(**{key: without_pydantic(hints[key], each) for key, each in value.items()})
-    if kind is Annotated and isinstance(arguments[1], ValueType) and len(arguments) == 2:
-        return arguments[1].check(value)
-    if kind is Annotated and isinstance(arguments[1], TaggedBy) and isinstance(value, dict):
-        key = arguments[1].key
-        for member in _members(arguments[0]):
-            if value[key] in get_args(_hints(member)[key]):
-                return without_pydantic(member, value)
-    if kind is Literal and isinstance(value, str) and value in arguments:
-        return arguments[arguments.index(value)]
-    if kind is tuple and isinstance(value, list) and arguments[1:] == (...,):
-        return tuple(without_pydantic(arguments[0], each) for each in value)
-    if kind is dict and isinstance(value, dict) and arguments[0] is str:
-        return {key: without_pydantic(arguments[1], each) for key, each in value.items()}
-    if kind is UnionType and arguments[1:] == (NoneType,):
-        return without_pydantic(arguments[0], value)
-    if model is Any:
-        return value
-    raise TypeError(f"{model} is not one of these types")
+    reader = _Reader(model)
+    return reader.read(model, value, ()), reader.findings
+
+
+class _Reader:
+    """Reads one value, and collects what is wrong with it. A table has its fields first, then the keys that it does not know."""
+
+    def __init__(self, model: Any) -> None:
+        self._whole = model
+        self.findings: list[Finding] = []
+
+    def read(self, model: Any, value: Any, key: KeyPath) -> Any:
+        kind, arguments = get_origin(model), get_args(model)
+        if kind is Annotated and isinstance(arguments[1], ValueType):
+            try:
+                return arguments[1].check(value)
+            except InvalidValue as wrong:
+                return self._wrong(key, value, wrong.code, wrong.message, wrong.hint)
+        if kind is Annotated and isinstance(arguments[1], TaggedBy):
+            return self._tagged(_members(arguments[0]), arguments[1].key, value, key)
+        if dataclasses.is_dataclass(model):
+            return self._table(model, value, key)
+        if kind is tuple and arguments[1:] == (...,):
+            return self._list(arguments[0], value, key)
+        if kind is dict and arguments[0] is str:
+            return self._dict(arguments[1], value, key)
+        if kind is UnionType and arguments[1:] == (NoneType,):
+            return self.read(arguments[0], value, key)
+        if kind is Literal or model is Any:  # the key of a union has a value that the union knows
+            return value
+        raise TypeError(f"{model} is not a type of a configuration file")
+
+    def _wrong(self, key: KeyPath, value: Any, code: str, message: str, hint: str = "") -> Any:
+        self.findings.append(Finding(key, code, f"{_key_value(key, value)} {message}", hint, value))
+        return INVALID
+
+    def _note(self, key: KeyPath, problem: Problem) -> Any:
+        self.findings.append(Finding(key, problem.code, problem.message, problem.hint))
+        return INVALID
+
+    def _table(self, model: Any, value: Any, key: KeyPath) -> Any:
+        if not isinstance(value, dict):
+            return self._not_a_table(value, key)
+        hints, fields = _hints(model), dataclasses.fields(model)
+        found, before = dict[str, Any](), len(self.findings)
+        for field in fields:
+            if field.name in value:
+                found[field.name] = self.read(hints[field.name], value[field.name], (*key, field.name))
+            elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                message = f"{_table_header(key)} has no {field.name}".strip()
+                self.findings.append(Finding((*key, field.name), "C007", message, f"{field.name} = …"))
+        names = [field.name for field in fields]
+        for unknown in (name for name in value if name not in names):
+            place = (*key, unknown)
+            self._note(place, unknown_key("", place, names, _tables_of_keys(self._whole)))
+        return INVALID if len(self.findings) > before else model(**found)
+
+    def _tagged(self, members: Sequence[Any], name: str, value: Any, key: KeyPath) -> Any:
+        if not isinstance(value, dict):
+            return self._not_a_table(value, key)
+        tags = [str(word) for member in members for word in get_args(_hints(member)[name])]
+        if name not in value:
+            message = f"{_table_header(key)} has no {name}"
+            self.findings.append(Finding(key, "C007", message, f"one of {', '.join(tags)}"))
+            return INVALID
+        tag = value[name]
+        member = next((each for each in members if tag in get_args(_hints(each)[name])), None)
+        if member is None:
+            message = f"{name} = {to_toml(str(tag))} is not a {name} of {key[0]}"
+            hint = closest_match(str(tag), tags) or "one of " + ", ".join(tags)
+            self.findings.append(Finding((*key, name), "C008", message, hint))
+            return INVALID
+        return self._table(member, value, key)
+
+    def _not_a_table(self, value: Any, key: KeyPath) -> Any:
+        header = f"[[{key[-2]}]]" if isinstance(key[-1], int) and len(key) > 1 else f"[{key[-1]}]"
+        hint = f"write {header} on a line of its own, and its keys below it"
+        return self._wrong(key, value, "C006", "is not a table", hint)
+
+    def _list(self, model: Any, value: Any, key: KeyPath) -> Any:
+        if not isinstance(value, list):
+            hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
+            return self._wrong(
+                key, value, "C006", "is not a list", f"[[{key[-1]}]]" if isinstance(value, dict) else hint
+            )
+        items = [self.read(model, each, (*key, number)) for number, each in enumerate(value)]
+        return INVALID if INVALID in items else tuple(items)
+
+    def _dict(self, model: Any, value: Any, key: KeyPath) -> Any:
+        if not isinstance(value, dict):
+            return self._not_a_table(value, key)
+        found = {name: self.read(model, each, (*key, name)) for name, each in value.items()}
+        return INVALID if INVALID in found.values() else found
 
 
 @cache
 def _hints(model: Any) -> Mapping[str, Any]:
     return get_type_hints(model, include_extras=True)
-
-
-def validated(model: type[T], value: Any) -> T:
-    """Return a value of the model, a dataclass. Raise pydantic's ValidationError, a ValueError, if the value is not valid."""
-    with contextlib.suppress(KeyError, TypeError, ValueError):
-        return cast(T, without_pydantic(model, value))
-    return cast(T, _reader(cast(Any, model)).validate_python(value))
-
-
-@cache
-def _reader(model: Any) -> Any:
-    """Return pydantic's TypeAdapter for a model. It is cached: a field may have many files with mistakes."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(model)
 
 
 def load_model(source: Path | Toml, model: type[T], whole: Callable[[], type[T]] | None = None) -> T:
@@ -539,15 +595,17 @@ def load_model(source: Path | Toml, model: type[T], whole: Callable[[], type[T]]
     `whole` returns the model with everything that such a file may have, if `model` has only what this one needs.
     """
     toml = read(source) if isinstance(source, Path) else source
-    if whole is not None:
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            return cast(T, without_pydantic(model, toml.data))
-        model = whole()
-    try:
-        return validated(model, toml.data)
-    except ValueError as error:
-        found = cast(Any, error).errors()
-        raise UserError(sorted_by_line(_problem(toml, model, each) for each in found), 3) from None
+    value, findings = read_value(model, toml.data)
+    if findings and whole is not None:
+        value, findings = read_value(whole(), toml.data)
+    if findings:
+        raise UserError(
+            sorted_by_line(
+                Problem(code, toml.where(*key), message, hint=hint) for key, code, message, hint, _ in findings
+            ),
+            3,
+        )
+    return cast(T, value)
 
 
 def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:
@@ -558,41 +616,6 @@ def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:
         return int(number) if number.isdecimal() else 0
 
     return sorted(problems, key=line)
-
-
-def _problem(toml: Toml, model: type, error: Any) -> Problem:
-    key, table = _resolve_loc(model, error["loc"])
-    where, value = toml.where(*key), error["input"]
-    cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, InvalidValue):
-        return Problem(cause.code, where, f"{_key_value(key, value)} {cause.message}", hint=cause.hint)
-    match error["type"]:
-        case "unexpected_keyword_argument":
-            return unknown_key(where, key, _fields(table), _tables_of_keys(model))
-        case "missing" | "missing_argument":
-            return Problem("C007", where, f"{_table_header(key[:-1])} has no {key[-1]}".strip(), hint=f"{key[-1]} = …")
-        case "union_tag_not_found":
-            name = error["ctx"]["discriminator"].strip("'")
-            return Problem(
-                "C007", where, f"{_table_header(key)} has no {name}", hint=f"one of {', '.join(_tags(table, name))}"
-            )
-        case "union_tag_invalid":
-            name, tag = error["ctx"]["discriminator"].strip("'"), str(error["ctx"]["tag"])
-            tags = _tags(table, name)
-            hint = closest_match(tag, tags) or "one of " + ", ".join(tags)
-            return Problem(
-                "C008", toml.where(*key, name), f"{name} = {to_toml(tag)} is not a {name} of {key[0]}", hint=hint
-            )
-        case "dataclass_type" | "dict_type":
-            hint = f"write [{key[-1]}] on a line of its own, and its keys below it"
-            return Problem("C006", where, f"{_key_value(key, value)} is not a table", hint=hint)
-        case "tuple_type":
-            hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
-            if isinstance(value, dict):
-                hint = f"[[{key[-1]}]]"
-            return Problem("C006", where, f"{_key_value(key, value)} is not a list", hint=hint)
-        case _:
-            return Problem("C006", where, f"{_key_value(key, value)}: {error['msg']}")
 
 
 RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of earlier versions, with their new names
@@ -627,34 +650,6 @@ def _table_header(key: KeyPath) -> str:
     if not names:
         return "the file"
     return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
-
-
-def _without_annotated(kind: Any) -> Any:
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
-
-
-def _resolve_loc(model: Any, loc: KeyPath) -> tuple[KeyPath, Any]:
-    """Convert pydantic's location. Return the key and the type of its table; if the key is a union, return its type."""
-    at, around = model, model
-    path: list[str | int] = []
-    for part in loc:
-        at = _without_annotated(at)
-        if get_origin(at) in (Union, UnionType):
-            at = next((one for one in get_args(at) if part in _tags(one, "kind")), at)
-            around = at
-            continue
-        around = at
-        path.append(part)
-        at = (
-            _hints(cast(Any, at)).get(str(part), Any) if dataclasses.is_dataclass(at) else next(iter(get_args(at)), Any)
-        )
-    at = _without_annotated(at)
-    return tuple(path), at if get_origin(at) in (Union, UnionType) else around
-
-
-def _tags(kind: Any, name: str) -> list[str]:
-    """Return the tags that distinguish the members of a union."""
-    return [str(word) for one in _members(kind) for word in get_args(_without_annotated(_hints(one)[name]))]
 
 
 def _members(kind: Any) -> tuple[Any, ...]:

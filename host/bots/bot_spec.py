@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from host.base.config_file import (
     OWN_CODE,
@@ -139,8 +139,6 @@ UNITLESS_LIMITS = ("tasks", "open_files", "cores")
 class RequestedLimits:
     """A [limits] table: the fields of Limits. A field that the table does not set is -1."""
 
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
     move: Seconds = -1.0
     """Time of one answer, without the time in which the bot waited for a processor, where the kernel counts that. A later
     answer is a fault of the kind `timeout`."""
@@ -257,8 +255,6 @@ class BotSpec:
     `host/submissions/discovery.py` checks the names of languages, compilers and adapters, and keys that exclude each
     other. It fills in the keys that the file may leave out: name, game, language, sources and entry.
     """
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     name: Annotated[str, ValueType(bot_name, {"type": "string", "maxLength": MAX_BOT_NAME_CHARS})] = ""
     """The bot's name in standings and commands. Default: the name of the folder. Example: `name = "Seventeen"`"""

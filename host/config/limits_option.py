@@ -1,7 +1,6 @@
 """Reads the option `--limits bank=60s/table,move=200ms`: the keys of [limits] in croupier.toml that concern bots at play."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 from host.base.config_file import Toml, load_model
 from host.base.errors import Problem, UserError
@@ -15,8 +14,6 @@ OPTION = "--limits"
 @dataclass(frozen=True)
 class _Option:
     """The option as a table of a TOML file, so that its keys have the types and the messages of croupier.toml."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     limits: GrantedLimits = field(default_factory=GrantedLimits)
 

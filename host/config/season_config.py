@@ -5,13 +5,12 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from host.base.config_file import InvalidValue, Text, Toml, ValueType, integer, matches, one_of
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
 from host.sandbox.limits import BYTES, GIB, size
-from host.stages.kind import FORBID
 from host.submissions.discovery import expand_patterns
 
 SUBMISSIONS = ("invited", "anybody")
@@ -99,8 +98,6 @@ Many = Annotated[int, integer(1, 1_000_000)]
 class PerAuthorTable:
     """What one author may use in a season."""
 
-    __pydantic_config__: ClassVar[Any] = FORBID
-
     queue: Several = AuthorLimits().queue
     """Submissions that have no verdict yet. Example: `queue = 2`"""
     per_hour: Many = AuthorLimits().per_hour
@@ -116,8 +113,6 @@ class PerAuthorTable:
 @dataclass(frozen=True)
 class SeasonTable:
     """A season: people hand in bots, and a ladder of rounds runs until the freeze (docs/season.md)."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
 
     submissions: Annotated[str, one_of(lambda: SUBMISSIONS, "way to submit")] = "invited"
     """Who may submit: people who have a link of `croupier season invite`, or anybody who takes a name on the site."""

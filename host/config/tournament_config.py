@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from host.base.config_file import (
     FLAG,
@@ -38,7 +38,7 @@ from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, Limits
 from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
-from host.stages.kind import FORBID, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
+from host.stages.kind import ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 
@@ -84,8 +84,6 @@ class AllowedLimits(GrantedLimits):
 class SandboxTable:
     """Where the bots run."""
 
-    __pydantic_config__: ClassVar[Any] = FORBID
-
     level: Annotated[str, one_of(lambda: STRONGEST_FIRST, "level of isolation")] = DEFAULT_LEVEL
     """The minimum level of isolation. croupier uses the strongest level of the machine, and refuses to play below this
     one."""
@@ -98,8 +96,6 @@ class SandboxTable:
 @dataclass(frozen=True)
 class RunTable:
     """Which machine plays the tournament, and how much of it at once."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
 
     workers: Annotated[int, integer_or_auto(1024, "workers", 4, auto=0)] = 0
     """The number of worker processes on this machine. `"auto"`: one for each core."""
@@ -121,8 +117,6 @@ class RunTable:
 class ReportTable:
     """The report of the tournament."""
 
-    __pydantic_config__: ClassVar[Any] = FORBID
-
     html: Text = "report.html"
     """The file that `croupier report` writes. Example: `html = "public/index.html"`"""
 
@@ -130,8 +124,6 @@ class ReportTable:
 @dataclass(frozen=True)
 class ConfigFile:
     """The content of a croupier.toml."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
 
     game: GameName
     """The game: one that croupier knows; `package.module:GAME` or a folder with a game.toml for one of your own; or

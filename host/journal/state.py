@@ -368,7 +368,7 @@ def _stage(row: StageRow, registry: Registry) -> StageState:
         config = stage_from_json(_parsed(row.config), registry)
         if config.name != row.name:
             raise ValueError(f"{row.name!r} is named {config.name!r}")
-    except ValueError as wrong:  # pydantic's errors are ValueErrors too
+    except ValueError as wrong:
         raise ValueError(f"its run's stages: {wrong}") from wrong
     return StageState(config=config, status=status, field=bots, places=places, known=known)
 

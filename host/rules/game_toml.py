@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from host.base.config_file import (
     FLAG,
@@ -151,8 +151,6 @@ def _streams(value: Any) -> dict[str, int]:
 class OpeningTable:
     """The table [opening]: the simplest bot of the game."""
 
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
     field: Text
     limit: Annotated[int, integer(-1_000_000, 1_000_000)]
     below: Text
@@ -162,8 +160,6 @@ class OpeningTable:
 @dataclass(frozen=True)
 class RefereeLimits:
     """The table [limits] of a game.toml: what the process of the referee may use."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     memory: ByteCount = GIB
     """Memory of all its processes together. Example: `memory = "2 GiB"`"""
@@ -180,8 +176,6 @@ class RefereeLimits:
 @dataclass(frozen=True)
 class GameFile:
     """The keys of a game.toml. The keys of the program are those of a bot.toml."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     name: Annotated[str, matches("[a-z][a-z0-9_]{0,40}", "name of a game", "small letters, digits and _")]
     """The name of the game in all commands. Example: `name = "scopa"`"""

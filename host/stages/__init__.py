@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from host.base.config_file import OwnName, validated
+from host.base.config_file import OwnName, read_value
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.games import GAMES
@@ -130,11 +130,11 @@ def _validated(kind: Kind[Any], stored: Mapping[str, Any], registry: Registry) -
     """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
     if isinstance(words := stored.get("rank_by"), list):
         stored = {**stored, "rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
-    try:
-        return validated(kind.config, stored)
-    except ValueError as wrong:
-        for error in cast(Any, wrong).errors():
-            if error["loc"][0] == "rank_by" and re.fullmatch(OWN_RANKING, str(error["input"])):
-                message = f"the ranking {error['input']} is not known here"
-                raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3) from wrong
-        raise
+    stage, findings = read_value(kind.config, stored)
+    for finding in findings:
+        if finding.key[0] == "rank_by" and re.fullmatch(OWN_RANKING, str(finding.value)):
+            message = f"the ranking {finding.value} is not known here"
+            raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
+    if findings:
+        raise ValueError("; ".join(finding.message for finding in findings))
+    return stage

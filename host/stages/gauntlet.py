@@ -10,7 +10,7 @@ depend on which other bots entered, and an unchanged bot that is graded again fr
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from host.base.config_file import (
     Flag,
@@ -32,7 +32,6 @@ from host.rating.results import PAIRS, Fact
 from host.rating.statistics import Won, sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
-    FORBID,
     TWO_BOTS,
     ChangePolicy,
     DefaultStages,
@@ -93,8 +92,6 @@ PERCENTAGE = {"type": "string", "title": "percentage", "pattern": f"^{PERCENT.pa
 @dataclass(frozen=True)
 class Grade:
     """The points for beating one reference."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
 
     points: Annotated[int, integer(1, 1_000_000)]
     """The points. Example: `points = 40`"""

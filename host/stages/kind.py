@@ -33,8 +33,6 @@ BLANK = Fixture("", None, "", "", (), 0)
 
 # A stage in croupier.toml and in the journal.
 
-FORBID: Any = {"extra": "forbid"}
-
 StageName = Annotated[str, matches("[A-Za-z0-9_-]{1,40}", "name of a stage", "up to 40 letters, digits, _ and -")]
 BotCount = Annotated[int, integer(1, 10_000)]
 Many = Annotated[int, integer(1, 10_000_000)]
@@ -50,7 +48,6 @@ Ranked = Annotated[str, one_of(lambda: RANKINGS, "way to rank", OWN_CODE, RENAME
 class StageConfig:
     """The keys that every [[stage]] has. Each kind adds its own keys, and restricts `kind`."""
 
-    __pydantic_config__: ClassVar[Any] = FORBID
     KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
 
     kind: str = ""
