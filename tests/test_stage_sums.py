@@ -43,6 +43,19 @@ def add(journal: Journal, pairs: Iterable[tuple[str, str]]) -> None:
         journal.add("league", record, fixture_metadata(fixture))
 
 
+def test_a_mean_of_wins_counts_a_fixture_without_a_win_as_0() -> None:
+    def record(number: int, wins: int, final: int) -> Record:
+        results = {"ada": Result(9, wins, 900, 0, 500, final), "bob": Result(9, 0, 900, 0, 500, 100)}
+        return Record(f"league/ada+bob/{number}", results, {}, {}, (), (), b"")
+
+    games, chips = StageSums(), StageSums()
+    for number, wins in enumerate((9, 0)):
+        games.add(record(number, wins, 500))
+        chips.add(record(number, 0, 300))
+    assert {bot: mean.value for bot, mean in games.scores.items()} == {"ada": 4.5, "bob": 0}
+    assert {bot: mean.value for bot, mean in chips.scores.items()} == {"ada": 300, "bob": 100}
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a league that was interrupted twice."""

@@ -48,7 +48,8 @@ class Mean(msgspec.Struct, array_like=True):
 class StageSums(msgspec.Struct):
     """The scores, faults and replays of the fixtures of a stage so far. Equal records in equal order give equal sums."""
 
-    scores: dict[str, Mean] = {}
+    wins: dict[str, Mean] = {}  # of each bot in a fixture
+    finals: dict[str, Mean] = {}  # scores of each bot at the last table of a fixture
     faults: dict[str, dict[str, int]] = {}  # by bot, then kind
     asked: dict[str, int] = {}  # questions of each bot
     late: dict[str, int] = {}  # timeouts of each bot
@@ -57,6 +58,11 @@ class StageSums(msgspec.Struct):
     stalled: int = 0  # how often because the machine was busy
     stalls: list[str] = []  # the newest of these: fixture, bot and table, and the evidence
     failures: list[str] = []  # likewise after a keeper or a worker had died
+
+    @property
+    def scores(self) -> dict[str, Mean]:
+        """What a bot gains in a fixture: wins, or its last score if the game has no winners."""
+        return self.wins if any(mean.total for mean in self.wins.values()) else self.finals
 
     def add(self, record: Record) -> None:
         """Add the record of one fixture."""
@@ -68,12 +74,13 @@ class StageSums(msgspec.Struct):
             failures = (f"{record.path}: {failure}" for failure in record.failures)
             self.failures = [*self.failures, *failures][-SHOWN_REPLAYS:]
         for bot, result in record.results.items():
-            mean = self.scores.get(bot)
-            if mean is None:
-                mean = self.scores[bot] = Mean(0, 0.0, 0.0)
-            mean.add(result.wins or result.final)
-            if record.lines:
-                mean.squares = math.inf
+            for means, value in ((self.wins, result.wins), (self.finals, result.final)):
+                mean = means.get(bot)
+                if mean is None:
+                    mean = means[bot] = Mean(0, 0.0, 0.0)
+                mean.add(value)
+                if record.lines:
+                    mean.squares = math.inf
         for bot, kinds in record.faults.items():
             sums = self.faults.setdefault(bot, {})
             for kind, count in kinds.items():
