@@ -27,6 +27,7 @@ from host.journal import chain
 from host.journal.journal import reading, writing
 from host.journal.state import RunStatus, StageStatus
 from host.play.records import Record, Result, Undecided
+from host.tournament.additions import Additions, Raised, record_additions
 
 pack = msgspec.msgpack.encode
 SALT = bytes(range(chain.SALT_BYTES))
@@ -462,6 +463,22 @@ def test_terms_that_change_during_a_run_need_a_change_that_says_so(with_states: 
         book.set_state(replace(state, config={**state.config, "limits": limits}))
         said = "terms: config.limits.max_faults was changed from 1000 to 1 during the run"
         assert said in verify(book, published=published).differences
+        rules = {**state.config["rules"], "version": "as we like"}
+        book.set_state(replace(state, config={**state.config, "rules": rules}))
+        said = 'terms: config.rules.version was changed from "absent" to "as we like" during the run'
+        assert said in verify(book, published=published).differences
+
+
+def test_more_tables_of_a_stage_explain_no_other_change_of_tables(with_states: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(with_states.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
+    with writing(copied) as book:
+        state = book.state()
+        stage, *others = state.config["stage"]
+        before, key = stage["tables_per_pair"], "config.stage.1.tables_per_pair"
+        record_additions(book, Additions(raised=[Raised("league", "tables_per_pair", before, 90)]), "", revealed=False)
+        assert not [each for each in verify(book).differences if key in each]
+        book.set_state(replace(state, config={**state.config, "stage": [{**stage, "tables_per_pair": 80}, *others]}))
+        assert f"terms: {key} was changed from 90 to 80 during the run" in verify(book).differences
 
 
 def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:

@@ -1,9 +1,10 @@
 """Keeps the chain of a journal (chain.py): appends its entries, and compares them with what the journal holds."""
 
+import json
 import secrets
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.journal.chain import (
@@ -131,20 +132,24 @@ class Seals:
             for key, was, found in differing(before or {}, content):
                 yield f"{f'{kind} {name}'.strip()}: {key} is {canonical(found)}, but it was sealed as {canonical(was)}"
         yield from (f"stage {name}: it was sealed, and is not in the journal" for _, name in sealed)
-        yield from self._unexplained_terms()
+        yield from self._unexplained_terms([stage.name for stage in state.stages])
 
-    def _unexplained_terms(self) -> Iterator[str]:
+    def _unexplained_terms(self, stages: Sequence[str]) -> Iterator[str]:
         """Yield each change of the terms that no change of the run explains."""
-        before, allowed = dict[str, Any](), {*FREE_TERMS}
+        before, free, raised = dict[str, Any](), {*FREE_TERMS}, dict[str, int]()
         for kind, ref, line in self._database.execute("SELECT kind, ref, line FROM chain ORDER BY number").fetchall():
             if kind == "change":
-                row = self._database.execute("SELECT kind, what FROM change WHERE id = ?", (ref,)).fetchone()
-                allowed |= {row[1]} if row and row[0] == MORE else {"guests"} if row and row[0] == LATE else set()
+                query = "SELECT kind, what, stage, about FROM change WHERE id = ?"
+                for change, what, stage, about in self._database.execute(query, (ref,)):
+                    free |= {"guests"} if change == LATE else set()
+                    if change == MORE and stage in stages:
+                        number, after = stages.index(stage) + 1, json.loads(about).get("after")
+                        raised |= dict.fromkeys((f"config.stage.{number}.{what}", f"stages.{number}.{what}"), after)
             if kind != "terms":
                 continue
             terms = _content(line, "terms")
             for key, was, found in differing(before, terms) if before else ():
-                if allowed.isdisjoint(key.split(".")):
+                if key not in free and (key not in raised or raised[key] != found):
                     yield f"terms: {key} was changed from {canonical(was)} to {canonical(found)} during the run"
             before = dict(terms)
 
