@@ -153,7 +153,7 @@ def test_commands_and_pages_show_the_same_standings_in_every_medium(journal: Pat
             assert len(lines) > 1 or not told
         else:
             assert told and len(lines) > len(told)
-        for key in ("bot", "seat"):
+        for key in ("bot", "against"):
             assert [row.get(key) for row in told] == [row.get(key) for row in sheet]
 
 
@@ -189,26 +189,11 @@ def test_a_name_that_is_no_tables_finds_nothing(journal: Path, name: str) -> Non
         assert find(book, name) is None
 
 
-def test_a_report_shows_what_seats_and_the_order_of_play_were_worth(tmp_path: Path) -> None:
-    path = games.played(tmp_path, "pazaak", 40)
-    with reading(path) as book:
-        (stage,) = summarize(book, SEED).stages
-    assert stage.effects and (stage.effects.tables, stage.effects.apart) == (240, 0)
-    assert {row.seat for row in stage.effects.seats.rows} == {"seat 1", "seat 2"}
-    page = report(path)
-    assert "<li>Every bot sat in every seat equally often.</li>" in page and "larger than chance?" in page
-
-
 def test_a_report_says_how_much_would_make_the_order_certain(tmp_path: Path) -> None:
     page = report(games.played(tmp_path, "pazaak", 40))
     assert re.search(
         r"certain at about [\d\u202f]+ tables a pair, now 40|certain only at more than a hundred times", page
     )
-
-
-def test_a_stage_under_way_shows_no_effects(tmp_path: Path) -> None:
-    with reading(games.played(tmp_path, "pazaak", state="running")) as book:
-        assert [stage.effects for stage in summarize(book, SEED).stages] == [None]
 
 
 def test_a_packed_table_has_all_its_questions(journal: Path) -> None:

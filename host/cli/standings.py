@@ -1,4 +1,4 @@
-"""The command `standings`: prints the results of a stage by bot, pair or seat, or all stages together."""
+"""The command `standings`: prints the results of a stage by bot or pair, or all stages together."""
 
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,7 @@ from host.ops.journals import find_stage, journal_of
 
 @click.command()
 @click.argument("stage", shell_complete=completers.stages, required=False)
-@click.option(
-    "--by", type=click.Choice(["bot", "pair", "seat"]), default="bot", help="one row per bot, pair of bots, or seat"
-)
+@click.option("--by", type=click.Choice(["bot", "pair"]), default="bot", help="one row per bot, or per pair of bots")
 @click.option("--grades", is_flag=True, hidden=True)
 @click.option("--overall", is_flag=True, help="all stages: by the last stage that a bot reached, then its place there")
 @click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
@@ -29,7 +27,7 @@ def standings(
     as_csv: bool,
     journal: Path | None,
 ) -> None:
-    """Print the standings with error bars, or the results of each pair, or the advantage of each seat."""
+    """Print the standings with error bars, or the results of each pair."""
     from host.journal.journal import reading
     from host.report.listings import LISTINGS, by_bot
 

@@ -14,7 +14,6 @@ from host.journal.journal import Journal, Packed
 from host.journal.state import RecordedBot, RunState, StageState, Withdrawn
 from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record, Undecided
-from host.results.seat_effects import Effects
 from host.stages.pairs import ListedMeeting
 
 WITHHELD = ""
@@ -124,10 +123,6 @@ class Anonymizer:
         """Return a fixture's description and its scores. `path` and the bots have the names of the report."""
         about, scores = journal.scores_of(self.real_paths.get(path, path))
         return about | {"path": path, "bots": self.all_of(about["bots"])}, scores
-
-    def effects(self, found: Effects) -> Effects:
-        """Return effects with the names of the report."""
-        return found._replace(late=tuple(effect._replace(bot=self.bot(effect.bot)) for effect in found.late))
 
     def evidence(self, piece: Evidence) -> Evidence:
         """Return evidence with the names of the report."""

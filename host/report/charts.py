@@ -4,15 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from host.base.format import counted, duration, thousands
+from host.base.format import duration, thousands
 from host.base.safe_text import one_line
 from host.rating.rankings import ranking_of
-from host.rating.statistics import is_certain
 from host.report.bracket_chart import drawings
 from host.report.summary import BotSummary, ResourceUse, Stage
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
-from host.results.seat_effects import Effects, LateEffect, SeatRow
 from host.results.standings import PairResult, Row
 from host.rules.catalogue import display_of
 from host.stages.picture import Tie
@@ -80,55 +78,6 @@ def interval_text(row: Row) -> str:
     if row.ranking.lead:
         return row.ranking.phrase_of(row.first, row.tables)
     return "no interval yet" if half(row) == NONE else f"± {half(row)}"
-
-
-def difference(effect: LateEffect, unit: str) -> str:
-    """Return how much more a bot won late than early: "+0.12 ± 0.30 %", or chips."""
-    if effect.more is None or effect.high is None:
-        return NONE
-    factor, word = (100, "%") if unit == "games" else (1, "chips")
-    return f"{factor * effect.more:+.2f} ± {factor * (effect.high - effect.more):.2f} {word}"
-
-
-def seat_mean(row: SeatRow, unit: str) -> str:
-    """Return the mean gain in a seat: "50.12 ± 0.30 %", or chips per table."""
-    factor, word = (100, "%") if unit == "games" else (1, "chips")
-    half = "" if row.low is None or row.high is None else f" ± {factor * (row.high - row.low) / 2:.2f}"
-    return f"{factor * row.mean:.2f}{half} {word}"
-
-
-def verdict(found: Effects) -> list[str]:
-    """Return sentences about the effects of seats and of playing late."""
-    if all(row.low is None for row in found.seats.rows):
-        return ["Too few tables were played to tell whether a seat, or playing early or late, made a difference."]
-    return [*_seat_words(found), _late_words(found)]
-
-
-def _seat_words(found: Effects) -> list[str]:
-    """Return whether the game favours a seat, and whether the bots had the seats equally often."""
-    known = [words for words in found.seats.sure if is_certain(words)]
-    even = "equally often" if not found.apart else f"equally often, to within {counted(found.apart, 'table')}"
-    shared = f"Every bot sat in every seat {even}"
-    if not known:
-        return ["No seat was better than another one, as far as these tables show.", f"{shared}."]
-    unit = f"{100 * found.gained:.3f} % of its games" if found.unit == "games" else f"{found.gained:.2f} chips a table"
-    return [
-        f"This game favours some seats: {'; '.join(known)}.",
-        f"{shared}, so the better seats gave no bot more than {unit}.",
-    ]
-
-
-def _late_words(found: Effects) -> str:
-    """Return whether it made a difference to a bot when its tables were played."""
-    seen = [effect for effect in found.late if effect.seen]
-    if not seen:
-        return "Whether a table was played early or late made no difference that is larger than chance."
-    said = [
-        f"{one_line(effect.bot)} won {'more' if (effect.more or 0) > 0 else 'less'} late than early" for effect in seen
-    ]
-    return (
-        f"{'; '.join(said)}: more than chance explains. A bot that learns, or a machine that was busy, can cause this."
-    )
 
 
 class Scale(NamedTuple):
@@ -443,9 +392,6 @@ def chip_lines(chips: Chips) -> Lines:
 
 CHART_FILTERS = (
     nearest,
-    difference,
-    seat_mean,
-    verdict,
     value,
     figure,
     half,

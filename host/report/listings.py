@@ -1,4 +1,4 @@
-"""The results of a run as values that print themselves as text, as JSON and as CSV: by bot, pair or seat, grades, overall."""
+"""The results of a run as values that print themselves as text, as JSON and as CSV: by bot or pair, grades, overall."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from host.base.format import plural
 from host.base.safe_text import csv_cell
-from host.inspect.recorded import known_seed, root_of
+from host.inspect.recorded import known_seed
 from host.journal.journal import Journal
 from host.journal.tournament_dir import seed_text
 from host.play.records import count_replays
@@ -16,11 +16,9 @@ from host.report import terminal
 from host.report.pictures import picture_json, picture_lines
 from host.results.course import Position, positions_of
 from host.results.overall import OverallRow, overall
-from host.results.seat_effects import SeatRow, seat_results
-from host.results.seat_effects import by_seat as seat_rows
 from host.results.standings import PairResult, Row, as_counted_by
 from host.results.standings import by_pair as pairs_of
-from host.rules.catalogue import display_of, game_by_name
+from host.rules.catalogue import display_of
 from host.stages import references_of
 from protocols.wire import FaultKind
 
@@ -151,23 +149,6 @@ def by_pair(journal: Journal, position: Position) -> Listing:
     return Listing("pairs", facts, ["bot", "against", *PairResult._fields], cells, parts)
 
 
-def by_seat(journal: Journal, position: Position) -> Listing:
-    """Return the advantage of each seat in a stage."""
-    seed = root_of(journal) if position.kind.tourneys else b""  # the seats of a tourney are drawn from it
-    found, repeated = seat_rows(seat_results(position.config, journal, seed)), position.standings.repeated
-    if repeated:  # more tables may not help
-        found = found._replace(advice=())
-    unit = "games" if game_by_name(position.tournament.run.game).winners else "chips"
-    cells = [row._asdict() for row in found.rows]
-    advice = [
-        {"seats" if key == "bots" else key: value for key, value in each._asdict().items()} for each in found.advice
-    ]
-    certain = {"sure": found.sure, "advice": advice, "repeated": repeated}
-    facts = {**stage_facts(journal, position), "unit": unit, "rows": cells, **certain}
-    text = partial(terminal.seats_text, title_of(position), unit, found, repeated)
-    return Listing("seats", facts, SeatRow._fields, cells, text if found.rows else partial(_nothing, position))
-
-
 def of_all_stages(journal: Journal, position: Position) -> Listing:
     """Return all bots by the last stage that they reached, then by their place in it."""
     run, rows = position.tournament.run, overall(positions_of(journal))
@@ -180,7 +161,6 @@ def of_all_stages(journal: Journal, position: Position) -> Listing:
 LISTINGS: Mapping[str, Callable[[Journal, Position], Listing]] = {
     "bot": by_bot,
     "pair": by_pair,
-    "seat": by_seat,
     "overall": of_all_stages,
 }
 """The listings by their names on the command line."""

@@ -45,7 +45,6 @@ SECTIONS: Sequence[Section] = (
     Section("bots", "Bots", lambda summary: summary.stages),
     Section("bot", "", lambda summary: summary.stages and summary.bots, packed=True),
     Section("faults", "Faults", lambda summary: summary.stages, packed=True),
-    Section("fairness", "Fairness", lambda summary: [stage for stage in summary.stages if stage.effects]),
     Section("casino", "Casino", lambda _summary: True),
     Section("about", "About", lambda summary: summary.stages),
 )

@@ -16,7 +16,7 @@ from host.journal.check import wal_files
 from host.journal.journal import Journal
 from host.journal.state import RecordedBot, RunState, StageState
 from host.journal.tournament_dir import seed_text
-from host.play.fixture_id import FixtureId, group_of
+from host.play.fixture_id import group_of
 from host.play.records import (
     Record,
     Replays,
@@ -43,7 +43,6 @@ from host.report.timelines import (
 )
 from host.results.course import NOTHING, Position, course
 from host.results.grades import Graded, grades_of
-from host.results.seat_effects import Effects, effects, seat_results
 from host.results.standings import (
     PairResult,
     Row,
@@ -63,7 +62,6 @@ from protocols.wire import FaultKind
 
 MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
 MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
-MAX_TABLES = 100_000  # read to estimate the effects of seats and of the order of play; of more tables, a sample
 MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
 STDERR_LINES_SHOWN = 8
 Value = TypeVar("Value")
@@ -160,7 +158,6 @@ class Stage(NamedTuple):
     head_to_heads: tuple[HeadToHead, ...]
     ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
     picture: Picture | None
-    effects: Effects | None  # None until the stage is finished, and if its seats depend on a seed that is unknown
     final: LastTie | None  # of a bracket, once it has been won
     seal: str  # of everything played up to the end of the stage; empty until then
     all_meet: bool  # whether every two bots meet
@@ -258,7 +255,6 @@ def summarize(
     of a finished stage that take long to compute are copied from it.
     """
     state, bots = names.state(journal.state()), names.bots(journal.bots())
-    root = None if seed is None else state.root(seed)
     shown = visible(journal).stages if shown is None else shown
     over = state.finished
     configs = {config.name: config for config in state.configs}
@@ -278,7 +274,6 @@ def summarize(
                 if known
                 else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
                 ranks=known.ranks if known else _ranks(config, stage, records),
-                effects=known.effects if known else _effects(journal, config, stage, root, names),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
         )
@@ -357,7 +352,6 @@ def _stage(position: Position, later: Container[str]) -> Stage:
         head_to_heads=(),
         ranks=None,
         picture=picture.followed_by(later) if isinstance(picture, Groups) else picture,
-        effects=None,
         final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
         all_meet=kind.all_meet,
         compared=kind.sampling.compare != "none",
@@ -444,28 +438,6 @@ def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Eviden
     """Yield each piece of evidence with the path of its fixture, both with the given names."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
-
-
-def _effects(
-    journal: Journal, config: StageConfig, stage: Stage, seed: bytes | None, names: Anonymizer
-) -> Effects | None:
-    """Estimate the effects of seats and of playing late in a finished stage; of very many tables, from a sample.
-
-    Read the journal with real names, because seats can be drawn by name.
-    """
-    if (
-        stage.state != "finished" or not stage.fixtures or (seed is None and kind_of(config).tourneys)
-    ):  # tourneys draw seats from the seed
-        return None
-
-    def order(path: str) -> tuple[str, int]:
-        place = FixtureId.parse(path)
-        return place.group, place.first_table or 0
-
-    some = sorted(journal.paths(stage.name))[:: 1 + (stage.tables or 0) // MAX_TABLES]
-    tables = list(seat_results(config, journal, seed or b"", sorted(some, key=order)))
-    unit = "games" if game_by_name(journal.state().game).winners else "chips"
-    return names.effects(effects(unit, tables))
 
 
 def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:

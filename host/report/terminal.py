@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # importing these takes longer than most commands
     from rich.table import Table as RichTable
 
     from host.inspect.gradebook import GradeRow
-    from host.results.seat_effects import Seats
 
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
@@ -131,26 +130,6 @@ def grades_text(
         yield repeated
 
 
-def seats_text(head: str, unit: str, found: "Seats", repeated: str = "") -> Iterator[Part]:
-    """Yield the value of each seat of a stage, in games or chips, and how certain it is."""
-    yield head
-    rows, games = found.rows, unit == "games"
-    decimals = 1 if max((abs(row.mean) for row in rows), default=0) >= 100 else 2
-    means = [
-        Column("games won", [thousands(row.won) for row in rows]),
-        Column("rate", [f"{100 * row.mean:.2f} %" for row in rows]),
-        Column("±", [_width_of(row.low, row.high, 100, 2) for row in rows]),
-    ]
-    gains = [
-        Column("chips a table", [thousands(row.mean, decimals) for row in rows]),
-        Column("±", [_width_of(row.low, row.high, 1, decimals) for row in rows]),
-    ]
-    names = [Column("seat", [_short(row.seat) for row in rows], right=False)]
-    tables = [Column("tables", [thousands(row.tables) for row in rows])]
-    yield Table([*names, *tables, *(means if games else gains)])
-    yield Sentences([*filter(None, [repeated]), *map(one_line, found.sure), *advised(found.advice)])
-
-
 def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
     """Yield all bots by the last stage that they reached, then by their place in it."""
     yield head
@@ -230,10 +209,6 @@ def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> lis
     if interval or any(estimate.low is not None and estimate.high is not None for estimate in estimates):
         columns.append(Column("±", [ranking.half_width(estimate, decimals) for estimate in estimates]))
     return columns
-
-
-def _width_of(low: float | None, high: float | None, factor: float, decimals: int) -> str:
-    return NONE if low is None or high is None else thousands(factor * (high - low) / 2, decimals)
 
 
 def known_duration(seconds: float | None) -> str:
