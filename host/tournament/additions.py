@@ -1,10 +1,10 @@
 """Decides what may be added to a run that has begun: bots that come late, more tables, and new versions of bots.
 
 Nothing that was played changes by an addition: the other bots keep their fixtures, and every table keeps its seed path.
-What would change results (other rules, other limits, fewer tables) is a difference of the config (config_diff.py).
+What would change results (other rules, other limits, fewer tables) is a difference of the config (config/difference.py).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -148,10 +148,10 @@ def record_additions(journal: Journal, added: Additions, reason: str, *, reveale
         journal.change(Draft(MORE, each.key, reason, stage=each.stage, about=about), raise_key)
 
 
-def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool, swap: Callable[[], None]) -> Change:
-    """Append the change that a new version of a bot plays its fixtures again. `swap` puts its files into their place.
+def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool) -> Change:
+    """Append the change that a new version of a bot plays its fixtures again.
 
-    The records of the old version are kept, and no longer count. If `swap` fails, nothing is changed.
+    The records of the old version are kept, and no longer count.
     """
     stages = [stage.name for stage in journal.state().stages]
     played = {name: journal.paths_of(name, bot.name) for name in stages}
@@ -163,7 +163,6 @@ def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool,
         journal.add_bot(RecordedBot.of(bot))
         if paths:
             reopen(journal, [name for name in stages if played[name]])
-        swap()
 
     return journal.change(draft, enter)
 

@@ -4,8 +4,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,11 +84,8 @@ async def replace_version(
         if os.path.lexists(target) and absolute(target) != absolute(old):
             raise UserError([Problem("C016", str(target), "already exists", hint="remove it, or rename it")], 3)
         bot, report = await _examined(tournament, tournament.as_played(checked), level)
-        swap, change = partial(_swap, old, intake.copy), None
-        if begun:
-            change = _recorded(tournament, folder, bot, reason, swap)
-        else:
-            swap()
+        with swapped(old, intake.copy):
+            change = _recorded(tournament, folder, bot, reason) if begun else None
     return Entered(bot, target, report, change)
 
 
@@ -168,8 +164,8 @@ def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -
     return _set_aside(place)
 
 
-def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str, swap: Callable[[], None]) -> Change:
-    """Replace a bot that has played, in the journal and in its folder."""
+def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str) -> Change:
+    """Replace a bot that has played in the journal."""
     with writing(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):
             raise UserError(problems, 3)
@@ -177,13 +173,25 @@ def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str
             message = "cannot be replaced: the new version has the same files as the old one"
             hint = "croupier redo FIXTURE --reason … plays a fixture again"
             raise UserError([Problem("R015", bot.name, message, hint=hint)], 3)
-        return replace_bot(journal, bot, reason, revealed=folder.revealed(journal), swap=swap)
+        return replace_bot(journal, bot, reason, revealed=folder.revealed(journal))
 
 
-def _swap(old: Path, new: Path) -> None:
-    """Move the old files into the folder of old versions, and the new files into their place."""
-    _set_aside(old)
-    new.rename(old.parent / new.name)
+@contextlib.contextmanager
+def swapped(old: Path, new: Path) -> Iterator[None]:
+    """Move the old files into the folder of old versions, and the new files into their place.
+
+    If the block fails, move both back. If the process is killed in it, the same command can be repeated.
+    """
+    target, former = old.parent / new.name, _set_aside(old)
+    try:
+        new.rename(target)
+        yield
+    except BaseException:
+        if not os.path.lexists(new):
+            target.rename(new)
+        former.rename(old)
+        former.parent.rmdir()
+        raise
 
 
 def _set_aside(old: Path) -> Path:
