@@ -20,7 +20,7 @@ from host.journal.tournament_dir import Folder, commitment
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
-from host.results.course import Played, course
+from host.results.course import Played, Position, course
 from host.results.disqualification import excess, rule
 from host.results.undecided import write_bundle
 from host.rules.catalogue import game_by_name
@@ -132,7 +132,8 @@ def _try_again(journal: Journal, root: bytes, say: Callable[[str], None]) -> Non
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
     """Write the bundle of an undecided fixture. Return where it is, or why it could not be written."""
-    undecided = next(each for each in journal.undecided() if each.path == path)
+    undecided = journal.undecided_at(path)
+    assert undecided is not None  # it has just been stored
     try:
         return display_path(write_bundle(folder.undecided, undecided, root))
     except OSError as failed:
@@ -213,21 +214,26 @@ async def play_stages(
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
     entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
     played = Played(journal.stage_records, journal.sizes)
+
+    def position_in(number: int) -> Position:
+        """Return the position in a stage as it is now. What it has computed does not follow later records."""
+        return course(journal.state(), journal.bots(), setup.seed, played, entered)[number]
+
     for number, stage in enumerate(tournament.stages):
-        state = journal.state()
-        position = course(state, journal.bots(), setup.seed, played, entered)[number]
+        position = position_in(number)
         if position.skipped:
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
             watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
         else:
-            begins = None if state.stage(stage.name).over else StageStatus.RUNNING
+            begins = None if position.state.over else StageStatus.RUNNING
             journal.set_stage(stage.name, begins, field=position.bots)
             before = journal.seal(stage.name)
             await run_stage(position.config, blank, position.field, journal, pool, watch.progress)
-            journal.set_stage(stage.name, StageStatus.FINISHED, places=position.outcome.places)
+            ended = position_in(number)
+            journal.set_stage(stage.name, StageStatus.FINISHED, places=ended.outcome.places)
             if (seal := journal.seal(stage.name)) != before:
                 watch.say(f"{stage.name} is over; publish its seal: {seal}")
-                for bot, faults in position.disqualified.items():
+                for bot, faults in ended.disqualified.items():
                     why = excess(faults, tournament.max_faults)
                     watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {why}")
         if stage.name == last:
