@@ -15,7 +15,7 @@ HE-REST    The remainder of a divided pot is lost.
 HE-FEWER2  Players that are out rank by their last round, then by their chips (see `scores`).
 HE-EXIT    Any failure of a bot costs the bot the round, and affects no other bot.
 
-HE-TOP2 and HE-GROUPS are in tournament/stages/groups.py. HE-1S is the time limit of a move (sandbox/limits.py).
+HE-TOP2 and HE-GROUPS are in host/stages/groups.py. HE-1S is the time limit of a move (host/sandbox/limits.py).
 
 A bet cannot exceed the chips of the poorest living player. So every player can pay a call, and one pot is enough.
 """

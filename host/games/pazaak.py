@@ -22,7 +22,7 @@ PZ-ENDLESS    A game ends after 1000 hands. The player with more wins wins it; n
 PZ-NAME       The thread's log prints a hand before its draw, croupier after it.
 
 Rules between games are elsewhere: PZ-FILE in the bot's manifest, PZ-CUPSETS, PZ-CUPTIE and PZ-CUPSEED in
-tournament/pairing.py.
+host/stages/pairing.py.
 """
 
 import re

@@ -68,7 +68,8 @@ def sure_ahead(ours: Mapping[Unit, float], theirs: Mapping[Unit, float]) -> floa
 
     The paired bootstrap: both are resampled together, unit by unit, so that shared luck (the same tourney) cancels.
     A unit that only one of them has affects only that one's mean. The share of resamples in which we are ahead is
-    converted to a normal quantile and then to Student's t, as for the interval: three units are never enough for SURE.
+    converted to a normal quantile and then to Student's t, as for the interval: three units are never enough for
+    MIN_CERTAINTY.
     """
     fewest = min(len(ours), len(theirs))
     if fewest < 2:
