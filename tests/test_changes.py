@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from host.base.errors import UserError
 from host.games import GAMES
 from host.inspect.verify import verify
 from host.journal.changes import Draft
+from host.journal.descriptions import fixture_metadata
 from host.journal.journal import reading, writing
-from host.journal.state import RunStatus, StageStatus
-from host.play.records import Fixture
+from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.play.records import Fixture, Undecided, undecided_record
 from host.stages import KINDS
 from host.stages.kind import Field
+from host.stages.round_robin import RoundRobin
+from host.tournament.corrections import may_be_tried_again
+from host.tournament.entries import swapped
 
 
 @pytest.fixture(scope="module")
@@ -308,3 +313,36 @@ def test_a_stage_goes_on_with_the_same_fixtures_when_a_bot_leaves_it(kind: str, 
     left = KINDS[kind].due(stage, blank, field._replace(withdrawn=["B", "G"]), {})
     assert left == [fixture for fixture in whole if not {"B", "G"} & {*fixture.bots}]
     assert 0 < len(left) < len(whole)
+
+
+@pytest.mark.timing
+def test_a_league_of_which_every_fixture_is_undecided_is_resumed_in_seconds(tmp_path: Path) -> None:
+    bots = [f"b{number:02}" for number in range(64)]
+    stage = RoundRobin(name="league", tables_per_pair=9)
+    blank = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
+    field, began = Field(bots, b"seed"), time.monotonic()
+    with writing(tmp_path / "run.sqlite") as book:
+        book.set_state(RunState(game="pazaak", stages=[StageState(stage, StageStatus.RUNNING, field=bots)]))
+        for bot in bots:
+            book.add_bot(RecordedBot(bot))
+        paths = []
+        for fixture in KINDS["round-robin"].due(stage, blank, field, {}):
+            book.add_undecided("league", undecided_record(fixture, Undecided("it died")), fixture_metadata(fixture))
+            paths.append(fixture.path)
+        assert len(paths) == 2016
+        assert may_be_tried_again(book, b"seed") == paths
+    assert time.monotonic() - began < 20
+
+
+def test_files_that_were_swapped_are_moved_back_if_what_follows_fails(tmp_path: Path) -> None:
+    old, new = tmp_path / "bots" / "ada.py", tmp_path / "taken" / "ada.c"
+    for path, content in ((old, "old"), (new, "new")):
+        path.parent.mkdir()
+        path.write_text(content)
+    with pytest.raises(OSError, match="full"), swapped(old, new):
+        assert (old.parent / "ada.c").read_text() == "new" and not old.exists()
+        raise OSError("the disk is full")
+    assert (old.read_text(), new.read_text()) == ("old", "new")
+    with swapped(old, new):
+        pass
+    assert [path.read_text() for path in sorted(tmp_path.rglob("ada.*"))] == ["old", "new"]

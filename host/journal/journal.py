@@ -231,9 +231,7 @@ class Journal:
     def add_undecided(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
         """Add a fixture that has no result. If it is already there, change nothing."""
         with self._written():
-            if self.place_of(record.path) is not None or any(
-                each.path == record.path for each in self.undecided(stage)
-            ):
+            if self.place_of(record.path) is not None or self.undecided_at(record.path) is not None:
                 return
             if not self._seals.last():
                 self._seals.update(self.state())
@@ -246,13 +244,20 @@ class Journal:
 
     def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:
         """Return the fixtures without a result, of a stage or of all, in the order in which their games failed."""
-        query = "SELECT id, path, stage, about, at, why FROM undecided WHERE open AND (?1 IS NULL OR stage = ?1) ORDER BY id"
+        return self._undecided("?1 IS NULL OR stage = ?1", stage)
+
+    def undecided_at(self, path: str) -> UndecidedFixture | None:
+        """Return the fixture with this path if it has no result; otherwise None."""
+        return next(iter(self._undecided("path = ?1", path)), None)
+
+    def _undecided(self, where: str, value: str | None) -> list[UndecidedFixture]:
+        query = f"SELECT id, path, stage, about, at, why FROM undecided WHERE open AND ({where}) ORDER BY id"
         with reject_corrupt(self.path):
             return [
                 UndecidedFixture(
-                    number, path, where, self._kept(about), at, msgspec.msgpack.decode(why, type=Undecided)
+                    number, path, stage, self._kept(about), at, msgspec.msgpack.decode(why, type=Undecided)
                 )
-                for number, path, where, about, at, why in self._database.execute(query, (stage,))
+                for number, path, stage, about, at, why in self._database.execute(query, (value,))
             ]
 
     def try_again(self, paths: Collection[str]) -> None:
@@ -558,7 +563,9 @@ class Journal:
         query = "SELECT about, scores, summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
-            raise UserError([refusal(self.path, f"is damaged: it has no scores of {path}")], 3)
+            raise UserError(
+                [refusal(self.path, f"has no scores of {path}: it has not been played, or no longer counts")], 3
+            )
         with reject_corrupt(self.path):
             limits = UnpackedLimits.of(msgspec.msgpack.decode(row[2], type=Record))
         return self._kept(row[0]), Packed(row[1], limits.tables)
@@ -628,10 +635,10 @@ class StageRecords(Mapping[str, Record]):
         query = "SELECT summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ? AND stage = ?"
         row = self._database.execute(query, (path, self._stage)).fetchone()
         if row is None:
-            for each in self._journal.undecided(self._stage):
-                if each.path == path:
-                    return each.record
-            raise KeyError(path)
+            undecided = self._journal.undecided_at(path)
+            if undecided is None or undecided.stage != self._stage:
+                raise KeyError(path)
+            return undecided.record
         with reject_corrupt(self._journal.path):
             return msgspec.msgpack.decode(row[0], type=Record)
 
