@@ -198,8 +198,7 @@ async def played(bot: BuiltBot, moves: int) -> Played:
                     started = time.perf_counter()
                     try:
                         question = Question(len(walls), 1, GAME.examples[0])
-                        if seat.ask_one(question) is None:  # as in a match of one table
-                            await seat.finish()
+                        await seat.ask_one(question)  # as in a match of one table
                     except HostStall:
                         stalls += 1
                         break

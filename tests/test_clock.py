@@ -26,8 +26,8 @@ from helpers import (
 )
 
 from host.bots.bot_spec import BuiltBot
-from host.bots.child_process import ChildProcess
 from host.bots.clock import Clock, HostStall
+from host.bots.conversation import AskedProcess
 from host.bots.monitor import running_monitor
 from host.bots.run_queue import RunQueueWaits, ThreadTime, foreign_wait
 from host.bots.seat import open_seat
@@ -157,7 +157,7 @@ def judged(source: str, stalled: float, *, charged: bool = False) -> float:
             while source is WAITS and process.status() != psutil.STATUS_SLEEPING:
                 await trio.sleep(0.001)
             with monitor.watching(sandbox, AMPLE.memory) as monitored:
-                clock = Clock(monitored, 1.0, charged=charged)
+                clock = Clock(AMPLE, monitored, charged=charged)
                 clock.start(time.perf_counter() - 1.0, 1.0)
                 clock.measure(LATE)
                 monitored.samples.stalls = Stalls(paused=stalled)
@@ -283,13 +283,13 @@ def test_the_time_in_which_its_host_was_delayed_costs_a_bot_nothing(monkeypatch:
     core, usable, asked = min(os.sched_getaffinity(0)), os.sched_getaffinity(0), list[bytes]()
     bot = bot_of(COMPUTES, ".c", "computes", AMPLE._replace(move=0.2))
 
-    def delayed(child: ChildProcess, line: bytes, _milliseconds: int) -> None:
+    def delayed(child: AskedProcess, line: bytes) -> None:
         """Write a question; look for the answer only after the limit, when the bot has not computed long enough."""
         child._write(line)
         asked.append(line)
         time.sleep(0.3)
 
-    monkeypatch.setattr(ChildProcess, "exchange", delayed)
+    monkeypatch.setattr(AskedProcess, "exchange", delayed)
     os.sched_setaffinity(0, {core})
     spinners = [subprocess.Popen([sys.executable, "-c", SPINS], start_new_session=True) for _ in range(2)]
     try:

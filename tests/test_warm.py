@@ -522,8 +522,8 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
         assert int(Path(f"/proc/{waiting}/schedstat").read_text().split()[1]) > 0
         async with running_monitor() as monitor:
             with monitor.watching(sandbox, AMPLE.memory) as monitored:
-                clock = Clock(monitored, 1.0)
-                clock.start_process(time.perf_counter(), 1.0)
+                clock = Clock(AMPLE, monitored)
+                clock.start(time.perf_counter(), 1.0)
                 clock.measure()
                 assert clock.extension(2.0) == 0
                 assert clock.waited == 0

@@ -1,16 +1,15 @@
 """Defines the interface between a seat and its bot's process, and the context of every such process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from host.bots.allowance import TimeBank
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog, StderrReader
-from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
+from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals, QuickAnswer
 from host.sandbox.launch import Sandbox
-from protocols.wire import Grammar, Move
+from protocols.wire import Grammar
 
 
 class BotContext(NamedTuple):
@@ -25,13 +24,12 @@ class BotContext(NamedTuple):
     stderr_reader: StderrReader
     stderr_log: StderrLog
     used: ProcessTotals = ProcessTotals()  # by its earlier sandboxes in this fixture
-    bank: TimeBank | None = None  # None: it has no time bank
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables of a process that is started now. A bot with a time bank gets the time left in it."""
-        if self.bank is None:
+        if (bank := self.clock.bank) is None:
             return self.env
-        return {**self.env, "CROUPIER_BANK": f"{self.bank.milliseconds / 1000:.3f}"}
+        return {**self.env, "CROUPIER_BANK": f"{bank.milliseconds / 1000:.3f}"}
 
     @property
     def sandbox(self) -> Sandbox:
@@ -64,14 +62,13 @@ class BotProcess(Protocol):
     is_timed: bool
     """Whether the processor time of each answer at the first tables is wanted."""
 
-    wall: float
-    """Seconds until the last answer that `exchange` returned."""
+    @property
+    def quick(self) -> Callable[[HasQuestion], QuickAnswer | None] | None:
+        """Return what asks a process one question that is alive, idle and asked one table at a time; else None.
 
-    cpu: float
-    """Seconds of processor time that it took, if measured."""
-
-    raw: bytes
-    """Its line, with the line end."""
+        It returns the answer if it comes at once; if it returns None, call `finish`.
+        """
+        ...
 
     @property
     def totals(self) -> ProcessTotals:
@@ -80,10 +77,6 @@ class BotProcess(Protocol):
 
     def send(self, batch: Batch) -> PolledProcess | None:
         """Take the next batch. Return the process if it already has the questions, None if `finish` must start or prepare one."""
-        ...
-
-    def exchange(self, question: HasQuestion) -> Move | None:
-        """Ask one question. Return the move if it comes at once; if the result is None, call `finish`."""
         ...
 
     async def finish(self) -> BatchResult:

@@ -14,6 +14,9 @@ At the deadline the clock looks, and there are four results:
     the bot is late, and is charged for stalls      a fault
 
 No answer takes more than MAX_WALL_FACTOR times its limit of wall time.
+
+What an answer is granted follows from the limits of the bot and from three policies (allowance.py): the start of a process
+takes longer, a bank lends time, and the tables of a fixture have a budget of processor time.
 """
 
 import time
@@ -21,17 +24,12 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
 from host.base.errors import HostFailure
-from host.bots.allowance import TimeBank
+from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.monitor import MonitoredSandbox
-from host.bots.run_queue import (
-    RunQueueWaits,
-    ThreadTime,
-    answering,
-    are_crowded,
-    foreign_wait,
-    waited_since_start,
-)
-from host.sandbox.limits import MAX_WALL_FACTOR
+from host.bots.run_queue import Waits, are_crowded
+from host.bots.values import HasQuestion, granted
+from host.sandbox.limits import MAX_WALL_FACTOR, Limits
+from protocols.wire import Answer, FaultKind, Move
 
 UNMEASURED_S = 0.002
 """The most seconds that count from a question until the waits of the bot are measured."""
@@ -55,64 +53,149 @@ class AnswerStatus(Enum):
 class Clock:
     """Times the answers of one process. All times are in seconds; those of the day are by `time.perf_counter`.
 
-    `asked` is the time of the batch. Of the open answer, `granted` is what it may take, `waited` how long the process has
-    waited for a processor by the last look, and `overhead` how much too late the host looked at its deadline.
+    `asked` is the time of the batch. Of the open answer, `granted` is what it may take, `free` the part of it that costs
+    nothing from a bank, `waited` how long the process has waited for a processor by the last look, and `overhead` how much
+    too late the host looked at its deadline.
     """
 
     def __init__(
-        self, monitored: MonitoredSandbox, per_move: float, *, charged: bool = False, bank: TimeBank | None = None
+        self,
+        limits: Limits,
+        monitored: MonitoredSandbox,
+        *,
+        charged: bool = False,
+        bank: TimeBank | None = None,
+        empty_start: float = 0.0,
     ) -> None:
-        """A bot that is `charged` is late even if the machine has stalled it."""
-        self._monitored, self._per_move, self._charged, self._bank = monitored, per_move, charged, bank
-        self._sandbox, self._samples = monitored.sandbox, monitored.samples
-        self.asked = self.granted = self.waited = self.overhead = 0.0
-        self._later: Sequence[float] = ()  # seconds granted to each answer of the batch; () for `per_move`
+        """A bot that is `charged` is late even if the machine has stalled it.
+
+        `empty_start` are the seconds that an empty bot of its language takes to start.
+        """
+        self._limits, self._monitored, self._charged = limits, monitored, charged
+        self.allowance = StartupAllowance(limits.startup, limits.per_move, empty_start)
+        self.budget, self.bank = TableBudget(limits.cpu_table), bank
+        self.asked = self.granted = self.free = self.overhead = 0.0
+        self._waits = Waits(monitored.sandbox, monitored.computed)
+        self._later: Sequence[float] = ()  # seconds granted to each answer of the batch; () for the limit of every move
         self._count = 0  # of answers of the batch
         self._last = 0.0  # time of the last answer, or of the batch
         self._deadline = 0.0  # of the open answer
-        self._is_measured = False  # whether its waits are being measured
-        self._held = 0.0  # seconds that it is not charged for, by the last look
-        self._unmeasured = 0.0  # seconds of these before it was measured
-        self._computed_before = 0.0  # processor time of the open questions until then
-        self._waits: RunQueueWaits | None = None
+        self._held = 0.0  # seconds of it that the bot is not charged for, by the last look
 
-    def start(self, asked: float, granted: float, later: Sequence[float] = ()) -> None:
-        """Start a batch that is sent at the time `asked`. Its first answer is granted `granted` seconds.
+    @property
+    def waited(self) -> float:
+        """Return the seconds that the process has waited for a processor, by the last look."""
+        return self._waits.waited
+
+    def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
+        """Start the open questions of a process that is alive, which are written at the time `asked`."""
+        per_move = self._limits.per_move
+        limits = [question.limit for question in questions]
+        later = [] if limits.count(None) == len(limits) else [granted(each, per_move) for each in questions]
+        first, more = later[0] if later else per_move, self.allowance.seconds()
+        if self.bank is not None:
+            self.free = first + more
+            more += self.bank.left
+        self.start(asked, first + more, later)
+        self._monitored.set_cpu_budget(self._limits.cpu * len(limits) + more, self.budget.left)
+
+    def begin_process(self, question: HasQuestion, spent: float) -> float:
+        """Start a question that is asked now, and for which a process is started.
+
+        `spent` are the seconds of processor time of the fixture so far. Return those that the answer may take.
+        """
+        banked = 0.0 if self.bank is None else self.bank.left
+        self.free = granted(question, self._limits.per_move)
+        allowed = min(self._limits.cpu + banked, self.budget.begin(question.table, spent))
+        self._monitored.set_cpu_budget(allowed)
+        self.forget()
+        self.start(time.perf_counter(), self.free + banked)
+        if not self._monitored.sandbox.keeper.warm:  # a process forked ahead may have waited before it is asked
+            self._waits.begin_with_process()
+        self._monitored.samples.begin()
+        return allowed
+
+    def start(self, asked: float, granted_first: float, later: Sequence[float] = ()) -> None:
+        """Start a batch that is sent at the time `asked`. Its first answer is granted `granted_first` seconds.
 
         `later` has the seconds of all its answers if questions have limits of their own.
         """
         self.asked = self._last = asked
         self._later, self._count = later, 0
-        self.granted, self._deadline, self._is_measured = granted, asked + granted, False
+        self.granted, self._deadline = granted_first, asked + granted_first
+        self._waits.are_measured = False
 
-    def start_process(self, asked: float, granted: float) -> None:
-        """Start a question that is asked at that time, and for which a process is started. Its waits count from its start."""
-        self.forget()
-        self.start(asked, granted)
-        self._is_measured = not self._sandbox.keeper.warm  # a process forked ahead may have waited before it is asked
-        self._samples.begin()
+    def take(self, question: HasQuestion) -> None:
+        """Record what is in the bank when a question is asked for the first time, or again."""
+        if self.bank is not None:
+            self.bank.begin(question.table, question.number)
 
     def answered(self, now: float, count: int = 1) -> float:
         """Record that answers have arrived; return the seconds since the question, or since the previous answer."""
+        spent = self._spend(now) if self.bank is not None else 0.0
         wall, self._last = now - self._last, now
-        self.granted = self._per_move
+        if self.allowance.is_open:
+            self.allowance.answered(wall - spent)
+        self.granted = self._limits.per_move
         if self._later:
             self._count += count
             self.granted = self._later[min(self._count, len(self._later) - 1)]
-        self._deadline, self._is_measured = now + self.granted, False
+        self._deadline = now + self.granted
+        self._waits.are_measured = False
         return wall
+
+    def failed(self, wall: float, *, is_late: bool) -> None:
+        """Record a fault that ends the process, `wall` seconds after the question; 0: it was not asked. It must be alive."""
+        spent = 0.0
+        if self.bank is not None and wall:
+            spent = self._spend(time.perf_counter())
+            if is_late:
+                spent += self.bank.spend(self.bank.left)
+        self.allowance.failed(wall - spent)
+
+    def ended(self, wall: float, computed: float, answer: Answer) -> None:
+        """Take the time of an answer from the bank: its process has ended after `wall` seconds, and ran for `computed`.
+
+        Add the increment for a move.
+        """
+        if self.bank is not None:
+            self.bank.spend(self._time_taken(wall, computed) - self.free)
+            if isinstance(answer, Move):
+                self.bank.add()
+            elif answer.kind is FaultKind.TIMEOUT:
+                self.bank.spend(self.bank.left)
+
+    def _spend(self, now: float) -> float:
+        """Take the time of the open answer from the bank; return the seconds that were taken."""
+        assert self.bank is not None
+        wall = now - self._last
+        if not self._waits.are_measured:  # a host that has not looked until then was itself delayed
+            return self.bank.spend(min(wall, UNMEASURED_S) - self.free)
+        self._monitored.samples.sample()
+        self._held = wall - self._waits.look(wall).charged
+        return self.bank.spend(self._time_taken(wall, self._monitored.computed()) - self.free)
+
+    def _time_taken(self, wall: float, computed: float) -> float:
+        """Return the seconds that an answer has cost, without stalls of the machine. Waits after the last look are counted.
+
+        Call this once for each answer. It has taken `wall` seconds, of which the bot ran for `computed`.
+        """
+        stalls, cores = self._monitored.samples.stalls, self._monitored.sandbox.cores
+        stalls = stalls._replace(blocked=self.bank.forgive(stalls.blocked) if self.bank is not None else 0.0)
+        held = max(self._held, stalls.throttled)  # a throttled thread also waits for a processor
+        counted = wall - held - (stalls.total - stalls.throttled)
+        # While croupier itself was stopped, the bot may have run.
+        return max(counted, min(computed / cores, wall)) if stalls.total else max(counted, 0.0)
 
     def measure(self, expected: float = UNMEASURED_S) -> None:
         """Measure waits from now on, unless they are measured: the answer is slow.
 
         A host that was not delayed calls this at most `expected` seconds after the question.
         """
-        if not self._is_measured:
-            self._is_measured = True
-            self._unmeasured = self._held = max(time.perf_counter() - self._last - expected, 0.0)
-            self.waited, self._computed_before = 0.0, self._monitored.computed()
-            self._threads().start_counting()
-            self._samples.begin()
+        if not self._waits.are_measured:
+            self._held = max(time.perf_counter() - self._last - expected, 0.0)
+            self._waits.begin(self._held)
+            self._monitored.samples.begin()
 
     def seconds_to_look(self) -> float:
         """Return the seconds until `look` must be called. The answer is slow."""
@@ -141,19 +224,17 @@ class Clock:
 
         The answer has taken `wall` seconds. Raise HostStall if the machine was busy and the bot was not.
         """
-        threads, granted = self._look_at_threads(), self.granted
-        stalled = self._samples.stalls.total
-        if self._bank is not None and stalled <= granted / 2:
-            granted += stalled  # a stall costs no bank; after a longer one, the question is asked again
-        charged = self._charged_time(threads, wall)
-        due, patience, self._held = granted - charged, MAX_WALL_FACTOR * granted - wall, wall - charged
-        # The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
-        unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
-        is_late = due <= 0 and self._charged_time(unknown, wall) >= granted
+        self._monitored.samples.sample()
+        stalled, may_take = self._monitored.samples.stalls.total, self.granted
+        if self.bank is not None and stalled <= may_take / 2:
+            may_take += stalled  # a stall costs no bank; after a longer one, the question is asked again
+        seen = self._waits.look(wall)
+        due, patience, self._held = may_take - seen.charged, MAX_WALL_FACTOR * may_take - wall, wall - seen.charged
+        is_late = due <= 0 and seen.at_least >= may_take
         if patience > 0 and not is_late:
             return max(min(due, patience), SHORTEST_S)
-        has_computed = self._monitored.computed() >= granted / 2
-        if (not is_late and not are_crowded(self._sandbox)) or (not has_computed and stalled > granted / 2):
+        has_computed = self._monitored.computed() >= may_take / 2
+        if (not is_late and not are_crowded(self._monitored.sandbox)) or (stalled > may_take / 2 and not has_computed):
             self.stall(wall)
         return 0.0
 
@@ -162,63 +243,19 @@ class Clock:
         words = (
             f"no answer after {wall:.3f} s: computed {self._monitored.computed():.3f} s, waited {self.waited:.3f} s, "
         )
-        sampled = zip(STALL_WORDS, self._samples.stalls, strict=True)
+        sampled = zip(STALL_WORDS, self._monitored.samples.stalls, strict=True)
         words += "".join(f"{what} {seconds:.3f} s, " for what, seconds in sampled if seconds)
         words += f"host {self.overhead:.3f} s late"
         if not self._charged:
             raise HostStall(words)
 
-    def time_taken(self, now: float) -> float:
-        """Return the seconds that the open answer has cost at the time `now`, without stalls of the machine.
-
-        Call this once for each answer. The process must be alive.
-        """
-        wall = now - self._last
-        if not self._is_measured:  # a host that has not looked until then was itself delayed
-            return min(wall, UNMEASURED_S)
-        self._held = wall - self._charged_time(self._look_at_threads(), wall)
-        return self.time_taken_before(wall, self._monitored.computed())
-
-    def time_taken_before(self, wall: float, computed: float) -> float:
-        """Return what `time_taken` returns, of a process that has ended: waits after the last look are counted.
-
-        The answer has taken `wall` seconds, of which the bot ran for `computed`.
-        """
-        stalls = self._samples.stalls
-        stalls = stalls._replace(blocked=self._bank.forgive(stalls.blocked) if self._bank is not None else 0.0)
-        held = max(self._held, stalls.throttled)  # a throttled thread also waits for a processor
-        counted = wall - held - (stalls.total - stalls.throttled)
-        # While croupier itself was stopped, the bot may have run.
-        return max(counted, min(computed / self._sandbox.cores, wall)) if stalls.total else max(counted, 0.0)
-
-    def _look_at_threads(self) -> list[ThreadTime]:
-        """Return the times of the threads since they are measured, or since the process started."""
-        self._samples.sample()
-        threads = self._threads().since()
-        self.waited = max((thread.waited for thread in threads), default=0.0)
-        return threads
-
-    def _charged_time(self, threads: Sequence[ThreadTime], wall: float) -> float:
-        """Return the seconds of an answer that the bot is charged for: in any case those in which a thread ran."""
-        computed = self._monitored.computed() - self._computed_before
-        held = self._unmeasured + max(foreign_wait(threads, computed, self._sandbox.cores), 0.0)
-        return max(wall - held, *(thread.ran for thread in threads), 0.0)
-
     def total_wait(self) -> float:
         """Return the seconds that the process has waited for a processor since its start. Call this just before it is killed."""
-        process = answering(self._sandbox)
+        waited = self._waits.total()
         self.forget()
-        return waited_since_start(process)
+        return waited
 
     def forget(self) -> None:
-        """Remove the process, and close its files."""
-        self.waited = self._computed_before = self._held = self._unmeasured = 0.0
-        if self._waits is not None:
-            self._waits.close()
-            self._waits = None
-
-    def _threads(self) -> RunQueueWaits:
-        """Return the waits of the process that answers. If there is none yet, return waits that are always 0."""
-        if self._waits is None and (process := answering(self._sandbox)):
-            self._waits = RunQueueWaits(process)
-        return self._waits or RunQueueWaits(0)
+        """Forget the process: it has ended, or is about to."""
+        self._held = 0.0
+        self._waits.forget()

@@ -29,10 +29,6 @@ class Freezer:
     on the time of others, as far as that can be measured, is stopped only if another bot thinks for long. To wake up while
     a bot thinks costs more than 20 µs, so there are two looks during an answer. The first starts to measure a bot, the
     second stops it. If it has computed in between and was not stopped, that is found when it gets its next question.
-
-    If the bot that is asked is expected to think for long, the first look is at its question (`foresee`), because a
-    wake-up costs 10 to 50 µs of an answer of 1 to 3 ms. The rules are the same: the keeper stops a bot OFF_TURN later,
-    and what another one computes is held against it only beyond OFF_TURN.
     """
 
     def __init__(self) -> None:
@@ -60,26 +56,12 @@ class Freezer:
             os.close(self._timer)
             self._timer = -1
 
-    def look(self, asked: float) -> float:
-        """Stop the idle bots that must be stopped by now, because the answer to a question asked at that time is slow.
-
-        Return the seconds until the next look.
-        """
-        if self._timer < 0:
-            return math.inf  # pondering is allowed
+    def look(self, asked: float) -> None:
+        """Stop the idle bots that must be stopped by now, because the answer to a question asked at that time is slow."""
         now = time.perf_counter()
         for turn in tuple(self.idle):
             if (passed := now - max(turn.since, asked)) >= OFF_TURN and turn.must_stop(passed):
                 turn.stop()
-        return self.until_look(asked, now)
-
-    def foresee(self) -> None:
-        """Take the first look at once, because the answer to the next question will probably be slow."""
-        if self._timer >= 0:
-            for turn in tuple(self.idle):
-                turn.count(OFF_TURN)
-                if turn.must_stop(0.0):
-                    turn.stop(OFF_TURN)
 
     def wake_soon(self) -> None:
         """Set the timer to the moment of the next `look`. An earlier answer costs no more than this."""
@@ -109,11 +91,9 @@ class FreezeState:
         self._turns, self._keeper, self._computed = turns, keeper, computed
         self.since = 0.0  # time since which the bot has had no question
         self.is_stopped = False
-        self._stops_at = 0.0
         self._slow = False
         self._ponders = False  # whether it has computed without a question
         self.used_before: float | None = None  # processor time when it was noticed that it had no question
-        self._may_use = PONDERING  # seconds of processor time from then on that are not held against it
         # The number of stops, and the seconds of processor time that the bot used off turn before them.
         self.pauses, self.cpu_off_turn = 0, 0.0
 
@@ -127,10 +107,9 @@ class FreezeState:
         self._turns.idle.discard(self)
         if self.is_stopped:
             self.is_stopped = False
-            self.pauses -= time.perf_counter() < self._stops_at
             self.cpu_off_turn += self._used()  # and that of the keeper, which has stopped it
             self._keeper.resume()
-        elif self.used_before is not None and self._used() > self._may_use:
+        elif self.used_before is not None and self._used() > PONDERING:
             self._ponders = True
         self.used_before = None
 
@@ -166,7 +145,7 @@ class FreezeState:
         """Return whether the bot must be stopped: another has a question and this one has none, for `passed` seconds."""
         if self.used_before is None:
             self.count()
-        elif self._used() > self._may_use:
+        elif self._used() > PONDERING:
             self._ponders = True
         return self._computed is None or self._ponders or passed >= LONG_OFF_TURN
 
@@ -176,30 +155,14 @@ class FreezeState:
             return 0.0
         return self._computed() - self.used_before
 
-    def look_at_others(self, asked: float) -> float:
-        """Stop other bots that must be stopped by now, because the answer to a question asked at that time is slow.
-
-        Return the seconds after which to call this again.
-        """
-        return self._turns.look(asked)
-
-    def foresee(self) -> None:
-        """Resume the bot for its next question. Start the timer that stops the others: this bot is expected to think long."""
-        self.thaw()
-        self._turns.foresee()
-
-    def count(self, spared: float = 0.0) -> None:
-        """Measure from now on what the bot computes without a question, if that can be measured.
-
-        `spared` is the seconds of processor time that it may use for the end of its own turn.
-        """
+    def count(self) -> None:
+        """Measure from now on what the bot computes without a question, if that can be measured."""
         if self.used_before is None and self._computed is not None:
-            self.used_before, self._may_use = self._computed(), PONDERING + spared
+            self.used_before = self._computed()
 
-    def stop(self, after: float = 0.0) -> None:
-        """Stop the bot, at once or after some seconds, unless it has a question by then."""
+    def stop(self) -> None:
+        """Stop the bot."""
         self._turns.idle.discard(self)
         self.is_stopped = True
         self.pauses += 1
-        self._stops_at = time.perf_counter() + after
-        self._keeper.pause(after)
+        self._keeper.pause()

@@ -20,7 +20,7 @@ PROTOCOL = PROTOCOLS["lines"]
 class FunctionProcess:
     """A Python function that answers instead of a bot's process."""
 
-    wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
+    quick, is_timed = None, False
 
     def __init__(self, answer_all: AnswerAll, grammar: Grammar) -> None:
         self._answer_all, self._grammar = answer_all, grammar
@@ -30,10 +30,6 @@ class FunctionProcess:
     def send(self, batch: Batch) -> None:
         """Take the next batch."""
         self._questions = batch.questions
-
-    def exchange(self, question: HasQuestion) -> None:
-        """Take one question. Return None, because `finish` returns the answer."""
-        self._questions = (question,)
 
     async def finish(self) -> BatchResult:
         """Return the answers. Raise what the function raises."""

@@ -71,12 +71,8 @@ class MonitoredSandbox:
         """Set the seconds of processor time allowed from now on, and since the start of the process."""
         self._allowed, self._in_all, self._before = cpu, in_all, None
 
-    def count_cpu(self) -> None:
-        """Measure the processor time of the open questions from now on, unless it is being measured. An answer is slow."""
-
-    def drag_on(self, asked: float) -> None:
+    def mark_slow(self, asked: float) -> None:
         """Record that the answer to the question asked at the time `asked` is slow, so other tasks run while the bot computes."""
-        self.count_cpu()
         self.turn.mark_slow(asked)
 
     def computed(self) -> float:
@@ -205,13 +201,14 @@ class CgroupMonitored(MonitoredSandbox):
         """Set the seconds allowed from now on, and in total. The counter is not read here, which keeps fast exchanges fast."""
         self._allowed, self._in_all, self._start = cpu, in_all, None
 
-    def count_cpu(self) -> None:
-        """Measure the processor time of the open questions from now on. It was not worth the microsecond to read it before."""
+    def mark_slow(self, asked: float) -> None:
+        """Measure the processor time of the open questions from now on, too. It was not worth the microsecond before."""
         if self._start is None:
             self._start = self._group.computed()
+        super().mark_slow(asked)
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost since `count_cpu`."""
+        """Return the seconds of processor time that the open questions have cost since `mark_slow`."""
         return 0.0 if self._start is None else self._group.computed() - self._start
 
     def total(self) -> float:
@@ -219,7 +216,7 @@ class CgroupMonitored(MonitoredSandbox):
         return self._group.computed()
 
     def cost(self, _in_all: float) -> float:
-        """Return the seconds of processor time that the open questions have cost since `count_cpu`."""
+        """Return the seconds of processor time that the open questions have cost since `mark_slow`."""
         return self.computed()
 
     def final_check(self, wall: float) -> FaultKind | None:

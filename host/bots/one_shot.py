@@ -4,17 +4,16 @@ import os
 import time
 from collections.abc import Sequence
 
-from host.bots.allowance import TableBudget, TimeBank
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.clock import HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import ends_of
-from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals, granted
+from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
 from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
 from host.sandbox.limits import MAX_WALL_FACTOR
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind, Move
+from protocols.wire import Answer, Fault, FaultKind
 
 MIN_MEASURED_WAIT_S = 0.02
 """Seconds after which the waits of a process are measured that was forked ahead, and between two looks at one with a bank."""
@@ -23,11 +22,12 @@ MIN_MEASURED_WAIT_S = 0.02
 class OneShot:
     """Asks a bot by starting its program with the question as arguments."""
 
+    quick = None
+
     def __init__(self, context: BotContext) -> None:
         self._context, self._clock = context, context.clock
         self._limits, self._monitored = context.bot.limits, context.monitored
         self._protocol = PROTOCOLS[context.bot.spec.protocol]
-        self._budget, self._bank = TableBudget(self._limits.cpu_table), context.bank
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._result = BatchResult.empty()
         self._questions: Sequence[HasQuestion] = ()
@@ -36,7 +36,6 @@ class OneShot:
         self._late = False  # whether the host has killed the process because the answer was late
         self._waited = 0.0
         self.is_timed = True
-        self.wall, self.cpu, self.raw = 0.0, 0.0, b""
 
     @property
     def totals(self) -> ProcessTotals:
@@ -46,10 +45,6 @@ class OneShot:
     def send(self, batch: Batch) -> None:
         """Take the next batch. Return None: no process has been started for it yet."""
         self._questions = batch.questions
-
-    def exchange(self, question: HasQuestion) -> None:
-        """Take one question. Return None: `finish` starts a process for it."""
-        self._questions = (question,)
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault the rest is not asked."""
@@ -72,31 +67,24 @@ class OneShot:
 
     async def _ask(self, question: HasQuestion) -> Outcome:
         await self._control.reap()
-        words, banked = self._protocol.ask(question.view), 0.0
-        if self._bank is not None:
-            self._bank.begin(question.table, question.number)
-            banked = self._bank.left
-        free = granted(question, self._limits.per_move)
-        self._monitored.new_process()
-        self._allowed = min(self._limits.cpu + banked, self._budget.begin(question.table, self._control.totals.cpu))
+        clock, monitored, keeper = self._clock, self._monitored, self._context.sandbox.keeper
+        clock.take(question)
+        monitored.new_process()
+        self._allowed, self._late, self._waited = clock.begin_process(question, self._control.totals.cpu), False, 0.0
         if self._allowed <= 0:
             return OVERSPENT
-        self._monitored.set_cpu_budget(self._allowed)
-        self._monitored.drag_on(time.perf_counter())
-        keeper = self._context.sandbox.keeper
-        asked, self._late, self._waited = time.perf_counter(), False, 0.0
-        self._clock.start_process(asked, free + banked)
-        look = Overdue(min(free, MIN_MEASURED_WAIT_S) if keeper.warm else free, self._overdue)
-        limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * self._clock.granted
-        ended = await keeper.ask([*self._context.argv, *words], self._context.environment(), limits, wall, look)
+        monitored.mark_slow(clock.asked)
+        look = Overdue(min(clock.free, MIN_MEASURED_WAIT_S) if keeper.warm else clock.free, self._overdue)
+        limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * clock.granted
+        words = [*self._context.argv, *self._protocol.ask(question.view)]
+        ended = await keeper.ask(words, self._context.environment(), limits, wall, look)
         self.stderr_log.question = question
         self.stderr_log.append(ended.marked_stderr)
-        took = time.perf_counter() - asked
-        self._monitored.final_check(0.0)  # its usage is reported with its end
+        took = time.perf_counter() - clock.asked
+        monitored.final_check(0.0)  # its usage is reported with its end
         self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
-        if self._bank is not None:
-            self._settle(self._bank, ended, answer, free)
+        clock.ended(ended.wall, ended.cpu, answer)
         return Outcome(
             answer,
             ended.output,
@@ -106,36 +94,28 @@ class OneShot:
             ends_of(ended.stderr, ended.complaints),
             waited=self._waited,
             overhead=max(took - ended.wall, 0.0),
-            stalls=self._monitored.samples.stalls,
+            stalls=monitored.samples.stalls,
         )
-
-    def _settle(self, bank: TimeBank, ended: Ended, answer: Answer, free: float) -> None:
-        """Take the time of a question beyond `free` seconds from the bank, and add the increment for a move."""
-        bank.spend(self._clock.time_taken_before(ended.wall, ended.cpu) - free)
-        if isinstance(answer, Move):
-            bank.add()
-        elif answer.kind is FaultKind.TIMEOUT:
-            bank.spend(bank.left)
 
     def _overdue(self, wall: float) -> float:
         """Return the seconds until the next look at a slow process. Kill it if it is late."""
-        clock, granted = self._clock, self._clock.granted
+        clock = self._clock
         clock.measure(MIN_MEASURED_WAIT_S)
-        if wall < granted and self._bank is None:
-            return granted - wall
+        if wall < clock.granted and clock.bank is None:
+            return clock.granted - wall
         try:
             extension = clock.extension(wall)
         except HostStall:
-            return granted  # its keeper kills it in the end, and reports that
+            return clock.granted  # its keeper kills it in the end, and reports that
         finally:
             self._waited = min(clock.waited, wall)
         if not extension:
             self._late = True
             self._context.sandbox.keeper.kill_now()
-        if self._bank is not None and extension:
+        if clock.bank is not None and extension:
             # The process can answer before its deadline, and its waits are lost with it.
             return min(extension, MIN_MEASURED_WAIT_S)
-        return extension or granted
+        return extension or clock.granted
 
     def _judge(self, ended: Ended) -> Answer:
         """Return the answer of a process, or its gravest fault. Raise HostStall if the machine was too busy."""

@@ -1,9 +1,7 @@
 """Starts and kills the processes of one bot in its sandbox, and adds up their usage."""
 
-import os
-
 from host.bots.bot_process import BotContext
-from host.bots.child_process import ChildProcess
+from host.bots.conversation import AskedProcess
 from host.sandbox.keeper import Ended
 
 
@@ -14,34 +12,28 @@ class ProcessControl:
         self._context = context
         self.totals = context.used
 
-    async def start(self, inherited: tuple[int, int, int]) -> int:
-        """Start a process on three descriptors, and close them in the host. Return 0, or the errno of the failure."""
-        self._context.monitored.new_process()
-        keeper, limits = self._context.sandbox.keeper, self._context.bot.limits
-        try:
-            started = await keeper.start(self._context.argv, self._context.environment(), limits, inherited)
-        finally:
-            for descriptor in inherited:
-                os.close(descriptor)
+    async def start(self, child: AskedProcess) -> int:
+        """Start a process. Return 0, or the errno of the failure."""
+        context = self._context
+        error = await child.start(context.argv, context.environment(), context.bot.limits)
         self.totals = self.totals._replace(starts=self.totals.starts + 1)
-        return started.error
+        return error
 
-    async def kill(self, child: ChildProcess, patience: float) -> Ended:
+    async def kill(self, child: AskedProcess, patience: float) -> Ended:
         """Kill a process and all its descendants; return how it ended. Give it `patience` seconds to exit by itself first."""
         self._end_turn()
         try:
-            return await self._kill_all(patience)
+            return await self._kill_all(child, patience)
         finally:
             child.close()
 
-    async def shut_down(self, child: ChildProcess, patience: float) -> None:
+    async def shut_down(self, child: AskedProcess, patience: float) -> None:
         """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read its stderr."""
         self._end_turn()
         child.close_input()
         try:
-            await self._kill_all(patience)
+            await self._kill_all(child, patience)
             await self.reap()
-            child.stderr.tail()  # reads it into the log
         finally:
             child.close()
 
@@ -54,8 +46,8 @@ class ProcessControl:
             waited=waited, pauses=used.pauses + turn.pauses, pondered=used.pondered + turn.cpu_off_turn
         )
 
-    async def _kill_all(self, patience: float) -> Ended:
-        ended = await self._context.sandbox.keeper.kill_all(patience)
+    async def _kill_all(self, child: AskedProcess, patience: float) -> Ended:
+        ended = await child.kill(patience)
         self.count(ended)
         return ended
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -107,6 +107,71 @@ class RunQueueWaits:
                 self._open[thread] = os.open(f"{folder}/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
 
+class Charged(NamedTuple):
+    """Seconds of an answer that a bot is charged for: as the kernel counts waits, and at least, if a wait is not over."""
+
+    charged: float
+    at_least: float
+
+
+class Waits:
+    """How long the process that answers has waited for a processor, since its answer is slow or since its start.
+
+    `waited` is the longest wait of one of its threads in seconds, by the last look.
+    """
+
+    def __init__(self, sandbox: Sandbox, computed: Callable[[], float]) -> None:
+        """`computed` returns the seconds of processor time that the open questions have cost."""
+        self._sandbox, self._computed = sandbox, computed
+        self.are_measured, self.waited = False, 0.0
+        self._delay = self._computed_before = 0.0
+        self._process: RunQueueWaits | None = None
+
+    def begin(self, delay: float) -> None:
+        """Measure from now on. A bot is not charged for the `delay` of the host before, in seconds."""
+        self.are_measured, self.waited, self._delay = True, 0.0, delay
+        self._computed_before = self._computed()
+        self._of_process().start_counting()
+
+    def begin_with_process(self) -> None:
+        """Measure from the start of the process, which has not started yet."""
+        self.are_measured = True
+
+    def look(self, wall: float) -> Charged:
+        """Return what the bot is charged for of an answer that has taken `wall` seconds.
+
+        The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
+        """
+        threads, computed = self._of_process().since(), self._computed() - self._computed_before
+        self.waited = max((thread.waited for thread in threads), default=0.0)
+        unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
+        return Charged(self._charged(threads, wall, computed), self._charged(unknown, wall, computed))
+
+    def _charged(self, threads: Sequence[ThreadTime], wall: float, computed: float) -> float:
+        """Return the seconds of an answer that a bot is charged for: in any case those in which a thread ran."""
+        held = self._delay + max(foreign_wait(threads, computed, self._sandbox.cores), 0.0)
+        return max(wall - held, *(thread.ran for thread in threads), 0.0)
+
+    def total(self) -> float:
+        """Return the seconds that the process has waited since its start, as far as known."""
+        with suppress(OSError, IndexError):
+            return int(read_proc(f"/proc/{answering(self._sandbox)}/schedstat").split()[1]) / 1e9
+        return 0.0
+
+    def forget(self) -> None:
+        """Close the files of the process: it has ended, or is about to."""
+        self.waited = self._delay = self._computed_before = 0.0
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _of_process(self) -> RunQueueWaits:
+        """Return the counters of the process that answers; without one yet, counters that are always 0."""
+        if self._process is None and (number := answering(self._sandbox)):
+            self._process = RunQueueWaits(number)
+        return self._process or RunQueueWaits(0)
+
+
 @cache
 def counts_waits() -> bool:
     """Return whether the kernel counts how long a process has waited for a processor, and how often it has run."""
@@ -123,13 +188,6 @@ def are_crowded(sandbox: Sandbox) -> bool:
         ready += len(waits.running())
         waits.close()
     return ready > sandbox.cores
-
-
-def waited_since_start(process: int) -> float:
-    """Return the seconds that the first thread of a process has waited for a processor; 0 if that is not known."""
-    with suppress(OSError, IndexError):
-        return int(read_proc(f"/proc/{process}/schedstat").split()[1]) / 1e9
-    return 0.0
 
 
 def answering(sandbox: Sandbox) -> int:

@@ -13,10 +13,11 @@ from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
+from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
-from host.bots.persistent import ORDERLY_EXIT_S, PersistentProcess
+from host.bots.persistent import PersistentProcess
 from host.bots.spin import SPIN
 from host.bots.stderr_log import Asked, StderrLog
 from host.bots.values import (
@@ -30,6 +31,7 @@ from host.bots.values import (
     HasQuestion,
     Outcome,
     ProcessTotals,
+    QuickAnswer,
     Timing,
     Usage,
 )
@@ -71,6 +73,7 @@ class Seat:
         self._given: Sequence[tuple[Sequence[HasQuestion], BatchResult]] = ()  # the answers to the last batch
         self._slowest: Evidence | None = None
         self._slowest_wall = -1.0
+        self._quick: QuickAnswer | None = None  # the last answer that came at once to `ask_one`
         self._quick_walls: list[float] = []  # of answers to `ask_one` that have not been counted yet
         self._asked = 0  # questions asked so far
         self._wall = 0.0
@@ -102,21 +105,22 @@ class Seat:
         """Return an answer to each question of a batch, in order. Raise HostFailure as `ask_all` does."""
         return (await ask_all({self: batch}))[self]
 
-    def ask_one(self, question: HasQuestion) -> Answer | None:
-        """Ask one question. Return the answer if it comes at once; if the result is None, call `finish`."""
+    async def ask_one(self, question: HasQuestion) -> Answer:
+        """Return the answer to one question. Raise HostFailure as `ask_all` does."""
         process = self._process
-        move = None if self.benched else process.exchange(question)
-        if move is None:
+        if (exchange := process.quick) is None or self.benched:
+            return (await self.ask(Batch((question,))))[0]
+        quick = exchange(question)
+        if quick is None:
             self._questions = (question,)
-            return None
-        wall = process.wall
-        self._given = ()  # the process has its bytes
+            return (await self._finish())[0]
+        move, raw, wall, cpu = self._quick = quick
+        self._given = ()
         self._quick_walls.append(wall)
         if wall > self._slowest_wall:
-            cpu = process.cpu if process.is_timed else 0.0
-            self._set_slowest(question, Outcome(move, process.raw.removesuffix(b"\n"), wall, cpu))
+            self._set_slowest(question, Outcome(move, raw.removesuffix(b"\n"), wall, cpu))
         if process.is_timed:
-            self._time(question, wall, process.cpu)
+            self._time(question, wall, cpu)
         return move
 
     @property
@@ -141,14 +145,14 @@ class Seat:
         """Count a move of `recall` that has turned out to be illegal."""
         self._store_evidence(question, Outcome(move), FaultKind.ILLEGAL, "")
 
-    def send(self, batch: Batch) -> PolledProcess | None:
+    def _send(self, batch: Batch) -> PolledProcess | None:
         """Start a batch (see `ask_all`). Return the process if it already has the questions."""
         for question, move in batch.illegal:
             self._store_evidence(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
         return None if self.benched else self._process.send(batch)
 
-    async def finish(self) -> list[Answer]:
+    async def _finish(self) -> list[Answer]:
         """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again.
 
         Ask what is open again also after a failure of the host. Raise HostFailure if this seat cannot do that.
@@ -191,10 +195,9 @@ class Seat:
 
     def _outcome_at(self, table: int, move: Answer) -> Outcome:
         """Return the outcome of the last question at a table. Its move has turned out to be illegal."""
-        process = self._process
-        if not self._given:  # it was asked by `ask_one`
-            cpu = process.cpu if process.is_timed and table <= TIMED_TABLES else 0.0
-            return Outcome(move, process.raw.removesuffix(b"\n"), process.wall, cpu)
+        if not self._given and self._quick is not None:
+            _, raw, wall, cpu = self._quick
+            return Outcome(move, raw.removesuffix(b"\n"), wall, cpu)
         for questions, (answers, raws, walls, cpus, _) in self._given:
             for index, question in enumerate(questions[: len(answers)]):
                 if question.table == table:
@@ -322,7 +325,7 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
     polled: dict[Seat, PolledProcess] = {}
     late = []
     for seat, batch in batches.items():
-        process = seat.send(batch)
+        process = seat._send(batch)
         if process is None:
             late.append(seat)
         else:
@@ -331,11 +334,11 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
         _poll(polled.values())
     for seat, process in polled.items():
         if process.is_answered:
-            answers[seat] = await seat.finish()
+            answers[seat] = await seat._finish()
         else:
             late.append(seat)
     if len(late) == 1:
-        answers[late[0]] = await late[0].finish()
+        answers[late[0]] = await late[0]._finish()
     elif late:
         await _finish_together(late, answers)
     return answers
@@ -347,7 +350,7 @@ async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answe
 
     async def finish(seat: Seat) -> None:
         try:
-            answers[seat] = await seat.finish()
+            answers[seat] = await seat._finish()
         except (HostFailure, UserError) as failure:
             failures[seat] = failure
 
@@ -363,7 +366,10 @@ def _poll(processes: Collection[PolledProcess]) -> None:
     """Read answers that come at once. `finish` waits for the others."""
     waiting = {process.output: process for process in processes}
     now = time.perf_counter()
-    until, spun = now + POLL_FIRST_S, now + (SPIN.seconds() if len(waiting) == 1 else 0.0)
+    if len(waiting) == 1:
+        until, spun = now + QUICK_ANSWER_MS / 1000, now + SPIN.seconds()
+    else:
+        until, spun = now + POLL_FIRST_S, now
     while waiting and now < until:
         spins = now < spun
         for output in select.select(waiting, (), (), 0 if spins else until - now)[0]:
@@ -377,7 +383,7 @@ def _poll(processes: Collection[PolledProcess]) -> None:
 class _LostProcess:
     """A bot for which no sandbox could be created. Its first question raises the failure, which its seat counts as a crash."""
 
-    wall, cpu, raw, is_timed = 0.0, 0.0, b"", False
+    quick, is_timed = None, False
 
     def __init__(self, failure: HostFailure, previous: BotProcess | None, monitor: Monitor) -> None:
         self._failure = failure
@@ -386,9 +392,6 @@ class _LostProcess:
 
     def send(self, _batch: Batch) -> None:
         """Take the next batch."""
-
-    def exchange(self, _question: HasQuestion) -> None:
-        """Return None, because `finish` reports the failure."""
 
     async def finish(self) -> BatchResult:
         """Raise the failure."""
@@ -472,11 +475,10 @@ async def open_process(
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            clock=Clock(monitored, bot.limits.per_move, charged=charged, bank=bank),
+            clock=Clock(bot.limits, monitored, charged=charged, bank=bank, empty_start=bot.empty_start),
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,
-            bank=bank,
         )
         process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)
         patience = 0.0

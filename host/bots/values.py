@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from host.bots.stall_sampler import Stalls
-from protocols.wire import Answer, Fault, FaultKind, View
+from protocols.wire import Answer, Fault, FaultKind, Move, View
 
 RAW_BYTES = 2048
 """Bytes stored of each question and answer; of a standard error as many from its start and as many from its end."""
@@ -65,6 +65,10 @@ class Outcome(NamedTuple):
     overhead: float = 0.0  # additional seconds that the host took
     stalls: Stalls = Stalls()  # as sampled, if it was late
     input: InputState = InputState.UNKNOWN  # when it was late
+
+
+QuickAnswer = tuple[Move, bytes, float, float]
+"""The answer to a single question: the move, its line with the line end, seconds, and seconds of processor time or 0."""
 
 
 class IllegalMove(NamedTuple):

@@ -231,8 +231,8 @@ class _Match:
             answer: Answer | None
             if bot in all_ended or bot in all_illegal:
                 (answer,) = await seat.ask(self.news.batch(bot, (opened,)))
-            elif (answer := seat.ask_one(opened)) is None:
-                (answer,) = await seat.finish()
+            else:
+                answer = await seat.ask_one(opened)
             if log is not None:
                 log.add_one(answer, seat.bank_left if has_banks else None)
                 place[1], place[0] = LAST_ANSWER, number

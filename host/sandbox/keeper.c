@@ -11,7 +11,7 @@
  *
  * Three requests have no reply:
  *   kill now  kill everything at once; the pending question is answered with the output so far
- *   pause, resume   stop everything, at once or after some time without a request, and let it continue
+ *   pause, resume   stop everything, and let it continue
  *
  * When the socket closes, the keeper exits, and the kernel kills its whole PID namespace.
  *
@@ -92,7 +92,6 @@ static pid_t interpreter; /* forks bots; 0 = none. No bot can reach it (fork_ser
 static int wire = -1;     /* socket to the interpreter */
 static int spare = -1;    /* socket to the fork made ahead, which sends its process number and then receives a question */
 static struct rlimit tasks, files, open_files;
-static int64_t pause_at;  /* when to stop everything, in nanoseconds; 0: at no time */
 static int control, children, folder;     /* the control socket; a signalfd for SIGCHLD; the bot's /tmp, -1 = none */
 static int numbers = -1;                  /* the file with the last process number, which it sets; -1 = none */
 static pid_t expected;                    /* number of the next process, as set in that file; 0: not set */
@@ -603,14 +602,7 @@ int main(int argc, char **argv)
 
     for (;;) {
         struct pollfd wait[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
-        int64_t left = pause_at ? pause_at - now(CLOCK_MONOTONIC) : 0;
-        if (left < 0) left = 0;
-        int ready = ppoll(wait, 2, pause_at ? &(struct timespec){left / 1000000000, left % 1000000000} : NULL, NULL);
-        if (ready == 0) {
-            signal_all(SIGSTOP);
-            pause_at = 0;
-        }
-        if (ready <= 0) continue;
+        if (poll(wait, 2, -1) <= 0) continue;
         if (wait[1].revents) reap();
         if (!wait[0].revents) continue;
 
@@ -625,14 +617,9 @@ int main(int argc, char **argv)
         if (asked->words > WORDS || asked->variables > WORDS || asked->warm > asked->words) _exit(3);
         if (asked->warm && getpid() != 1) _exit(3); /* elsewhere bots could reach the interpreter */
         heard = length;
-        pause_at = 0;
         char *rest = split(request + sizeof *asked, request + length, words, asked->words);
         if (!rest || !split(rest, request + length, variables, asked->variables)) _exit(3);
 
-        if (asked->kind == PAUSE && asked->wall > 0) {
-            pause_at = now(CLOCK_MONOTONIC) + asked->wall;
-            continue;
-        }
         if (asked->kind == PAUSE || asked->kind == RESUME) {
             signal_all(asked->kind == PAUSE ? SIGSTOP : SIGCONT);
             continue;

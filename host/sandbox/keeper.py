@@ -243,18 +243,18 @@ class Keeper:
         """Kill everything in the sandbox immediately. The pending request is answered with the output so far."""
         self._tell(b"X")
 
-    def pause(self, after: float = 0.0) -> None:
-        """Freeze all processes in the sandbox, at once or after some seconds. The next request cancels a later freeze."""
-        self._tell(b"P", after)
+    def pause(self) -> None:
+        """Freeze all processes in the sandbox."""
+        self._tell(b"P")
 
     def resume(self) -> None:
         """Resume all processes in the sandbox."""
         self._tell(b"R")
 
-    def _tell(self, kind: bytes, wall: float = 0.0) -> None:
+    def _tell(self, kind: bytes) -> None:
         """Send a request that has no reply. A broken connection is detected by the next request that has one."""
         with suppress(OSError):
-            self._control.send(REQUEST.pack(kind[0], *(0,) * 5, int(wall * 1e9), 0))
+            self._control.send(REQUEST.pack(kind[0], *(0,) * 7))
 
     async def _request(
         self,

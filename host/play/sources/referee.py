@@ -5,11 +5,10 @@ result is `SourceFailed`: no bot is to blame for it.
 """
 
 import contextlib
-import fcntl
 import os
-import select
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,23 +16,22 @@ import trio
 
 from host.base.errors import HostFailure
 from host.bots.bot_spec import BuiltBot
-from host.bots.clock import AnswerStatus, Clock, HostStall
+from host.bots.clock import Clock, HostStall
+from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, AskedProcess, State
 from host.bots.monitor import MonitoredSandbox
-from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
+from host.bots.stderr_log import StderrLog
 from host.games.engine import Game, Request, new_tuple
 from host.games.luck import derive, hex_words, whole_number_of
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
+from host.sandbox.keeper import Keeper, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
 from protocols.strict_json import JsonError, read_json
 from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
-ORDERLY_EXIT_S = 0.05  # seconds from closing the input of the process until it is killed
-QUICK_REPLY_MS = 1  # milliseconds to wait for a reply before other tasks run; to wake a task costs 60 µs
 PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
 MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
 MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
@@ -97,10 +95,15 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
         with starting_on(place.cores[:1]):
             sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
         monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-        process = _Process(built, monitored)
-        stack.push_async_callback(process.shut_down)
-        source = RefereeSource(program, process)
-        await process.start(place)
+        clock = Clock(built.limits, monitored)
+        process = AskedProcess(monitored, clock, StderrLog())
+        process.enlarge_pipes(PIPE_BYTES)
+        stack.push_async_callback(_shut_down, process, sandbox.keeper)
+        process.stderr.read_with(place.monitor.stderr_reader)
+        error = await process.start([word.encode() for word in built.argv], dict(built.env), built.limits)
+        if error:
+            raise SourceFailed(f"the referee could not be started: {os.strerror(error)}")
+        source = RefereeSource(program, process, clock, monitored)
         await source.greet()
         yield source
     except (HostFailure, KeeperOutOfMemory) as failed:
@@ -110,11 +113,23 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
             await stack.aclose()
 
 
+async def _shut_down(process: AskedProcess, keeper: Keeper) -> None:
+    """End a referee, with everything that it has started."""
+    process.close_input()
+    with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
+        if process.state is not State.NEW:
+            await process.kill(ORDERLY_EXIT_S)
+        await keeper.reap()
+    process.close()
+
+
 class RefereeSource:
     """A source of questions: a referee process."""
 
-    def __init__(self, program: RefereeProgram, process: "_Process") -> None:
-        self._program, self._process = program, process
+    def __init__(
+        self, program: RefereeProgram, process: AskedProcess, clock: Clock, monitored: MonitoredSandbox
+    ) -> None:
+        self._program, self._process, self._clock, self._monitored = program, process, clock, monitored
         self._game = program.game
         self._views = ViewReader(program.game.view)
         usual = UsualLines(self._views.fields, self._views.plain)
@@ -131,9 +146,8 @@ class RefereeSource:
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
-        self._process.patience += self._program.built.limits.startup
-        await self._exchange(self._talk.start())
-        self._process.patience = self._program.built.limits.move
+        limits = self._program.built.limits
+        await self._exchange(self._talk.start(), limits.startup + limits.move)
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
@@ -145,7 +159,7 @@ class RefereeSource:
             self._forget(table)
         lines += [talk.answer(number, given) for number, given in answers.items()]
         lines += map(talk.open, map(self._opened, opened))
-        return self._progress(await self._exchange(b"".join(lines)))
+        return self._progress(await self._exchange(b"".join(lines), self._program.built.limits.move))
 
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
@@ -163,36 +177,68 @@ class RefereeSource:
             words={label: hex_words(key, label, count) for label, count in self._program.words.items()},
         )
 
-    async def _exchange(self, data: bytes) -> list[Message]:
-        """Write to the process, and return its messages, as soon as every table has its question or its end."""
-        process, talk = self._process, self._talk
+    async def _exchange(self, data: bytes, patience: float) -> list[Message]:
+        """Write to the process, and return its messages, as soon as every table has its question or its end.
+
+        The first of them may take `patience` seconds, each later one the patience of game.toml.
+        """
+        process, messages = self._process, list[Message]()
         if self.watched:
             self.written.append(data)
         try:
             if process.has_output():  # it has written before it was asked
-                talk.receive(await process.read())
-            rest = process.ask(data)
-            messages = await (process.write_during(rest, self._replies) if rest else self._replies())
+                self._talk.receive(await self._read())
+            self._clock.start(time.perf_counter(), patience)
+            process.ask(data)
+            await process.while_writing(partial(self._read_replies, messages))
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         except _Ended as ended:
-            raise self._failed(await process.verdict(ended)) from None
-        process.finish_round()
+            raise self._failed(await self._verdict(ended)) from None
+        self._monitored.final_check(0.0)
+        process.settle()
         if self.watched:
             self.heard += messages
         return messages
 
-    async def _replies(self) -> list[Message]:
-        """Read until every table has its question or its end."""
-        process, talk, messages = self._process, self._talk, list[Message]()
+    async def _read_replies(self, messages: list[Message]) -> None:
+        """Read until every table has its question or its end, and add what was read to `messages`."""
+        talk = self._talk
         while talk.is_waiting:
             owed = talk.owed
-            output = await process.read()
+            output = await self._read()
             self._said = (self._said + output)[-MAX_SAID_BYTES:]
             messages += talk.receive(output)
             if talk.owed < owed:
-                process.restart_clock()
-        return messages
+                self._clock.answered(time.perf_counter())
+
+    async def _read(self) -> bytes:
+        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
+        process = self._process
+        try:
+            output = process.read() if process.poll(QUICK_ANSWER_MS) else await process.next_output()
+        except HostStall as stall:
+            raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+        if output is None:
+            raise _Ended(f"was silent for {self._clock.granted:g} s", is_late=True)
+        if not output:
+            raise _Ended("has closed its output")
+        return output
+
+    async def _verdict(self, ended: "_Ended") -> str:
+        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
+        limit = self._monitored.limit_exceeded
+        try:
+            how = await self._process.kill(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
+        except KeeperOutOfMemory:
+            return TOO_MUCH_MEMORY
+        except KeeperDied:
+            return f"{ended}: its keeper has died"
+        if how.killed or limit is FaultKind.MEMORY:
+            return TOO_MUCH_MEMORY
+        if ended.is_late:
+            return str(ended)
+        return "has closed its output" if how.stopped else f"has ended: {how.words}"
 
     def _failed(self, reason: str) -> SourceFailed:
         waiting, table = self._talk.waiting, self._talk.failed_at
@@ -276,149 +322,3 @@ class _Ended(Exception):
     def __init__(self, words: str, *, is_late: bool = False) -> None:
         super().__init__(words)
         self.is_late = is_late
-
-
-class _Process:
-    """The process of a referee: its pipes and its clock."""
-
-    def __init__(self, built: BuiltBot, monitored: MonitoredSandbox) -> None:
-        self._built, self._monitored = built, monitored
-        self.patience = built.limits.move  # seconds
-        self._clock = Clock(monitored, self.patience)
-        self._is_slow = False
-        reads, self._input = os.pipe()
-        self._output, writes = os.pipe()
-        stderr, complains = os.pipe()
-        for own in (self._input, self._output, stderr):
-            os.set_blocking(own, False)
-        for pipe in (self._input, self._output):
-            with contextlib.suppress(OSError):  # the user's pipes have all the memory that they may have
-                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._inherited = (reads, writes, complains)
-        self.stderr = StderrPipe(StderrLog(), stderr)
-        self._poll = select.poll()
-        self._poll.register(self._output, select.POLLIN)
-        self._asked = 0.0
-        self._started = False
-
-    async def start(self, place: SourcePlace) -> None:
-        """Start the program. Raise SourceFailed if that is not possible."""
-        self.stderr.read_with(place.monitor.stderr_reader)
-        self._monitored.new_process()
-        built, inherited = self._built, self._inherited
-        self._inherited = ()  # type: ignore[assignment]
-        try:
-            started = await self._monitored.sandbox.keeper.start(
-                [word.encode() for word in built.argv], dict(built.env), built.limits, inherited
-            )
-        finally:
-            for descriptor in inherited:
-                os.close(descriptor)
-        if started.error:
-            raise SourceFailed(f"the referee could not be started: {os.strerror(started.error)}")
-        self._started = True
-
-    def ask(self, data: bytes) -> bytes:
-        """Start the clock, and write what the pipe takes. Return the rest, which `write_during` writes."""
-        self._monitored.turn.thaw()
-        self._asked, self._is_slow = time.perf_counter(), False
-        return self._write(data)
-
-    async def write_during(self, rest: bytes, reading: Callable[[], Awaitable[list[Message]]]) -> list[Message]:
-        """Write the rest while replies are read. Return the replies."""
-        messages = list[Message]()
-        cause: Exception | None = None
-        async with trio.open_nursery() as helpers:
-            helpers.start_soon(self._write_on, rest)
-            try:
-                messages = await reading()
-            except (_Ended, Violation) as failed:  # raised outside of the nursery, which would wrap it
-                cause = failed
-            helpers.cancel_scope.cancel()
-        if cause is not None:
-            raise cause
-        return messages
-
-    def _write(self, data: bytes) -> bytes:
-        """Write what the pipe takes, and return the rest. A process that has closed its input is judged by its output."""
-        try:
-            return data[os.write(self._input, data) :]
-        except BlockingIOError:
-            return data
-        except BrokenPipeError:
-            return b""
-
-    async def _write_on(self, rest: bytes) -> None:
-        while rest:
-            await trio.lowlevel.wait_writable(self._input)
-            rest = self._write(rest)
-
-    def has_output(self) -> bool:
-        """Return whether there is output to read, or its end."""
-        return bool(self._poll.poll(0))
-
-    async def read(self) -> bytes:
-        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
-        if not self._poll.poll(QUICK_REPLY_MS):
-            await self._wait()
-        output = os.read(self._output, CHUNK)
-        if not output:
-            raise _Ended("has closed its output")
-        return output
-
-    async def _wait(self) -> None:
-        if not self._is_slow:
-            self._is_slow = True
-            self._clock.start(self._asked, self.patience)
-            self._monitored.drag_on(self._asked)
-        while True:
-            with trio.move_on_after(self._clock.seconds_to_look()) as scope:
-                await trio.lowlevel.wait_readable(self._output)
-            if not scope.cancelled_caught:
-                return
-            try:
-                look = self._clock.look(self.has_output)
-            except HostStall as stall:
-                raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
-            if look is AnswerStatus.READ:
-                return
-            if look is AnswerStatus.LATE:
-                raise _Ended(f"was silent for {self.patience:g} s", is_late=True)
-
-    def restart_clock(self) -> None:
-        """Record that a table has its reply: the next one has the whole patience."""
-        self._asked, self._is_slow = time.perf_counter(), False
-
-    def finish_round(self) -> None:
-        """Record that the process owes nothing."""
-        self._monitored.final_check(0.0)
-        self._monitored.turn.mark_idle()
-
-    async def verdict(self, ended: _Ended) -> str:
-        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
-        limit = self._monitored.limit_exceeded
-        try:
-            how = await self._monitored.sandbox.keeper.kill_all(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
-        except KeeperOutOfMemory:
-            return TOO_MUCH_MEMORY
-        except KeeperDied:
-            return f"{ended}: its keeper has died"
-        if how.killed or limit is FaultKind.MEMORY:
-            return TOO_MUCH_MEMORY
-        if ended.is_late:
-            return str(ended)
-        return "has closed its output" if how.stopped else f"has ended: {how.words}"
-
-    async def shut_down(self) -> None:
-        """End the process, with everything that it has started."""
-        if self._input >= 0:
-            self._monitored.turn.thaw()
-            os.close(self._input)
-            self._input = -1
-            with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
-                if self._started:
-                    await self._monitored.sandbox.keeper.kill_all(ORDERLY_EXIT_S)
-                await self._monitored.sandbox.keeper.reap()
-            for descriptor in (self._output, *self._inherited):
-                os.close(descriptor)
-            self.stderr.close()

@@ -1,0 +1,246 @@
+"""A process that is asked and answers, a bot's or a referee's: its three pipes, its state, and how long is waited for it.
+
+How it works. A question is one write. Most answers are there within a millisecond: the caller polls for them, and nothing
+else happens. If there is none, the process is slow: other tasks run, the clock measures, and other bots are frozen. What
+the output means is not known here (batch_state.py, protocols/referee.py), nor whose fault its end is (blame.py).
+
+    state     the process …                           then
+    NEW       has not been started                    start → IDLE
+    IDLE      has no question, and waits or sleeps    ask → ASKED
+    ASKED     has questions, and may answer at once   next_output → SLOW · settle → IDLE
+    SLOW      takes so long that other tasks run      settle → IDLE
+    CLOSED    has no pipes any more                   from every state by close
+
+`exchange` asks and reads in one step; the state stays IDLE unless there is no answer.
+"""
+
+import fcntl
+import os
+import select
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+
+import trio
+
+from host.bots.clock import AnswerStatus, Clock
+from host.bots.input_state import input_state
+from host.bots.monitor import MonitoredSandbox, unwrap_exception_group
+from host.bots.spin import SPIN, SPIN_S
+from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
+from host.bots.values import InputState
+from host.sandbox.keeper import Ended
+from host.sandbox.limits import Limits
+
+QUICK_ANSWER_MS = 1
+"""Milliseconds to wait for an answer before it is slow: to wake a task of trio, and to prepare the clock, costs 100 µs.
+poll(2) counts in milliseconds."""
+
+MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
+ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is killed
+
+
+class State(StrEnum):
+    """What is expected of a process."""
+
+    NEW = "new"
+    IDLE = "idle"
+    ASKED = "asked"
+    SLOW = "slow"
+    CLOSED = "closed"
+
+
+class Event(StrEnum):
+    """What happens to a process."""
+
+    START = "start"
+    ASK = "ask"
+    SILENCE = "silence"
+    SETTLE = "settle"
+    CLOSE = "close"
+
+
+TRANSITIONS: Mapping[tuple[State, Event], State] = {
+    (State.NEW, Event.START): State.IDLE,
+    (State.IDLE, Event.ASK): State.ASKED,
+    (State.ASKED, Event.SILENCE): State.SLOW,
+    (State.SLOW, Event.SILENCE): State.SLOW,  # one of several answers is there, and the next one is not
+    (State.ASKED, Event.SETTLE): State.IDLE,
+    (State.SLOW, Event.SETTLE): State.IDLE,
+    **{(state, Event.CLOSE): State.CLOSED for state in State},
+}
+"""The next state for each state and event. What is absent is an error of croupier."""
+
+
+class AskedProcess:
+    """The host's end of one process. None of its pipes blocks."""
+
+    def __init__(
+        self, monitored: MonitoredSandbox, clock: Clock, log: StderrLog, *, one_question: bool = False
+    ) -> None:
+        """If the process lives for one question, its input is closed when the question has been written."""
+        reads, self._input = os.pipe()
+        self.output, writes = os.pipe()
+        stderr, complains = os.pipe()
+        for own in (self._input, self.output, stderr):
+            os.set_blocking(own, False)
+        self._inherited: Sequence[int] = (reads, writes, complains)  # by the process: its ends of the pipes
+        self.state = State.NEW
+        self.stderr = StderrPipe(log, stderr)
+        self.unsent = b""  # what did not fit into the pipe yet
+        self._monitored, self._clock, self._one_question = monitored, clock, one_question
+        self._poll = select.poll()
+        self._poll.register(self.output, select.POLLIN)
+        self.poll = self._poll.poll
+        """Returns a list that is not empty if there is output to read, or its end. It waits at most the given ms."""
+
+    def _step(self, event: Event) -> None:
+        self.state = TRANSITIONS[self.state, event]
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the process can be asked, or told to exit."""
+        return self.state is not State.CLOSED
+
+    def enlarge_pipes(self, size: int) -> None:
+        """Let input and output hold so many bytes, if the user's pipes may have so much memory."""
+        for pipe in (self._input, self.output):
+            with suppress(OSError):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
+
+    async def start(self, argv: Sequence[bytes], env: Mapping[str, str], limits: Limits) -> int:
+        """Start the process. Return 0, or the errno of the failure."""
+        self._monitored.new_process()
+        inherited, self._inherited = self._inherited, ()
+        reads, writes, complains = inherited
+        try:
+            started = await self._monitored.sandbox.keeper.start(argv, env, limits, (reads, writes, complains))
+        finally:
+            for descriptor in inherited:
+                os.close(descriptor)
+        self._step(Event.START)
+        return started.error
+
+    # Asking.
+
+    def ask(self, data: bytes) -> None:
+        """Write questions, as much as fits into the pipe. The clock has been started."""
+        self.expect_answer()
+        self._write(data)
+
+    def expect_answer(self) -> None:
+        """Record that the process has a question, so that it must not be frozen."""
+        self._step(Event.ASK)
+        self._monitored.turn.thaw()
+
+    def exchange(self, line: bytes) -> bytes | None:
+        """Write one question; return the output that comes within QUICK_ANSWER_MS, or None. The state does not change."""
+        try:
+            written = os.write(self._input, line)
+        except OSError:
+            written = 0
+        if written < len(line):
+            self._write(line[written:])
+            return None
+        if SPIN.pause:
+            SPIN.pause -= 1
+        elif self._spin():
+            return os.read(self.output, CHUNK)
+        return os.read(self.output, CHUNK) if self.poll(QUICK_ANSWER_MS) else None
+
+    def _spin(self) -> bool:
+        """Poll without sleeping. Return whether there is output to read, or its end."""
+        until = time.perf_counter() + SPIN_S
+        while time.perf_counter() < until:
+            if self.poll(0):
+                return True
+        SPIN.failed()
+        return False
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self.unsent = data[os.write(self._input, data) :]
+        except BlockingIOError:
+            self.unsent = data
+        except BrokenPipeError:
+            self.unsent = b""  # a process that closed its input is judged by its output
+        if self._one_question and not self.unsent:
+            self.close_input()
+
+    async def _write_on(self) -> None:
+        while self.unsent:
+            await trio.lowlevel.wait_writable(self._input)
+            self._write(self.unsent)
+
+    async def while_writing(self, reading: Callable[[], Awaitable[None]]) -> None:
+        """Read answers, and write meanwhile what did not fit into the pipe. Raise what `reading` raises."""
+        if not self.unsent:
+            return await reading()
+        with unwrap_exception_group():
+            async with trio.open_nursery() as helpers:
+                helpers.start_soon(self._write_on)
+                await reading()
+                helpers.cancel_scope.cancel()
+
+    # Reading.
+
+    def has_output(self) -> bool:
+        """Return whether there is output to read, or its end."""
+        return bool(self.poll(0))
+
+    def read(self) -> bytes | None:
+        """Return the available output; b"" at its end, None if there is none."""
+        try:
+            return os.read(self.output, CHUNK)
+        except BlockingIOError:
+            return None
+
+    async def next_output(self) -> bytes | None:
+        """Wait for output of a process that is slow. Return it; b"" at its end, None if the process is late.
+
+        Raise HostStall if the machine is to blame for that.
+        """
+        self._step(Event.SILENCE)
+        self._monitored.mark_slow(self._clock.asked)
+        while True:
+            with trio.move_on_after(self._clock.seconds_to_look()) as scope:
+                await trio.lowlevel.wait_readable(self.output)
+            look = self._clock.look(self.has_output) if scope.cancelled_caught else AnswerStatus.READ
+            if look is AnswerStatus.LATE:
+                return None
+            if look is AnswerStatus.READ and (data := self.read()) is not None:
+                return data
+
+    def settle(self) -> None:
+        """Record that no question is open."""
+        self._step(Event.SETTLE)
+        self._monitored.turn.mark_idle()
+
+    def input_state(self, due: int) -> InputState:
+        """Return what a late process does with its input; `due` is the number of bytes of the open questions."""
+        if self._input < 0:
+            return InputState.UNKNOWN
+        return input_state(self._input, len(self.unsent), due, self._monitored.sandbox.pid)
+
+    # The end.
+
+    async def kill(self, patience: float) -> Ended:
+        """Kill the process and all its descendants; return how it ended. Give it `patience` seconds to exit by itself first."""
+        self._monitored.turn.thaw()  # a dead process must not be frozen as an idle one
+        return await self._monitored.sandbox.keeper.kill_all(patience)
+
+    def close_input(self) -> None:
+        """Close the process's input, which tells it to exit."""
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+
+    def close(self) -> None:
+        """Close its pipes. Read the rest of its standard error before."""
+        if self.is_open:
+            self._step(Event.CLOSE)
+            self.close_input()
+            for descriptor in (self.output, *self._inherited):
+                os.close(descriptor)
+            self.stderr.close()
