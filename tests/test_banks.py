@@ -166,7 +166,8 @@ def test_a_bot_asked_by_argv_is_told_what_is_left_at_each_question(*, warm: bool
     record = played("cardshark", [bot_of(ARGV, "argv", limits, "argv", warm=warm)], 1, hands=3)
     assert answers_of(record) == [[STAND] * 3]
     left = left_at(record, 1)
-    assert left[0] == 3000 and all(before - after >= 29 for before, after in pairwise(left))
+    least = 9 if warm else 29  # a busy host may see a warm bot 20 ms late, which costs the bot nothing
+    assert left[0] == 3000 and all(before - after >= least for before, after in pairwise(left))
     ((_, tails),) = record.said
     assert [round(float(line) * 1000) for _, said in tails for line in said.decode().split("\n") if line] == left
 

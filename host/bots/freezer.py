@@ -50,7 +50,6 @@ class Freezer:
                 os.read(self._timer, 8)
                 self._armed_for = math.inf
                 if self.slow:
-                    self.look(self.slow_since)
                     self.wake_soon()
         finally:
             os.close(self._timer)
@@ -64,9 +63,10 @@ class Freezer:
                 turn.stop()
 
     def wake_soon(self) -> None:
-        """Set the timer to the moment of the next `look`. An earlier answer costs no more than this."""
+        """Take the looks that are due, and set the timer to the moment of the next one."""
         if self._timer < 0 or not (self.idle and self.slow):
             return
+        self.look(self.slow_since)
         for turn in self.idle:
             turn.count()
         now = time.perf_counter()

@@ -7,7 +7,7 @@ result is `SourceFailed`: no bot is to blame for it.
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from host.games.luck import derive, hex_words, whole_number_of
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import Keeper, KeeperDied, KeeperOutOfMemory
+from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
@@ -95,15 +95,10 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
         with starting_on(place.cores[:1]):
             sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
         monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-        clock = Clock(built.limits, monitored)
-        process = AskedProcess(monitored, clock, StderrLog())
-        process.enlarge_pipes(PIPE_BYTES)
-        stack.push_async_callback(_shut_down, process, sandbox.keeper)
-        process.stderr.read_with(place.monitor.stderr_reader)
-        error = await process.start([word.encode() for word in built.argv], dict(built.env), built.limits)
-        if error:
-            raise SourceFailed(f"the referee could not be started: {os.strerror(error)}")
-        source = RefereeSource(program, process, clock, monitored)
+        process = _Process(built, monitored)
+        stack.push_async_callback(process.shut_down)
+        await process.start(place)
+        source = RefereeSource(program, process)
         await source.greet()
         yield source
     except (HostFailure, KeeperOutOfMemory) as failed:
@@ -113,23 +108,11 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
             await stack.aclose()
 
 
-async def _shut_down(process: AskedProcess, keeper: Keeper) -> None:
-    """End a referee, with everything that it has started."""
-    process.close_input()
-    with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
-        if process.state is not State.NEW:
-            await process.kill(ORDERLY_EXIT_S)
-        await keeper.reap()
-    process.close()
-
-
 class RefereeSource:
     """A source of questions: a referee process."""
 
-    def __init__(
-        self, program: RefereeProgram, process: AskedProcess, clock: Clock, monitored: MonitoredSandbox
-    ) -> None:
-        self._program, self._process, self._clock, self._monitored = program, process, clock, monitored
+    def __init__(self, program: RefereeProgram, process: "_Process") -> None:
+        self._program, self._process = program, process
         self._game = program.game
         self._views = ViewReader(program.game.view)
         usual = UsualLines(self._views.fields, self._views.plain)
@@ -146,8 +129,9 @@ class RefereeSource:
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
-        limits = self._program.built.limits
-        await self._exchange(self._talk.start(), limits.startup + limits.move)
+        self._process.patience += self._program.built.limits.startup
+        await self._exchange(self._talk.start())
+        self._process.patience = self._program.built.limits.move
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
@@ -159,7 +143,7 @@ class RefereeSource:
             self._forget(table)
         lines += [talk.answer(number, given) for number, given in answers.items()]
         lines += map(talk.open, map(self._opened, opened))
-        return self._progress(await self._exchange(b"".join(lines), self._program.built.limits.move))
+        return self._progress(await self._exchange(b"".join(lines)))
 
     def _opened(self, table: Opened) -> OpenedTable:
         """Return a table as the referee gets it: with its key, never with the root."""
@@ -177,68 +161,33 @@ class RefereeSource:
             words={label: hex_words(key, label, count) for label, count in self._program.words.items()},
         )
 
-    async def _exchange(self, data: bytes, patience: float) -> list[Message]:
-        """Write to the process, and return its messages, as soon as every table has its question or its end.
-
-        The first of them may take `patience` seconds, each later one the patience of game.toml.
-        """
+    async def _exchange(self, data: bytes) -> list[Message]:
+        """Write to the process, and return its messages, as soon as every table has its question or its end."""
         process, messages = self._process, list[Message]()
         if self.watched:
             self.written.append(data)
         try:
             if process.has_output():  # it has written before it was asked
-                self._talk.receive(await self._read())
-            self._clock.start(time.perf_counter(), patience)
-            process.ask(data)
-            await process.while_writing(partial(self._read_replies, messages))
+                self._talk.receive(await process.read())
+            await process.ask(data, partial(self._read_replies, messages))
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         except _Ended as ended:
-            raise self._failed(await self._verdict(ended)) from None
-        self._monitored.final_check(0.0)
-        process.settle()
+            raise self._failed(await process.verdict(ended)) from None
         if self.watched:
             self.heard += messages
         return messages
 
     async def _read_replies(self, messages: list[Message]) -> None:
-        """Read until every table has its question or its end, and add what was read to `messages`."""
-        talk = self._talk
+        """Read until every table has its question or its end. Add what was read to `messages`."""
+        process, talk = self._process, self._talk
         while talk.is_waiting:
             owed = talk.owed
-            output = await self._read()
+            output = await process.read()
             self._said = (self._said + output)[-MAX_SAID_BYTES:]
             messages += talk.receive(output)
             if talk.owed < owed:
-                self._clock.answered(time.perf_counter())
-
-    async def _read(self) -> bytes:
-        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
-        process = self._process
-        try:
-            output = process.read() if process.poll(QUICK_ANSWER_MS) else await process.next_output()
-        except HostStall as stall:
-            raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
-        if output is None:
-            raise _Ended(f"was silent for {self._clock.granted:g} s", is_late=True)
-        if not output:
-            raise _Ended("has closed its output")
-        return output
-
-    async def _verdict(self, ended: "_Ended") -> str:
-        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
-        limit = self._monitored.limit_exceeded
-        try:
-            how = await self._process.kill(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
-        except KeeperOutOfMemory:
-            return TOO_MUCH_MEMORY
-        except KeeperDied:
-            return f"{ended}: its keeper has died"
-        if how.killed or limit is FaultKind.MEMORY:
-            return TOO_MUCH_MEMORY
-        if ended.is_late:
-            return str(ended)
-        return "has closed its output" if how.stopped else f"has ended: {how.words}"
+                process.restart_clock()
 
     def _failed(self, reason: str) -> SourceFailed:
         waiting, table = self._talk.waiting, self._talk.failed_at
@@ -322,3 +271,74 @@ class _Ended(Exception):
     def __init__(self, words: str, *, is_late: bool = False) -> None:
         super().__init__(words)
         self.is_late = is_late
+
+
+class _Process:
+    """The process of a referee: how long it may be silent, and how it has ended."""
+
+    def __init__(self, built: BuiltBot, monitored: MonitoredSandbox) -> None:
+        self._built, self._monitored = built, monitored
+        self.patience = built.limits.move  # seconds
+        self._clock = Clock(built.limits, monitored)
+        self._asked = AskedProcess(monitored, self._clock, StderrLog())
+        self._asked.enlarge_pipes(PIPE_BYTES)
+        self.stderr, self.has_output = self._asked.stderr, self._asked.has_output
+
+    async def start(self, place: SourcePlace) -> None:
+        """Start the program. Raise SourceFailed if that is not possible."""
+        built = self._built
+        self.stderr.read_with(place.monitor.stderr_reader)
+        error = await self._asked.start([word.encode() for word in built.argv], dict(built.env), built.limits)
+        if error:
+            raise SourceFailed(f"the referee could not be started: {os.strerror(error)}")
+
+    async def ask(self, data: bytes, reading: Callable[[], Awaitable[None]]) -> None:
+        """Write to the process while replies are read. Each of them may take `patience` seconds."""
+        self._clock.start(time.perf_counter(), self.patience)
+        self._asked.ask(data)
+        await self._asked.while_writing(reading)
+        self._monitored.final_check(0.0)
+        self._asked.settle()
+
+    async def read(self) -> bytes:
+        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
+        asked = self._asked
+        try:
+            output = asked.read() if asked.poll(QUICK_ANSWER_MS) else await asked.next_output()
+        except HostStall as stall:
+            raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+        if output is None:
+            raise _Ended(f"was silent for {self.patience:g} s", is_late=True)
+        if not output:
+            raise _Ended("has closed its output")
+        return output
+
+    def restart_clock(self) -> None:
+        """Record that a table has its reply: the next one has the whole patience."""
+        self._clock.start(time.perf_counter(), self.patience)
+
+    async def verdict(self, ended: _Ended) -> str:
+        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
+        limit = self._monitored.limit_exceeded
+        try:
+            how = await self._asked.kill(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)
+        except KeeperOutOfMemory:
+            return TOO_MUCH_MEMORY
+        except KeeperDied:
+            return f"{ended}: its keeper has died"
+        if how.killed or limit is FaultKind.MEMORY:
+            return TOO_MUCH_MEMORY
+        if ended.is_late:
+            return str(ended)
+        return "has closed its output" if how.stopped else f"has ended: {how.words}"
+
+    async def shut_down(self) -> None:
+        """End the process, with everything that it has started."""
+        asked, has_started = self._asked, self._asked.state is not State.NEW
+        if asked.is_open:
+            asked.close_input()
+            with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
+                if has_started:
+                    await asked.kill(ORDERLY_EXIT_S)
+                await self._monitored.sandbox.keeper.reap()
+            asked.close()
