@@ -75,11 +75,6 @@ def encode(view: View) -> bytes:
     return "".join([written(view[index]) for index, written in fields]).encode(errors="replace")
 
 
-def encode_all(views: Sequence[View]) -> bytes:
-    """Return the lines of several questions."""
-    return b"".join(map(encode, views))
-
-
 def ask(view: View) -> list[bytes]:
     """Return all lines of the question, with those of initialisation."""
     return [begin(view) + encode(view)]
@@ -123,21 +118,18 @@ class Block:
         self._tables.clear()
         self._due.clear()
 
-    def encode(self, questions: Sequence[Asked]) -> bytes:
+    def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
         """Return the lines of some questions."""
-        return b"".join(self.encode_each(questions))
-
-    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
-        """Return the lines of each of some questions."""
         asked = []
-        for question in questions:
+        for index, question in enumerate(questions):
             known = question.table in self._tables
-            asked.append(encode(question.view) if known else begin(question.view) + encode(question.view))
+            lines = encode(question.view) if known else begin(question.view) + encode(question.view)
+            asked.append(lines if complete is None else complete(index, lines))
             self._tables.add(question.table)
         self._due = [answer_lines(question.view) for question in reversed(questions)]
-        return asked
+        return b"".join(asked)
 
-    def split(self, output: bytes) -> list[bytes]:
+    def read(self, output: bytes) -> list[bytes]:
         """Return the whole answers at the start of some output, and what follows them."""
         lines = output.split(b"\n")
         answers, first = [], 0
@@ -146,10 +138,6 @@ class Block:
             answers.append(b"\n".join(lines[first:after]))
             first = after
         return [*answers, b"\n".join(lines[first:])]
-
-    def last(self, _output: bytes) -> list[bytes]:
-        """Return nothing: each line of an answer has a line end."""
-        return []
 
     def hear(self, _questions: Sequence[Asked], _answers: Sequence[bytes]) -> None:
         """Do nothing."""
@@ -160,7 +148,6 @@ PROTOCOL = Protocol(
     persistent=True,
     ask=ask,
     encode=encode,
-    encode_all=encode_all,
     receive=receive,
     number=number,
     split_table_number=split_table_number,

@@ -24,7 +24,6 @@ from protocols.wire import (
     over,
     read_move,
     split_table_number,
-    without_line_end,
 )
 from protocols.wire import write as write_line
 
@@ -163,13 +162,10 @@ class Interaction:
         """Begin with a new process: it is sent the whole history."""
         self._is_new = True
 
-    def encode(self, questions: Sequence[Asked]) -> bytes:
-        """Return what is sent for some questions."""
-        return b"".join(self.encode_each(questions))
-
-    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
-        """Return what is sent for each of some questions of one table."""
-        return [*map(self._encode_one, questions)]
+    def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
+        """Return what is sent for some questions of one table."""
+        asked = map(self._encode_one, questions)
+        return b"".join(asked if complete is None else [complete(*each) for each in enumerate(asked)])
 
     def _encode_one(self, question: Asked) -> bytes:
         if question.table != self._table:
@@ -182,17 +178,13 @@ class Interaction:
             return request
         return self._form.whole([*self._requests, request.removesuffix(b"\n")], self._responses, self._stored)
 
-    def split(self, output: bytes) -> list[bytes]:
+    def read(self, output: bytes) -> list[bytes]:
         """Return the answer at the start of some output, if the line that asks to keep running follows it, and the rest."""
         lines = output.split(b"\n")
         for index, line in enumerate(lines[:-1]):
             if line.strip() == KEEP_RUNNING:
                 return [b"\n".join(lines[:index]), b"\n".join(lines[index + 1 :])]
         return [output]
-
-    def last(self, output: bytes) -> list[bytes]:
-        """Return the answer that ends with the output of the process."""
-        return [without_line_end(output)] if output.strip() else []
 
     def hear(self, questions: Sequence[Asked], answers: Sequence[bytes]) -> None:
         """Add questions and their answers to the history."""
@@ -217,7 +209,6 @@ def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer],
         persistent=True,
         ask=lambda view: [Interaction(form).encode([First(view)])],
         encode=form.request,
-        encode_all=lambda views: b"".join(map(form.request, views)),
         receive=receive,
         number=lambda _table, question: question,
         split_table_number=split_table_number,
@@ -228,6 +219,7 @@ def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer],
         one_line=False,
         lifetimes=("question", "table"),
         repeats=True,
+        ends_with_output=True,
         one_question="one request",
         one_answer=one_answer,
         unended=f"exit after the answer, or print {KEEP_RUNNING.decode()} on a line of its own and flush it",

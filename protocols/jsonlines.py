@@ -97,12 +97,11 @@ PROTOCOL = Protocol(
     persistent=True,
     ask=ask,
     encode=encode,
-    encode_all=encode_all,
     receive=receive,
     number=number,
     split_table_number=split_table_number,
     bank=bank,
     over=over,
     write=write,
-    framing=framing(encode_all),
+    framing=framing(encode, encode_all),
 )

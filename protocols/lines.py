@@ -33,12 +33,11 @@ PROTOCOL = Protocol(
     persistent=True,
     ask=ask,
     encode=encode_view,
-    encode_all=encode_views,
     receive=receive,
     number=number,
     split_table_number=split_table_number,
     bank=no_bank,
     over=over,
     write=write,
-    framing=framing(encode_views),
+    framing=framing(encode_view, encode_views),
 )

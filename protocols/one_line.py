@@ -12,31 +12,25 @@ split_lines: Callable[[bytes], list[bytes]] = methodcaller("split", b"\n")
 class OneLine:
     """The framing of a protocol with one line for a question and one line for an answer."""
 
-    split = staticmethod(split_lines)
+    read = staticmethod(split_lines)
 
-    def __init__(self, encode_all: Callable[[Sequence[View]], bytes]) -> None:
-        self._encode_all = encode_all
+    def __init__(self, encode: Callable[[View], bytes], encode_all: Callable[[Sequence[View]], bytes]) -> None:
+        self._encode, self._encode_all = encode, encode_all
 
     def restart(self) -> None:
         """Do nothing."""
 
-    def encode(self, questions: Sequence[Asked]) -> bytes:
+    def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
         """Return questions, one line each."""
-        return self._encode_all([question.view for question in questions])
-
-    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
-        """Return the line of each question."""
-        return self.encode(questions).splitlines(keepends=True)
-
-    def last(self, _output: bytes) -> list[bytes]:
-        """Return nothing: an answer ends with its line end."""
-        return []
+        if complete is None:
+            return self._encode_all([question.view for question in questions])
+        return b"".join([complete(index, self._encode(question.view)) for index, question in enumerate(questions)])
 
     def hear(self, _questions: Sequence[Asked], _answers: Sequence[bytes]) -> None:
         """Do nothing."""
 
 
-def framing(encode_all: Callable[[Sequence[View]], bytes]) -> Callable[[], Framing]:
+def framing(encode: Callable[[View], bytes], encode_all: Callable[[Sequence[View]], bytes]) -> Callable[[], Framing]:
     """Return the framing of a protocol that writes questions in this way. All bots share it."""
-    shared = OneLine(encode_all)
+    shared = OneLine(encode, encode_all)
     return lambda: shared

@@ -163,20 +163,16 @@ class Framing(Interface):
         """Begin with a new process: it has not been sent anything."""
         ...
 
-    def encode(self, questions: Sequence[Asked]) -> bytes:
-        """Return all that is sent for these questions."""
+    def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
+        """Return all that is sent for these questions.
+
+        `complete` gets the index of a question in the batch and its bytes, and returns them with what the host adds: the
+        number of its table, or the time in the bank.
+        """
         ...
 
-    def encode_each(self, questions: Sequence[Asked]) -> list[bytes]:
-        """Return what is sent for each of these questions."""
-        ...
-
-    def split(self, output: bytes) -> list[bytes]:
+    def read(self, output: bytes) -> list[bytes]:
         """Return the whole answers at the start of some output, without their last line end, and what follows them."""
-        ...
-
-    def last(self, output: bytes) -> list[bytes]:
-        """Return the answer that the end of the output completes; nothing if only a line end completes one."""
         ...
 
     def hear(self, questions: Sequence[Asked], answers: Sequence[bytes]) -> None:
@@ -191,7 +187,6 @@ class Protocol(NamedTuple):
     persistent: bool  # whether one process can answer many questions
     ask: Callable[[View], list[bytes]]  # the question: its arguments, or all its lines as one piece
     encode: Callable[[View], bytes]  # a question as text
-    encode_all: Callable[[Sequence[View]], bytes]  # questions as text
     receive: Callable[[Grammar, bytes], Answer]
     number: Callable[[int, bytes], bytes]  # adds the table's number to a question
     # Returns the table number of an answer (0 if there is none) and the rest of it.
@@ -204,6 +199,7 @@ class Protocol(NamedTuple):
     one_line: bool = True
     lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
     repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
+    ends_with_output: bool = False  # whether the end of the output completes an answer without a line end
     # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.
     one_question: str = "one line"
     one_answer: str = "one line"

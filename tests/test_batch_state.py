@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from host.bots.batch_state import (
     TableIds,
     Violation,
 )
+from host.bots.values import Question
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
 
@@ -218,10 +220,29 @@ def test_a_process_numbers_its_tables_from_one_and_learns_of_an_end_with_the_nex
     tables = TableIds(PROTOCOLS["lines"])
 
     first = [tables.number(table) for table in (17, 23)]
-    lines = tables.numbered(first, [b"a\n", b"b\n"])
     tables.end(17)
     tables.end(99)
     then = [tables.number(table) for table in (23, 17)]
 
-    assert (first, lines) == ([1, 2], b"1 a\n2 b\n")
-    assert (then, tables.numbered(then, [b"c\n", b"d\n"])) == ([2, 3], b"over 1\n2 c\n3 d\n")
+    assert (first, then) == ([1, 2], [2, 3])
+    assert (tables.over(), tables.over()) == (b"over 1\n", b"")
+
+
+class Pair(NamedTuple):
+    """A view."""
+
+    one: int
+    other: int
+
+
+def test_a_question_has_the_number_of_its_table_after_the_time_in_the_bank() -> None:
+    questions = [Question(17, 1, Pair(1, 2)), Question(23, 1, Pair(3, 4))]
+    for name, sent in (
+        ("lines", b"2 1 2\n5 3 4\n"),
+        (
+            "json",
+            b'{"table":2,"bank":1.500,"one":1,"other":2}\n{"table":5,"bank":1.500,"one":3,"other":4}\n',
+        ),
+    ):
+        reader = AnswerReader(PROTOCOLS[name], GRAMMAR, MAX_BYTES, table_ids=True)
+        assert reader.encode(questions, [2, 5], 1500) == sent

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Grammar, Move, Protocol
+from protocols.wire import MAX_LINE_BYTES, Answer, Asked, Fault, FaultKind, Grammar, Move, Protocol, without_line_end
 
 MAX_REMEMBERED_ANSWERS = 1000  # each at most 4 KiB
 TABLE_NUMBER_BYTES = 16  # added to the limit of an answer for the table number
@@ -87,6 +87,18 @@ class AnswerReader:
         self.whole_lines: dict[bytes, Move] = {}
         """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
 
+    def encode(self, questions: Sequence[Asked], numbers: Sequence[int] | None, bank: int | None) -> bytes:
+        """Return what is sent for questions: with the numbers of their tables, and the milliseconds in the bot's bank."""
+        if numbers is None and bank is None:
+            return self.framing.encode(questions)
+
+        def complete(index: int, question: bytes) -> bytes:
+            if bank is not None:
+                question = self.protocol.bank(bank, question)
+            return question if numbers is None else self.protocol.number(numbers[index], question)
+
+        return self.framing.encode(questions, complete)
+
     def remembered(self, raws: Sequence[bytes]) -> list[Answer] | None:
         """Return the moves of raw answers if all are cached, else None. This costs 0.05 µs per answer."""
         try:
@@ -119,7 +131,7 @@ class BatchState:
         self.state = IDLE
         self.rest = b""  # bytes after the last complete answer; after a violation, its evidence
         self.has_ended = False  # whether the process has ended its output, and so completed its answer
-        self._reader, self._split = reader, reader.framing.split
+        self._reader, self._split = reader, reader.framing.read
         self._tables: Sequence[int] = ()  # table number of each question of the batch
         self._due = 0  # answers that are due
 
@@ -149,10 +161,10 @@ class BatchState:
 
     def _end(self) -> BatchEvents:
         """Return the events of the end of the output while answers are due. In some protocols it completes an answer."""
-        if not (raws := self._reader.framing.last(self.rest)):
+        if not (self._reader.protocol.ends_with_output and self.rest.strip()):
             return (), (), self._step(Input.END, self.rest)
-        self.rest, self.has_ended = b"", True
-        return self._read(raws)
+        last, self.rest, self.has_ended = without_line_end(self.rest), b"", True
+        return self._read([last])
 
     def _read(self, raws: list[bytes]) -> BatchEvents:
         """Read answers one by one: some are not cached, or there are more answers than questions."""
@@ -214,7 +226,7 @@ class TableIds:
         if number is not None:
             self._ended += self._protocol.over(number)
 
-    def numbered(self, numbers: Sequence[int], questions: Sequence[bytes]) -> bytes:
-        """Return questions with their tables' numbers, after a line for each table that has ended."""
+    def over(self) -> bytes:
+        """Return a line for each table that has ended since the last call."""
         ended, self._ended = self._ended, b""
-        return ended + b"".join(map(self._protocol.number, numbers, questions))
+        return ended

@@ -195,17 +195,12 @@ class PersistentProcess:
         # The processor time is read once per batch, and only at the first tables: each reading costs a microsecond.
         is_timed = self.is_timed and questions[0].table <= TIMED_TABLES
         used = self._context.monitored.total() if is_timed else None
-        numbers: Sequence[int] = range(len(questions))
         if reader.table_ids:
-            asked = reader.framing.encode_each(questions)
-            if left is not None:
-                asked = [reader.protocol.bank(left, each) for each in asked]
-            numbers = [self._table_ids.number(question.table) for question in questions]
-            data = self._table_ids.numbered(numbers, asked)
+            numbers: Sequence[int] = [self._table_ids.number(question.table) for question in questions]
+            data = self._table_ids.over() + reader.encode(questions, numbers, left)
         else:
-            data = reader.framing.encode(questions)
-            if left is not None:
-                data = reader.protocol.bank(left, data)
+            numbers = range(len(questions))
+            data = reader.encode(questions, None, left)
         self._open_batch(used, numbers)
         child.stderr.ask(questions[0])
         child.ask(data)

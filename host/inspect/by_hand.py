@@ -32,7 +32,7 @@ def standard_input(repro: Repro) -> bytes:
         if repro.bot.table_ids:
             if last and last != decision.table:
                 numbers.end(last)
-            question = numbers.numbered([numbers.number(decision.table)], [question])
+            question = numbers.over() + protocol.number(numbers.number(decision.table), question)
         last = decision.table
         written += question
         if isinstance(decision.answer, Move):

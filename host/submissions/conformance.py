@@ -21,7 +21,6 @@ from host.bots.clock import HostStall
 from host.bots.input_state import bytes_in_pipe
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import Seat, open_seat
-from host.bots.startup import startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.stderr_log import Asked
 from host.bots.values import Batch, Evidence, Question, Usage
@@ -256,7 +255,7 @@ class TestBench(NamedTuple):
         if bot.spec.process_lifetime == "question":
             return None
         framing, first = protocol.framing(), Question(1, 1, self.game.examples[0])
-        question, again = framing.encode_each([first, first])
+        question, again = framing.encode([first]), framing.encode([first])
         if bot.spec.table_ids:
             question, again = protocol.number(1, question), protocol.number(1, again)
         async with self._talk(()) as talk:
@@ -269,8 +268,8 @@ class TestBench(NamedTuple):
                 after = END_OF_INPUT
                 talk.end_input()
             await talk.lines(2, limit / 2)
-        *whole, rest = framing.split(talk.output)
-        answers = len(whole) + len(framing.last(rest))
+        *whole, rest = framing.read(talk.output)
+        answers = len(whole) + (protocol.ends_with_output and bool(rest.strip()))
         if not answers:
             return None
         reads_on = after == SECOND_QUESTION or answers == 1 or LANGUAGES[bot.spec.language].output.is_line_buffered
@@ -418,14 +417,23 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
     )
 
 
+ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
+
+
 async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
     """Return the reason why a bot cannot play: it cannot be started, or it exits without an answer to any question.
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
-    async with open_bench(bot, game, level) as bench:
-        fault = await startup_fault(bot, game, bench.home, bench.watcher)
-    return diagnose_start(bot, game, fault) if fault else None
+    async with open_bench(bot, game, level) as bench, bench.seated() as exam:
+        for number, view in enumerate(game.examples[1:3] or game.examples, 1):
+            try:
+                answer = await exam.ask_once(Question(number, 1, view))
+            except HostStall:  # the machine was too busy to measure its time
+                return None
+            if not (isinstance(answer, Fault) and answer.kind in ENDED_FAULTS):
+                return None
+    return diagnose_start(bot, game, exam.seat.evidence[0])
 
 
 async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
