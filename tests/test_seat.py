@@ -908,34 +908,6 @@ def test_a_machine_that_can_make_no_sandbox_is_refused_and_no_bot_is_charged(
     assert refused.value.exit_code == 6
 
 
-def test_a_bot_that_has_started_here_is_started_when_it_first_plays_and_a_failure_is_then_the_machine_s(
-    tmp_path: Path,
-) -> None:
-    sources = [written(f"{dedent(LIVELY)}# {os.urandom(8).hex()}\n", ".py", tmp_path, name) for name in ("one", "two")]
-    game, specs = GAMES["cardshark"], [spec_of(source, protocol="lines") for source in sources]
-
-    def prepared() -> list[BuiltBot]:
-        return trio.run(prepare_bots, specs, game, AMPLE, level())
-
-    assert [bot.started_before for bot in prepared()] == [False, False]
-    one, two = bots = prepared()
-    assert [bot.started_before for bot in bots] == [True, True]
-    assert not faults_of(played("cardshark", bots, 4, hands=1), "two")
-
-    source = Path(two.folder) / sources[1].name
-    source.chmod(0o644)
-    source.write_text("raise SystemExit(3)\n")
-    assert [bot.started_before for bot in prepared()] == [True, True]
-    with nothing_left_behind(), pytest.raises(UserError) as refused:
-        played("cardshark", [one, two], 4, hands=1)
-    assert [(problem.code, problem.where) for problem in refused.value.problems] == [("S019", "two")]
-    assert refused.value.exit_code == 6
-    with pytest.raises(UserError) as refused:  # it is started before the first table again
-        prepared()
-    assert [problem.code for problem in refused.value.problems] == ["B035"]
-    assert refused.value.exit_code == 4
-
-
 SLOW_START = "import time\ntime.sleep(0.3)\n" + dedent(LIVELY)
 
 

@@ -403,7 +403,6 @@ class BuiltBot(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = Limits()
     warm: tuple[str, ...] = ()  # the command of the interpreter that forks the bot for each start; () = cold starts
-    started_before: bool = False  # on this machine, and therefore not before the first table of this run
     empty_start: float = 0.0  # seconds that an empty bot of its language takes to start where it was prepared
 
     @property

@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from host.base.errors import HostFailure, Problem, UserError
+from host.base.errors import HostFailure, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.function_process import AnswerAll, FunctionProcess, never_restarted
 from host.bots.host_failures import HostFailures, Recovery
 from host.bots.monitor import Monitor, held_bytes
 from host.bots.seat import Seat, open_seat
-from host.bots.startup import StartFailure, forget_start, startup_fault
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
 from host.play.answer_log import AnswerLog
@@ -68,7 +67,6 @@ class BotPool:
         self._monitor, self._functions, self._log = monitor, functions, log
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
-        self._started = set[str]()  # bots that this worker has started before their first fixture
         self._source: SteadySource | None = None  # of a game whose rules run elsewhere, once it is needed
         stack.push_async_callback(self._close)
 
@@ -79,7 +77,6 @@ class BotPool:
         self.setup, self.game = setup, game_by_name(setup.game)
         self._bots = {bot.name: bot for bot in setup.bots}
         changed = {name for name, bot in before.items() if self._bots.get(name) != bot or level is not setup.level}
-        self._started -= changed
         for name in changed:
             await self.replace(name)
 
@@ -94,21 +91,9 @@ class BotPool:
             own = contextlib.AsyncExitStack()
             with starting_on(self._cores[: bot.spec.cores]):
                 made = await own.enter_async_context(bot_sandbox(bot, self.setup.level)), own
-            await self._start_once(bot, *made)
         self._made[name] = made
         made[0].write_state(state)
         return made[0].sandbox
-
-    async def _start_once(self, bot: BuiltBot, home: BotSandbox, own: contextlib.AsyncExitStack) -> None:
-        """Start a bot that was not started before the first table, if this worker has not. Raise StartFailure if it fails."""
-        if not bot.started_before or bot.name in self._started:
-            return
-        async with contextlib.AsyncExitStack() as failed:
-            failed.push_async_exit(own)
-            if fault := await startup_fault(bot, self.game, home, self._monitor):
-                raise StartFailure(f"it has started on this machine before, and does not start now ({fault.kind})")
-            failed.pop_all()
-        self._started.add(bot.name)
 
     def read_state(self, name: str, before: bytes) -> bytes:
         """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
@@ -193,8 +178,7 @@ class BotPool:
     ) -> Sandbox | HostFailure:
         """Return the sandbox of a bot's process. If it fails MAX_HOST_FAILURES times, return the failure: the bot's crash.
 
-        Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either, or cannot start a bot
-        that it has started before.
+        Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either.
         """
         while True:
             try:
@@ -203,10 +187,6 @@ class BotPool:
                 failure.bot = bot.name
                 if not failures.are_charged_to(bot.name):
                     failures.count(failure)
-                elif isinstance(failure, StartFailure):
-                    forget_start(bot, self.game, self.setup.level)
-                    hint = f"croupier run  starts it before the first table; croupier withdraw {bot.name}  goes on without it"
-                    raise UserError([Problem("S019", bot.name, str(failure), hint=hint)], 6) from failure
                 elif reason := await why_no_sandbox(self.setup.level):
                     raise UserError([no_sandbox_here(self.setup.level, reason)], 6) from failure
                 else:

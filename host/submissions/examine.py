@@ -10,7 +10,6 @@ import trio
 from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
-from host.bots.startup import recall_start, remember_start
 from host.games.engine import Game
 from host.rules.catalogue import game_by_name, origin
 from host.sandbox.detect import no_sandbox_here
@@ -48,7 +47,7 @@ class Findings(NamedTuple):
 
 
 async def examine(submission: Submission, game: Game, granted: Limits, level: Level, rules: Any = None) -> Findings:
-    """Build a bot, and start it unless it has started on this machine before.
+    """Build a bot, and start it.
 
     If rules are given, also ask it the questions of `check`, at tables with these rules.
 
@@ -65,8 +64,6 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
         bot = await repeated(submission, level, build, submission, level)
         bot = bot._replace(limits=granted.at_most(submission.limits))
         build_seconds = time.monotonic() - began
-        if rules is None and (known := recall_start(bot, game, level)):
-            return Findings(submission, known, build_seconds, build_seconds, None, (), 0, None)
         if rules is not None:
             answers = await repeated(submission, level, run_conformance, bot, game, rules, level)
         faulty = answers is not None and bool(answers.problems)
@@ -83,8 +80,6 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
         refusals.append(mismatch)
     elif mismatch and bot:
         bot = bot._replace(warm=())  # the warm start is a default; bot.toml does not request it
-    if bot and not refusals and not (answers and answers.problems):
-        remember_start(bot, game, level)
     seconds = time.monotonic() - began
     return Findings(submission, bot, build_seconds, seconds, answers, tuple(refusals), exit_code, mismatch)
 
@@ -107,8 +102,7 @@ async def prepare_bots(
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> list[BuiltBot]:
-    """Build and start the bots, one per core at a time, and return them in order. Bots that have started here before
-    are not started. Build the referee of the game before, if it has one.
+    """Build and start the bots, one per core at a time, and return them in order. If the game has a referee, build that before.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a

@@ -245,7 +245,7 @@ class RoundPlayer:
 
     def _take_off(self, which: Round, problem: Problem) -> None:
         """Take the version off the ladder that a problem of preparing the bots names."""
-        if not problem.code.startswith("B") and problem.code != "S019":
+        if not problem.code.startswith("B"):
             return
         named = [label for label in which.entry.players if label in problem.where.split("/") or label == problem.where]
         for label in named:
