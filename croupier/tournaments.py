@@ -9,7 +9,7 @@ from croupier.playing import Standing, to_html
 from croupier.session import Bar, errors, folder_of, session
 from host.backends.backend import open_backend
 from host.ops.journals import find_stage, open_journal
-from host.report.listings import by_bot
+from host.report.listings import by_bot, results_of
 from host.results.standings import StageStandings
 from host.tournament.running import PlayTerms, run_tournament
 
@@ -71,7 +71,7 @@ class Tournament:
         """Return the standings of a stage, by default of the last one with results. Raise Error if there are none."""
         with errors(), open_journal(self.folder) as journal:
             position = find_stage(journal, stage)
-            text = "\n".join(by_bot(journal, position).text())
+            text = "\n".join(by_bot(results_of(journal, position)).text())
             return Standings(position.state.name, position.standings, text)
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from host.rating.statistics import ELO
 from host.report.charts import figure, ranked, value, whisker
 from host.report.charts import scale as axis_of
 from host.report.listings import Listing, cells_of
-from host.report.summary import Stage
+from host.report.stage_results import Stage
 from host.report.terminal import standings_text, text_of
 from host.results.standings import Row
 

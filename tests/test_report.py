@@ -41,14 +41,15 @@ from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
 from host.report.export import one_playlog, write_csv, write_events
 from host.report.html_file import report_of
-from host.report.listings import LISTINGS
+from host.report.listings import by_bot, by_pair, of_all_stages, results_of
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, file_policy, render
+from host.report.stage_results import with_pairs
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 from host.results.course import positions_of
 from host.stages.kind import Kind
-from host.web.live import API_NAMES, api_document
+from host.web.live import DOCUMENTS, api_document
 from tests.browser import games
 from tests.browser.games import EVIL, SEED, spoilt
 
@@ -143,8 +144,19 @@ def test_the_first_sentence_says_who_won_and_how_sure_that_is(journal: Path) -> 
 def test_commands_and_pages_show_the_same_standings_in_every_medium(journal: Path) -> None:
     with reading(journal) as book:
         position = positions_of(book)[-1]
-        assert summarize(book, SEED).stages[-1].standings == position.standings
-        listings = [make(book, position) for name, make in LISTINGS.items() if name != "grades"]
+        summary = summarize(book, SEED)
+        stage = summary.stages[-1]
+        results = results_of(book, position)
+        results = results._replace(stage=with_pairs(results.stage, position))
+        listings = [by_bot(results), by_pair(results), of_all_stages(positions_of(book))]
+    alone = results.stage._replace(picture=stage.picture)  # groups mark the bots that have played later
+    assert alone == stage._replace(head_to_heads=(), ranks=None)
+    for name, listing in (("standings", listings[0]), ("pairs", listings[1])):
+        served, printed = api_document(name, summary, [])["stages"][-1], {**listing.json()}
+        assert served.keys() == printed.keys()
+        assert [served[key] for key in ("rows", "sure", "seal", "seed")] == [
+            printed[key] for key in ("rows", "sure", "seal", "seed")
+        ]
     for listing in listings:
         sheet = list(csv.DictReader(io.StringIO(listing.csv())))
         told, lines = listing.json()["rows"], "".join(listing.text()).split("\n")
@@ -346,7 +358,7 @@ def test_tables_that_share_deals_cannot_be_watched_while_their_stage_runs(tmp_pa
 def test_nothing_that_is_told_of_a_running_stage_names_a_table_or_a_card(tmp_path: Path) -> None:
     with reading(games.played(tmp_path, "pazaak", state="running")) as book:
         summary = summarize(book, SEED)
-    told = json.dumps([api_document(name, summary, []) for name in API_NAMES])
+    told = json.dumps([api_document(name, summary, []) for name in DOCUMENTS])
     assert SEED.hex() not in told and "league/" not in told and "<b>H" not in told and '"seed": ""' in told
 
 

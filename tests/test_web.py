@@ -102,7 +102,7 @@ API = ("run.json", "standings.json", "pairs.json", "bots.json", "faults.json", "
 
 @pytest.mark.parametrize("name", API)
 def test_every_address_of_the_api_names_its_schema(finished: Server, name: str) -> None:
-    assert finished.json(f"/api/{name}")["schema"] == f"croupier/{name.removesuffix('.json')}/1"
+    assert finished.json(f"/api/{name}")["schema"] == f"croupier/live-{name.removesuffix('.json')}/1"
 
 
 def test_the_page_is_the_reports(finished: Server) -> None:

@@ -17,19 +17,20 @@ def print_standings(context: CliContext, path: Path, *, interrupted: bool = Fals
     """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
     from host.journal.journal import reading
     from host.ops.journals import find_stage
-    from host.report.listings import by_bot
+    from host.report.listings import by_bot, results_of
     from host.stages import gives_grades
 
     with reading(path, context.registry) as journal:
         position = find_stage(journal, None)
+        results = results_of(journal, position, interrupted=interrupted)
         if gives_grades(position.config) and position.counted and not context.json:
             from host.inspect.gradebook import gradebook
             from host.report.grade_listings import grade_list
             from host.submissions.intake_log import read
 
-            listing = grade_list(journal, position, gradebook(journal, position, read(context.folder / "bots")))
+            listing = grade_list(results, gradebook(journal, position, read(context.folder / "bots")))
         else:
-            listing = by_bot(journal, position, interrupted=interrupted, verbose=context.verbose)
+            listing = by_bot(results, verbose=context.verbose)
     if context.json and on_one_line:
         print_json_line(listing.schema, **listing.json())
     else:

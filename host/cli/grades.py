@@ -38,6 +38,7 @@ def grades(
     from host.inspect.roster import read_roster
     from host.journal.journal import reading
     from host.report.grade_listings import grade_list, roster_list
+    from host.report.listings import results_of
     from host.results.course import positions_of
     from host.submissions.intake_log import read
 
@@ -58,7 +59,8 @@ def grades(
                 raise click.UsageError(unknown_with_list("bot", bot, [row.bot for row in found.rows]))
             print_result(context, "grade", reason(position, row, found.intake))
             return
-        listing = roster_list(book, position, found, students) if students else grade_list(book, position, found)
+        results = results_of(book, position)
+        listing = roster_list(results, found, students) if students else grade_list(results, found)
     if as_csv:
         mark = "\ufeff" if students and students.marked else ""
         click.echo(mark + listing.csv(students.delimiter if students else ","), nl=False)

@@ -1,13 +1,12 @@
 """The command `standings`: prints the results of a stage by bot or pair, or all stages together."""
 
-from functools import partial
 from pathlib import Path
 
 import click
 
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, completers, options, print_result
-from host.ops.journals import find_stage, journal_of
+from host.ops.journals import find_stage, open_journal
 
 
 @click.command()
@@ -28,18 +27,23 @@ def standings(
     journal: Path | None,
 ) -> None:
     """Print the standings with error bars, or the results of each pair."""
-    from host.journal.journal import reading
-    from host.report.listings import LISTINGS, by_bot
+    from host.report.listings import by_bot, by_pair, of_all_stages, results_of
+    from host.report.stage_results import with_pairs
+    from host.results.course import positions_of
 
-    path = journal_of(context.folder, journal)
     if overall and (stage or by != "bot"):
         raise click.UsageError("--overall is about all stages: give no STAGE and no --by")
     if grades:
         raise UserError([Problem("U001", "", "grades are a command of their own", hint="croupier grades")], 2)
-    chosen = "overall" if overall else by
-    make = partial(by_bot, verbose=context.verbose) if chosen == "bot" else LISTINGS[chosen]
-    with reading(path, context.registry) as book:
-        listing = make(book, find_stage(book, stage))
+    with open_journal(context.folder, journal) as book:
+        position = find_stage(book, stage)
+        results = results_of(book, position)
+        if overall:
+            listing = of_all_stages(positions_of(book))
+        elif by == "pair":
+            listing = by_pair(results._replace(stage=with_pairs(results.stage, position)))
+        else:
+            listing = by_bot(results, verbose=context.verbose)
     if as_csv:
         click.echo(listing.csv(), nl=False)
     else:

@@ -8,7 +8,8 @@ from host.base.format import duration, thousands
 from host.base.safe_text import one_line
 from host.rating.rankings import ranking_of
 from host.report.bracket_chart import drawings
-from host.report.summary import BotSummary, ResourceUse, Stage
+from host.report.stage_results import Stage
+from host.report.summary import BotSummary, ResourceUse
 from host.report.terminal import NONE
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.standings import PairResult, Row

@@ -5,27 +5,25 @@ from typing import Any
 
 from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
 from host.inspect.roster import Roster, match, roster_name
-from host.journal.journal import Journal
 from host.report import terminal
-from host.report.listings import Listing, stage_facts, title_of
-from host.results.course import Position
+from host.report.listings import Listing, Results
 
 
-def grade_list(journal: Journal, position: Position, book: Gradebook) -> Listing:
+def grade_list(results: Results, book: Gradebook) -> Listing:
     """Return the grades of a stage: a row for each bot, and for each submission that was refused."""
     cells = [row.cells() for row in book.rows]
-    repeated = position.standings.repeated
-    facts = {**stage_facts(journal, position), "rows": [row.json() for row in book.rows], "repeated": repeated}
+    repeated = results.stage.standings.repeated
+    facts = {**results.facts(), "rows": [row.json() for row in book.rows], "repeated": repeated}
     columns = list(dict.fromkeys(column for row in cells for column in row))
-    text = partial(terminal.grades_text, title_of(position), book.rows, repeated=repeated)
+    text = partial(terminal.grades_text, results.title, book.rows, repeated=repeated)
     return Listing("grades", facts, columns, cells, text)
 
 
-def roster_list(journal: Journal, position: Position, book: Gradebook, roster: Roster) -> Listing:
+def roster_list(results: Results, book: Gradebook, roster: Roster) -> Listing:
     """Return the grades of a stage with a row for each student of a roster, in its order and with its columns."""
     rows = {row.entrant: row for row in book.rows}
     empty = GradeRow("", "", NO_SUBMISSION, 0, max((row.most for row in book.rows), default=0))
-    grades = grade_list(journal, position, book)
+    grades = grade_list(results, book)
     found, cells = list[GradeRow](), list[dict[str, Any]]()
     for student in match(roster, list(rows)).students:
         row = empty if student.entrant is None else rows[student.entrant]
@@ -39,5 +37,5 @@ def roster_list(journal: Journal, position: Position, book: Gradebook, roster: R
         "rows": [student | {"grade": row.json()} for student, row in zip(cells, found, strict=True)],
     }
     names = [*map(roster_name, roster.rows)]
-    text = partial(terminal.grades_text, title_of(position), found, names, position.standings.repeated)
+    text = partial(terminal.grades_text, results.title, found, names, results.stage.standings.repeated)
     return grades._replace(facts=facts, columns=columns, cells=cells, parts=text)

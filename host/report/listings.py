@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from host.base.format import plural
 from host.base.safe_text import csv_cell
 from host.inspect.recorded import known_seed
-from host.journal.journal import Journal
+from host.journal.journal import Journal, UndecidedFixture
+from host.journal.state import RunState
 from host.journal.tournament_dir import seed_text
-from host.play.records import count_replays
 from host.report import terminal
 from host.report.pictures import picture_json, picture_lines
-from host.results.course import Position, positions_of
+from host.report.stage_results import Stage, stage_of
+from host.results.course import Position
 from host.results.overall import OverallRow, overall
-from host.results.standings import PairResult, Row, as_counted_by
-from host.results.standings import by_pair as pairs_of
+from host.results.standings import PairResult, Row
 from host.rules.catalogue import display_of
-from host.stages import references_of
+from host.stages.kind import SkippedStage
 from protocols.wire import FaultKind
 
 NO_STANDINGS = "no fixture is finished yet, so there are no standings"
@@ -57,71 +57,99 @@ def as_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], delimiter:
     return sheet.getvalue()
 
 
-def stage_facts(journal: Journal, position: Position, *, interrupted: bool = False) -> dict[str, Any]:
-    """Return what the journal says about a run and a stage as JSON keys."""
-    run, state, records = position.tournament.run, position.state, position.counted
-    seed = known_seed(journal)  # None if its hash is not the one in the journal
-    return {
-        "run": run.name,
-        "game": run.game,
-        "sandbox": run.level,
-        "seed_sha256": run.seed_sha256,
-        "committed": run.committed,
-        "seed": seed_text(seed) if seed is not None and run.finished else None,
-        "state": run.status,
-        "interrupted": interrupted,
-        "stage": state.name,
-        "seal": journal.seal(state.name) if state.over else None,
-        "fixtures": len(records),
-        "changes": [change.json() for change in run.changes],
-        "skipped": [skipped.stage.name for skipped in run.skipped],
-        **count_replays(records)._asdict(),
-    }
+class Results(NamedTuple):
+    """The results of a stage, with what is known of its run. Every medium that shows standings or pairs shows this value."""
+
+    run: RunState
+    stage: Stage
+    seed: str | None = None  # None while it is secret, and if it is not known
+    skipped: Sequence[SkippedStage] = ()
+    undecided: Sequence[UndecidedFixture] = ()
+    interrupted: bool = False
+
+    @property
+    def title(self) -> str:
+        """The run, the stage, and their state in one line."""
+        run, fixtures = self.run, self.stage.fixtures
+        return (
+            f"{run.name} · {self.stage.name} · {fixtures} {plural(fixtures, 'fixture')} · level {run.level.label} · "
+            f"seed sha256 {run.seed_sha256[:8]}… · {run.status}"
+        )
+
+    @property
+    def nothing(self) -> Sequence[str]:
+        """Lines about a stage without results."""
+        return self.title, NO_STANDINGS
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of the run and the stage as JSON keys."""
+        run, stage = self.run, self.stage
+        return {
+            "run": run.name,
+            "game": run.game,
+            "sandbox": run.level,
+            "seed_sha256": run.seed_sha256,
+            "committed": run.committed,
+            "seed": self.seed,
+            "state": run.status,
+            "interrupted": self.interrupted,
+            "stage": stage.name,
+            "kind": stage.kind,
+            "stage_state": stage.state,
+            "seal": stage.seal or None,
+            "fixtures": stage.fixtures,
+            "changes": [change.json() for change in run.changes],
+            "skipped": [skipped.stage.name for skipped in self.skipped],
+            **stage.again._asdict(),
+        }
+
+    def certainty(self) -> dict[str, Any]:
+        """Return how sure the order is as JSON keys."""
+        standings = self.stage.standings
+        advice = [each._asdict() for each in standings.advice]
+        return {"sure": standings.sure, "advice": advice, "repeated": standings.repeated}
 
 
-def title_of(position: Position) -> str:
-    """Return the run, the stage, and their state in one line."""
-    run, fixtures = position.tournament.run, len(position.counted)
-    return (
-        f"{run.name} · {position.state.name} · {fixtures} {plural(fixtures, 'fixture')} · level {run.level.label} · "
-        f"seed sha256 {run.seed_sha256[:8]}… · {run.status}"
+def results_of(journal: Journal, position: Position, *, interrupted: bool = False) -> Results:
+    """Return the results of a stage from its journal."""
+    run, stage = position.tournament.run, stage_of(position)
+    seed = known_seed(journal) if run.finished else None  # None if its hash is not the one in the journal
+    return Results(
+        run=run,
+        stage=stage._replace(seal=journal.seal(stage.name) if position.state.over else ""),
+        seed=None if seed is None else seed_text(seed),
+        skipped=run.skipped,
+        undecided=journal.undecided(stage.name),
+        interrupted=interrupted,
     )
 
 
-def _nothing(position: Position) -> Sequence[str]:
-    return title_of(position), NO_STANDINGS
-
-
-def by_bot(journal: Journal, position: Position, *, interrupted: bool = False, verbose: bool = False) -> Listing:
+def by_bot(results: Results, *, verbose: bool = False) -> Listing:
     """Return the standings of a stage."""
-    run, stage, kind = position.tournament.run, position.config, position.kind
-    standings, rows, advice = position.standings, position.standings.rows, position.standings.advice
-    everything = as_counted_by(stage, position.recorded)
-    picture = kind.picture(stage, position.shown_bots, everything) if kind.picture else None
+    run, stage = results.run, results.stage
+    rows, standings = stage.rows, stage.standings
 
     def parts() -> Iterator[terminal.Part]:
-        if position.recorded:
+        if stage.fixtures or results.undecided:
             yield from terminal.standings_text(
-                title_of(position), rows, standings.sentences, advice, display_of(run.game).unit
+                results.title, rows, standings.sentences, standings.advice, display_of(run.game).unit
             )
-            yield from picture_lines(picture, verbose=verbose)
-            yield from terminal.details(rows, advice) if verbose else ()
-        elif stage in [skipped.stage for skipped in run.skipped]:
-            yield title_of(position)
+            yield from picture_lines(stage.picture, verbose=verbose)
+            yield from terminal.details(rows, standings.advice) if verbose else ()
+        elif stage.name in [skipped.stage.name for skipped in results.skipped]:
+            yield results.title
         else:
-            yield from _nothing(position)
-        yield from map(str, run.skipped)
+            yield from results.nothing
+        yield from map(str, results.skipped)
         yield from (f"changed  {change.text()}" for change in run.changes)
 
     facts = {
-        **stage_facts(journal, position, interrupted=interrupted),
+        **results.facts(),
         "rows": [row.flat() for row in rows],
-        "sure": standings.sure,
-        "advice": [each._asdict() for each in advice],
+        **results.certainty(),
         "so_far": standings.so_far,
-        "repeated": standings.repeated,
-        "undecided": [each.json() for each in journal.undecided(position.state.name)],
-        **picture_json(picture),
+        "undecided": [each.json() for each in results.undecided],
+        **picture_json(stage.picture),
     }
     cells = [cells_of(row) for row in rows]
     return Listing("standings", facts, [*cells[0]] if cells else [], cells, parts)
@@ -135,32 +163,22 @@ def cells_of(row: Row) -> dict[str, Any]:
     return cells | {f"faults_{kind}": counts.get(kind, 0) for kind in FaultKind}
 
 
-def by_pair(journal: Journal, position: Position) -> Listing:
-    """Return the results of each pair of bots at tables of two."""
-    standings, repeated = position.standings, position.standings.repeated
-    names = dict.fromkeys([*(row.bot for row in standings.rows), *references_of(position.config)])
-    pairs = pairs_of(position.counted)
-    cells = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in pairs.items()]
-    nothing = f"stage {position.state.name} has no table with two bots"
-    advice = [each._asdict() for each in standings.advice]
-    certain = {"sure": standings.sure, "advice": advice, "repeated": repeated}
-    facts = {**stage_facts(journal, position), "rows": cells, **certain}
-    parts = partial(terminal.pairs_text, list(names), pairs, repeated) if pairs else lambda: [nothing]
+def by_pair(results: Results) -> Listing:
+    """Return the results of each pair of bots."""
+    stage, repeated = results.stage, results.stage.standings.repeated
+    names = dict.fromkeys([*(row.bot for row in stage.rows), *stage.references])
+    cells = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in stage.pairs.items()]
+    nothing = f"stage {stage.name} has no table with two bots"
+    facts = {**results.facts(), "by": stage.pairs_by, "rows": cells, **results.certainty()}
+    parts = partial(terminal.pairs_text, list(names), stage.pairs, repeated) if cells else lambda: [nothing]
     return Listing("pairs", facts, ["bot", "against", *PairResult._fields], cells, parts)
 
 
-def of_all_stages(journal: Journal, position: Position) -> Listing:
+def of_all_stages(positions: Sequence[Position]) -> Listing:
     """Return all bots by the last stage that they reached, then by their place in it."""
-    run, rows = position.tournament.run, overall(positions_of(journal))
+    run, rows = positions[0].tournament.run, overall(positions)
     cells = [row._asdict() for row in rows]
     facts = {"run": run.name, "game": run.game, "sandbox": run.level, "state": run.status, "rows": cells}
-    text = partial(terminal.overall_text, f"{run.name} · all stages · {run.status}", rows)
-    return Listing("overall", facts, OverallRow._fields, cells, text if rows else partial(_nothing, position))
-
-
-LISTINGS: Mapping[str, Callable[[Journal, Position], Listing]] = {
-    "bot": by_bot,
-    "pair": by_pair,
-    "overall": of_all_stages,
-}
-"""The listings by their names on the command line."""
+    title = f"{run.name} · all stages · {run.status}"
+    text = partial(terminal.overall_text, title, rows) if rows else lambda: [title, NO_STANDINGS]
+    return Listing("overall", facts, OverallRow._fields, cells, text)

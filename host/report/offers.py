@@ -13,7 +13,8 @@ from host.inspect.visibility import Visible
 from host.journal.journal import Journal
 from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Anonymizer
-from host.report.summary import RunSummary, Stage
+from host.report.stage_results import Stage
+from host.report.summary import RunSummary
 from host.rules.catalogue import display_of, game_by_name
 from host.stages import kind_of
 

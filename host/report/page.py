@@ -22,7 +22,8 @@ from host.play.records import after_faults
 from host.rating.statistics import is_certain
 from host.report.charts import CHART_FILTERS
 from host.report.sections import SECTIONS
-from host.report.summary import BotSummary, RunSummary, Stage
+from host.report.stage_results import Stage
+from host.report.summary import BotSummary, RunSummary
 from host.report.terminal import advised, known_duration
 from host.report.timelines import Chips
 from host.rules.catalogue import display_of

@@ -1,7 +1,5 @@
 """Writes a result as a folder that anyone can check without croupier (docs/checking.md)."""
 
-import csv
-import io
 import json
 import shutil
 from collections.abc import Mapping
@@ -10,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.base.safe_text import csv_cell
 from host.config.tournament_config import Tournament
 from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
@@ -18,6 +15,7 @@ from host.inspect.visibility import visible
 from host.journal.journal import Journal
 from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
+from host.report.listings import as_csv
 from host.results.course import Position, positions_of
 from host.rules.catalogue import game_by_name
 from host.submissions.discovery import load_submissions
@@ -119,9 +117,7 @@ def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines
 
 def _standings(shown: list[Position], game: Game) -> str:
     """Return standings.csv: the sums of the tables that count, and the value of the first ranking."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows = list[dict[str, Any]]()
     for position in shown:
         for row in position.standings.rows:
             results = [record.results[row.bot] for record in position.counted if row.bot in record.results]
@@ -130,9 +126,9 @@ def _standings(shown: list[Position], game: Game) -> str:
             if game.winners in (best, best_unless_equal):
                 won = sum(each.wins for each in results)
                 cells |= {"won": won, "rate": won / tables if tables else ""}
-            about = {"stage": position.state.name, "rank": row.rank, "bot": csv_cell(row.bot), "note": row.note}
-            writer.writerow(about | cells | {"ranked_by": row.ranking.name, "value": row.first.value})
-    return text.getvalue()
+            about = {"stage": position.state.name, "rank": row.rank, "bot": row.bot, "note": row.note}
+            rows.append(about | cells | {"ranked_by": row.ranking.name, "value": row.first.value})
+    return as_csv(COLUMNS, rows)
 
 
 def write_sources(tournament: Tournament, folder: Path) -> int:

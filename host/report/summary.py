@@ -11,12 +11,11 @@ from host.base.format import counted, thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
-from host.inspect.visibility import shown_status, table_of, visible
+from host.inspect.visibility import table_of, visible
 from host.journal.check import wal_files
 from host.journal.journal import Journal
-from host.journal.state import RecordedBot, RunState, StageState
+from host.journal.state import RecordedBot, RunState
 from host.journal.tournament_dir import seed_text
-from host.play.fixture_id import group_of
 from host.play.records import (
     Record,
     Replays,
@@ -29,34 +28,28 @@ from host.rating.rankings import ranking_of
 from host.rating.results import Fact
 from host.rating.statistics import is_certain
 from host.report.anonymize import REAL_NAMES, Anonymizer
+from host.report.listings import Results
+from host.report.stage_results import Stage, stage_of, with_pairs
 from host.report.timelines import (
-    HeadToHead,
     RankedSoFar,
     Ranks,
     SumsSoFar,
     UntilAllMet,
     early_order,
-    head_to_head,
-    is_two_player,
     pair_timelines,
     ranks,
 )
-from host.results.course import NOTHING, Position, course
-from host.results.grades import Graded, grades_of
+from host.results.course import NOTHING, course
 from host.results.standings import (
     PairResult,
     Row,
-    StageStandings,
     as_counted_by,
-    by_pair,
 )
 from host.results.withdrawal import left_out
 from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.limits import Limits
 from host.stages import kind_of, references_of
-from host.stages.kind import BLANK, Field, StageConfig
-from host.stages.pairing import set_winner
-from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie
+from host.stages.kind import SkippedStage, StageConfig
 from host.submissions.headline import Output
 from protocols.wire import FaultKind
 
@@ -126,78 +119,6 @@ class BotSummary(NamedTuple):
     spent: ResourceUse | None
 
 
-class WonSet(NamedTuple):
-    """A set of the final of a knockout: the games and the score of each bot, and the winner; None if it did not count."""
-
-    games: tuple[int, int]
-    scores: tuple[int, int]
-    winner: str | None
-
-
-class LastTie(NamedTuple):
-    """The tie that decides a knockout, set by set."""
-
-    bots: tuple[str, str]
-    title: str
-    winner: str | None
-    sets: tuple[WonSet, ...]
-
-
-class Stage(NamedTuple):
-    """A stage so far. `open` is the number of fixtures that are due; None if it depends on results."""
-
-    name: str
-    kind: str
-    state: str  # waiting, running or finished
-    fixtures: int
-    open: int | None
-    tables: int | None  # None if a fixture is a whole tourney
-    standings: StageStandings
-    pairs: Mapping[tuple[str, str], PairResult]
-    pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
-    head_to_heads: tuple[HeadToHead, ...]
-    ranks: Ranks | None  # None if places are won in ties or groups, or too little has been played
-    picture: Picture | None
-    final: LastTie | None  # of a bracket, once it has been won
-    seal: str  # of everything played up to the end of the stage; empty until then
-    all_meet: bool  # whether every two bots meet
-    compared: bool  # whether results compare two bots
-    grades: Sequence[Graded]  # of the bots, by name, if the stage gives grades
-    references: Sequence[str]  # that the bots play and that are not ranked
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """The rows of its standings, best first."""
-        return self.standings.rows
-
-    @property
-    def bracket(self) -> tuple[BracketRound, ...]:
-        """The rounds of the bracket; none if the picture is another one."""
-        return self.picture.rounds if isinstance(self.picture, Bracket) else ()
-
-    def ties_of(self, bot: str) -> list[tuple[BracketRound, Tie]]:
-        """Return the ties of a bot in the bracket, round by round, without byes."""
-        return [(part, tie) for part in self.bracket for tie in part.ties if bot in tie.bots and None not in tie.bots]
-
-    @property
-    def moment(self) -> str:
-        """The stage and how far it has come: "swiss, after round 7", "cup, round 3", "league, 12 of 45 fixtures"."""
-        rounds = self.picture.rounds if isinstance(self.picture, Rounds) else ()
-        numbers = [part.round for part in self.bracket] + [part.round for part in self.groups]
-        numbers += [part.number for part in rounds]
-        if self.state == "finished":
-            return f"{self.name}, after round {numbers[-1]}" if rounds else f"{self.name}, finished"
-        if numbers:
-            return f"{self.name}, in round {numbers[-1]}"
-        of = f" of {thousands(self.fixtures + self.open)}" if self.open is not None else ""
-        return f"{self.name}, {thousands(self.fixtures)}{of} fixtures"
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The groups; none if the picture is another one."""
-        return self.picture.groups if isinstance(self.picture, Groups) else ()
-
-
 class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
@@ -211,6 +132,7 @@ class RunSummary(NamedTuple):
     bots: tuple[BotSummary, ...] = ()
     newest: int = 0  # id of the newest fixture
     again: Replays = Replays(0, (), ())
+    skipped: Sequence[SkippedStage] = ()
     problem: str = ""  # why there is nothing to show
 
     @property
@@ -222,6 +144,11 @@ class RunSummary(NamedTuple):
     def state(self) -> str:
         """Whether the run is played; empty if there is none."""
         return self.run.status if self.stages else ""
+
+    @property
+    def results(self) -> list[Results]:
+        """The results of each stage, as commands show them. Undecided fixtures are left out: their names name tables."""
+        return [Results(self.run, stage, self.seed or None, self.skipped) for stage in self.stages]
 
     @property
     def stage(self) -> Stage | None:
@@ -292,6 +219,7 @@ def summarize(
         bots=tuple(entrants),
         newest=newest,
         again=count_replays(record for _, record in everything),
+        skipped=state.skipped,
     )
 
 
@@ -328,78 +256,7 @@ def _stages(
     positions = course(run, bots, None, played)
     for number, position in enumerate(positions):
         later = {bot for after in positions[number + 1 :] for record in after.counted for bot in record.results}
-        yield _stage(position, later)
-
-
-def _stage(position: Position, later: Container[str]) -> Stage:
-    run, bots = position.tournament.run, position.tournament.bots
-    state, config, kind, order = position.state, position.config, position.kind, position.shown_order
-    records = as_counted_by(config, position.counted)
-    by_two = is_two_player(records)
-    tables = [next(iter(record.results.values())).tables for record in records if record.results]
-    everything = as_counted_by(config, position.recorded)
-    picture = kind.picture(config, order, everything) if kind.picture else None
-    return Stage(
-        name=config.name,
-        kind=kind.name,
-        state=shown_status(run, state),
-        fixtures=len(records),
-        open=_open(state, order, records),
-        tables=None if kind.tourneys else sum(tables),
-        standings=position.standings,
-        pairs=by_pair(records) if by_two else head_to_head(records),
-        pairs_by="games" if by_two else "tourneys" if kind.tourneys else "tables",
-        head_to_heads=(),
-        ranks=None,
-        picture=picture.followed_by(later) if isinstance(picture, Groups) else picture,
-        final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
-        all_meet=kind.all_meet,
-        compared=kind.sampling.compare != "none",
-        seal="",
-        grades=grades_of(config, bots, order, records),
-        references=references_of(config),
-    )
-
-
-def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTie | None:
-    """Return the last tie for the first place, set by set. Sets of earlier ties of the same bots are left out."""
-    finals = [(part, tie) for part in bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
-    if not finals:
-        return None
-    part, tie = finals[-1]
-    one, other = tie.bots
-    if one is None or other is None or tie.winner is None:
-        return None
-    sets: dict[str, list[Record]] = {}
-    for record in records:
-        if record.results.keys() == {one, other}:
-            sets.setdefault(group_of(record.path), []).append(record)
-    found, left = list[WonSet](), sum(tie.sets)
-    for name in sorted(sets, key=_by_number, reverse=True):
-        won = _won_set((one, other), sets[name])
-        left -= won.winner is not None
-        if left < 0:
-            break
-        found.append(won)
-    return LastTie((one, other), part.title, tie.winner, tuple(reversed(found)))
-
-
-def _by_number(name: str) -> tuple[int, str]:
-    """Return the sort key of a set by the number at the end of its name."""
-    number = name.rpartition(" ")[2]
-    return int(number) if number.isdecimal() else 0, name
-
-
-def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
-    games, scores = (
-        (
-            round(sum(getattr(record.results[bots[0]], key) for record in records)),
-            round(sum(getattr(record.results[bots[1]], key) for record in records)),
-        )
-        for key in ("wins", "score")
-    )
-    winner = set_winner(games, scores)
-    return WonSet(games, scores, None if winner is None else bots[winner])
+        yield with_pairs(stage_of(position, later), position)
 
 
 def _finished(before: RunSummary | None, state: RunState, stage: Stage) -> Stage | None:
@@ -438,16 +295,6 @@ def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Eviden
     """Yield each piece of evidence with the path of its fixture, both with the given names."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
-
-
-def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return the number of fixtures still to play, or None if later fixtures depend on results."""
-    kind = kind_of(state.config)
-    if kind.size is not None:
-        return None
-    if state.known:  # the run has counted them
-        return max(0, state.known - len(records))
-    return len(kind.due(state.config, BLANK, Field(order, b""), {record.path: record for record in records}))
 
 
 def _rules(journal: Journal) -> dict[str, Any]:

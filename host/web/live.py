@@ -23,6 +23,7 @@ from host.journal.lock import lock_holder
 from host.journal.schema import VERSION
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
+from host.report.listings import Listing, Results, by_bot, by_pair
 from host.report.offers import Highlight, Offers, Quota
 from host.report.page import render
 from host.report.pictures import plain
@@ -36,7 +37,6 @@ from host.stages import CROUPIERS, Registry
 POLL_INTERVAL_S = 0.5  # between two checks of the journal's files
 MAX_CPU_SHARE = 1 / 40  # of one core while a tournament runs: the tournament needs the machine
 MIN_SNAPSHOT_INTERVAL_S, MAX_SNAPSHOT_INTERVAL_S = 1.0, 300.0  # between two snapshots while a tournament runs
-API_NAMES = ("run", "standings", "pairs", "bots", "faults", "replays")
 OFFERED = Quota(40, 200)  # tables on the page
 OFFERED_WHILE_RUNNING = OFFERED._replace(replayed=4)  # the next snapshot replays further fixtures to describe them
 MAX_CACHED_REPLAYS = 64
@@ -225,7 +225,7 @@ class LivePublisher:
         self._forget_other_run(summary)
         self._summary = summary
         page = cached_response(render(summary, replays, {}, live=True, stacks=charts).encode())
-        api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in API_NAMES}
+        api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in DOCUMENTS}
         data = json.dumps({"edition": number, "newest": summary.newest, "state": summary.state})
         notification = f"event: news\nid: {number}\ndata: {data}\n\n".encode()
         return Snapshot(number, page, api, notification, summary.state)
@@ -299,66 +299,59 @@ def encode_json(value: Any) -> bytes:
 
 
 def api_document(name: str, summary: RunSummary, replays: Sequence[TableRef]) -> dict[str, Any]:
-    """Return the document of an address below /api/, one of API_NAMES, with the name of its schema."""
-    headings = [
-        {"stage": stage.name, "kind": stage.kind, "state": stage.state, "seal": stage.seal or None}
-        for stage in summary.stages
-    ]
-    section: dict[str, Any]
-    match name:
-        case "run":
-            run = summary.run
-            section = {
-                "name": summary.name,
-                "game": run.game,
-                "title": summary.title,
-                "state": summary.state,
-                "level": run.level if summary.stages else "",
-                "seed": summary.seed,
-                **{key: getattr(run, key) for key in ("seed_sha256", "version", "began")},
-                "sentence": summary.sentence,
-                "rules": summary.rules,
-                "config": run.config,
-                "fixtures": sum(stage.fixtures for stage in summary.stages),
-            }
-        case "standings":
-            section = {
-                "stages": [
-                    heading
-                    | {"fixtures": stage.fixtures, "rows": [row.flat() for row in stage.rows]}
-                    | {"sure": stage.standings.sure}
-                    for heading, stage in zip(headings, summary.stages, strict=True)
-                ]
-            }
-        case "pairs":
-            section = {
-                "stages": [
-                    heading
-                    | {
-                        "by": stage.pairs_by,
-                        "rows": [
-                            {"bot": bot, "opponent": other} | pair._asdict()
-                            for (bot, other), pair in stage.pairs.items()
-                        ],
-                    }
-                    for heading, stage in zip(headings, summary.stages, strict=True)
-                ]
-            }
-        case "bots":
-            section = {"rows": [plain(bot._asdict() | {"rows": [*map(_row, bot.rows)]}) for bot in summary.bots]}
-        case "faults":
-            section = {"rows": [plain(group) for bot in summary.bots for group in bot.faults]}
-        case "replays":
-            section = {
-                "rows": [
-                    {key: getattr(table, key) for key in ("title", "result", "why")} | {"table": table.name}
-                    for table in replays
-                ]
-            }
-    return {"schema": f"croupier/{name}/1"} | section
+    """Return the document of an address below /api/, one of DOCUMENTS, with the name of its schema."""
+    return {"schema": f"croupier/live-{name}/1"} | DOCUMENTS[name](summary, replays)
+
+
+def _run(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
+    run = summary.run
+    return {
+        "name": summary.name,
+        "game": run.game,
+        "title": summary.title,
+        "state": summary.state,
+        "level": run.level if summary.stages else "",
+        "seed": summary.seed,
+        "seed_sha256": run.seed_sha256,
+        "version": run.version,
+        "began": run.began,
+        "sentence": summary.sentence,
+        "rules": summary.rules,
+        "config": run.config,
+        "fixtures": sum(stage.fixtures for stage in summary.stages),
+    }
+
+
+def _stages(listing: Callable[[Results], Listing], summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
+    """Return what a command prints about a stage with --json, for each stage."""
+    return {"stages": [plain(listing(results).json()) for results in summary.results]}
+
+
+def _bots(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
+    return {"rows": [plain(bot._asdict() | {"rows": [*map(_row, bot.rows)]}) for bot in summary.bots]}
 
 
 def _row(of_stage: tuple[str, Row]) -> list[Any]:
     """Return a bot's row of a stage as JSON values."""
     stage, row = of_stage
     return [stage, row.flat() | {"kind": row.kind, "mirror": row.mirror, "score": row.points.value}]
+
+
+def _faults(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
+    return {"rows": [plain(group) for bot in summary.bots for group in bot.faults]}
+
+
+def _replays(_summary: RunSummary, replays: Sequence[TableRef]) -> dict[str, Any]:
+    keys = ("title", "result", "why")
+    return {"rows": [{key: getattr(table, key) for key in keys} | {"table": table.name} for table in replays]}
+
+
+DOCUMENTS: Mapping[str, Callable[[RunSummary, Sequence[TableRef]], dict[str, Any]]] = {
+    "run": _run,
+    "standings": partial(_stages, by_bot),
+    "pairs": partial(_stages, by_pair),
+    "bots": _bots,
+    "faults": _faults,
+    "replays": _replays,
+}
+"""The documents by their names below /api/."""
