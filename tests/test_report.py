@@ -43,7 +43,7 @@ from host.report.export import one_playlog, write_csv, write_events
 from host.report.html_file import report_of
 from host.report.listings import by_bot, by_pair, of_all_stages, results_of
 from host.report.offers import Offers, Quota
-from host.report.page import Detail, file_policy, render
+from host.report.page import Detail, Page, file_policy
 from host.report.stage_results import with_pairs
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
@@ -459,13 +459,13 @@ def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_pa
     first = next(bot for bot in told.bots if bot.name == places[0])
     ranked = {place: nth for nth, place in enumerate(places)}
     assert [other for other, _ in nearest(first, ranked)] == sorted(places[1:41])
-    assert "Of its 49 opponents these are the nearest" in render(told, [], {}, live=True)
+    assert "Of its 49 opponents these are the nearest" in Page(told, live=True).html([])
 
 
 def test_a_file_without_room_for_evidence_says_so(journal: Path) -> None:
     with reading(journal) as book:
         told = summarize(book, SEED)
-    page = leaves_of(render(told, [], {}, live=False, detail=Detail.CUT))
+    page = leaves_of(Page(told).html([], detail=Detail.CUT))
     assert "There is no room for evidence" in page and "killed by signal 11" not in page
 
 

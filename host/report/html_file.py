@@ -1,7 +1,6 @@
 """Build a report as one file: the page with its tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
@@ -11,7 +10,7 @@ from host.inspect.visibility import visible
 from host.journal.journal import Journal
 from host.report.anonymize import REAL_NAMES, Anonymizer, renamed
 from host.report.offers import Offers, Quota
-from host.report.page import Detail, render
+from host.report.page import Detail, Page
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 
@@ -54,10 +53,9 @@ def _report(
         places, tables, missing_tables = _tables(journal, root, chosen, offers.tables, names)
         tables = [*map(shown_of, tables)]
     stacks = list(filter(None, map(chips, tables)))
-    page = partial(render, summary, live=False, stacks=stacks, missing_tables=missing_tables, parts={})
-    rendered = dict[bool, str]()
+    page = Page(summary, stacks=stacks, missing_tables=missing_tables)
     for detail in dict.fromkeys(details[each] for each in Detail):
-        text = page(places, {}, detail=detail, rendered=rendered)
+        text = page.html(places, detail=detail)
         room = MAX_REPORT_BYTES - len(text.encode())
         if room >= REPLAYS:
             break
@@ -67,7 +65,7 @@ def _report(
     if len(data) < len(places):  # omit the times of decisions before any table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
-    return page(kept, data, detail=detail), len(data)
+    return page.html(kept, data, detail), len(data)
 
 
 def _tables(
@@ -115,4 +113,4 @@ def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = Fal
     name = table.sitting.path
     place = TableRef(name, fixture, nth, title=name)
     data = {name: gzip_base64(to_json(table))}
-    return render(RunSummary(one_line(name)), [place], data, live=False), name
+    return Page(RunSummary(one_line(name))).html([place], data), name

@@ -5,8 +5,9 @@ import hashlib
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -90,6 +91,15 @@ def environment() -> Environment:
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= FILTERS
+    made.globals |= {
+        "style": Markup(asset("style.css")),
+        "pages": Markup(asset("pages.js")),
+        "casino": Markup(asset("casino.js")),
+        "crossed": CROSSED,
+        "together": MAX_FAULTS_TOGETHER,
+        "kinds": FAULT_MEANINGS,
+        "version": __version__,
+    }
     return made
 
 
@@ -129,76 +139,68 @@ class Detail(Enum):
     CUT = 2
 
 
-def render(
-    summary: RunSummary,
-    replays: Sequence[TableRef],
-    data: Mapping[str, str],
-    *,
-    live: bool,
-    stacks: Sequence[Chips] = (),
-    detail: Detail = Detail.NONE,
-    missing_tables: str = "",
-    rendered: dict[bool, str] | None = None,
-    parts: dict[Hashable, str] | None = None,
-) -> str:
-    """Return the page. A file contains its tables, compressed, by name; a served page fetches them.
+class Page:
+    """The page of a run, served live or in a file. A file contains its tables, compressed; a served page fetches them.
 
-    `missing_tables` is the reason why tables are missing. `rendered` stores the pages of bots and pairs, with and without
-    their evidence, between calls that differ only in `detail`. `parts` stores the parts of them that show neither evidence
-    nor replays, between calls with the same summary: they take most of the time.
+    It stores the pages of bots and pairs, and the parts of them that show neither evidence nor replays: they take most of
+    the time, and a file may be made several times until it is small enough.
     """
-    rendered = {} if rendered is None else rendered
-    if detail is Detail.CUT:
-        summary = without_evidence(summary)
-    sections = [(section, shown) for section in SECTIONS if (shown := section.content(summary))]
-    values: dict[str, Any] = {
-        "summary": summary,
-        "sections": sections,
-        "packed": [each for each in sections if each[0].packed],
-        "live": live,
-        "policy": "" if live else file_policy(),
-        "style": Markup(asset("style.css")),
-        "pages": Markup(asset("pages.js")),
-        "casino": Markup(asset("casino.js")),
-        "replays": replays,
-        "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.special)][:6],
-        "stacks": {group_of(each.table): each for each in reversed(stacks)},
-        "kept": set(data),
-        "data": data,
-        "number": summary.number,
-        "ranked": by_rank(summary),
-        "stage_of": {stage.name: stage for stage in summary.stages},
-        "score_word": display_of(summary.run.game).score,
-        "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
-        "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
-        "crossed": CROSSED,
-        "together": MAX_FAULTS_TOGETHER,
-        "cut": detail is Detail.CUT,
-        "kinds": FAULT_MEANINGS,
-        "level": summary.run.level,
-        "version": __version__,
-        "commands": _commands(summary),
-        "withheld": _withheld(summary),
-        "missing_tables": missing_tables,
-        "once": partial(_once, {} if parts is None else parts),
-        "leaves": "",
-        "details": "",
-    }
-    cut = detail is Detail.CUT
-    if cut not in rendered:
-        rendered[cut] = environment().get_template("details.html").render(values) if summary.stages else ""
-    if detail is Detail.NONE:
-        values["details"] = Markup(rendered[cut])
-    else:
-        values["leaves"] = gzip_base64(rendered[cut])
-    return environment().get_template("page.html").render(values)
 
+    def __init__(
+        self, summary: RunSummary, *, live: bool = False, stacks: Sequence[Chips] = (), missing_tables: str = ""
+    ) -> None:
+        self._whole = summary
+        self._parts = dict[Hashable, str]()
+        self._details = dict[Hashable, str]()
+        self._about: Mapping[str, Any] = {
+            "live": live,
+            "policy": "" if live else file_policy(),
+            "stacks": {group_of(each.table): each for each in reversed(stacks)},
+            "number": summary.number,
+            "stage_of": {stage.name: stage for stage in summary.stages},
+            "score_word": display_of(summary.run.game).score,
+            "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
+            "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
+            "commands": _commands(summary),
+            "withheld": _withheld(summary),
+            "missing_tables": missing_tables,
+            "once": self._once,
+        }
 
-def _once(parts: dict[Hashable, str], key: Hashable, macro: Macro, *given: object) -> str:
-    """Return what a macro renders; the first time for each key, call it."""
-    if key not in parts:
-        parts[key] = macro(*given)
-    return parts[key]
+    def html(
+        self, replays: Sequence[TableRef], data: Mapping[str, str] = MappingProxyType({}), detail: Detail = Detail.NONE
+    ) -> str:
+        """Return the page with these tables. `data` has those that a file contains, compressed, by name."""
+        cut = detail is Detail.CUT
+        summary = without_evidence(self._whole) if cut else self._whole
+        sections = [(section, shown) for section in SECTIONS if (shown := section.content(summary))]
+        values = {
+            **self._about,
+            "summary": summary,
+            "sections": sections,
+            "packed": [each for each in sections if each[0].packed],
+            "ranked": by_rank(summary),
+            "replays": replays,
+            "highlights": [*replays[:1], *sorted(replays[1:], key=lambda place: not place.special)][:6],
+            "data": data,
+            "cut": cut,
+            "leaves": "",
+            "details": "",
+        }
+        key = cut, tuple(place.name for place in replays), frozenset(data)
+        if key not in self._details:
+            self._details[key] = environment().get_template("details.html").render(values) if summary.stages else ""
+        if detail is Detail.NONE:
+            values["details"] = Markup(self._details[key])
+        else:
+            values["leaves"] = gzip_base64(self._details[key])
+        return environment().get_template("page.html").render(values)
+
+    def _once(self, key: Hashable, macro: Macro, *given: object) -> str:
+        """Return what a macro renders; call it only the first time for each key."""
+        if key not in self._parts:
+            self._parts[key] = macro(*given)
+        return self._parts[key]
 
 
 def by_rank(summary: RunSummary) -> list[BotSummary]:

@@ -25,7 +25,7 @@ from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen
 from host.report.listings import Listing, Results, by_bot, by_pair
 from host.report.offers import Highlight, Offers, Quota
-from host.report.page import render
+from host.report.page import Page
 from host.report.pictures import plain
 from host.report.public import RECORDS, PublicLines, after, public_files
 from host.report.summary import RunSummary, summarize
@@ -224,7 +224,7 @@ class LivePublisher:
             self._validated_inode = None
         self._forget_other_run(summary)
         self._summary = summary
-        page = cached_response(render(summary, replays, {}, live=True, stacks=charts).encode())
+        page = cached_response(Page(summary, live=True, stacks=charts).html(replays).encode())
         api = {f"{name}.json": cache(partial(_api_response, name, summary, replays)) for name in DOCUMENTS}
         data = json.dumps({"edition": number, "newest": summary.newest, "state": summary.state})
         notification = f"event: news\nid: {number}\ndata: {data}\n\n".encode()
