@@ -20,7 +20,7 @@ import trio
 from pazaak import LIMITS, NEWCOMERS, played_by_all
 
 from host.bots.bot_spec import BuiltBot
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level

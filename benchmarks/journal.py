@@ -23,8 +23,8 @@ from statistics import median
 from host.bots.values import Usage
 from host.games import GAMES
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import writing
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus
+from host.journal.writer import writing
 from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result, pack
 from host.sandbox.levels import Level
@@ -36,7 +36,7 @@ RULES = GAMES["pazaak"].presets["thread"]
 FLOOR = """
 import sys
 from pathlib import Path
-from host.journal.journal import reading
+from host.journal.reader import reading
 with reading(Path(sys.argv[1])) as journal:
     print(sum(record.replayed for _, record in journal.records()))
 """

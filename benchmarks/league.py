@@ -31,8 +31,9 @@ from host.backends.local import FixtureQueue, local_workers
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Usage
 from host.games import GAMES
-from host.journal.journal import Journal, writing
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.journal.writer import writing
 from host.play.jobs import WorkerSetup, decode_job, encode
 from host.play.records import Fixture, Record, Result, pack
 from host.sandbox.detect import detect

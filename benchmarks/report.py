@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.report.html_file import report_of
 from host.report.offers import Quota
 from tests.browser import browser, games, missing

@@ -26,7 +26,7 @@ import urllib.request
 from pathlib import Path
 from statistics import median
 
-from host.journal.journal import writing
+from host.journal.writer import writing
 from host.season.entries.inbox import Invite, write_request
 
 ROOT = Path(__file__).parents[1]

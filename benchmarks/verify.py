@@ -22,7 +22,7 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.inspect.recorded import RecordedFixture, load_fixture, root_of
 from host.inspect.verify import verify
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import helpers
 
 from host.cli import main
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.sandbox import bubblewrap
 
 ROOT = Path(__file__).parents[1]

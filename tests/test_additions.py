@@ -19,7 +19,7 @@ from stage_configs import PAZAAK_BOT, stage_of
 from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.recorded import load_fixture
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.records import Fixture, Record, Result
 from host.play.table_plans import table_setups
 from host.stages import KINDS, kind_of

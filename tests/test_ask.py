@@ -25,7 +25,7 @@ from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
 from host.inspect.repro import Repro, Target, latest, repro_of, with_history
 from host.inspect.verify import verify
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.sandbox.limits import Limits
 from host.stages.adhoc import Adhoc
 from host.submissions.build import build

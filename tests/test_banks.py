@@ -25,7 +25,7 @@ from host.games import GAMES
 from host.inspect.bundle import unpacked
 from host.inspect.recorded import load_fixture, root_of
 from host.inspect.verify import replay
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.match import max_open_tables
 from host.play.records import Record
 from host.sandbox.limits import Bank, Limits

@@ -24,7 +24,7 @@ from host.inspect import event_validation
 from host.inspect.replay import Event
 from host.inspect.table_replays import find, load
 from host.journal.check import wal_files
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.report.export import one_playlog, write_events
 from host.report.html_file import report_of
 from host.report.offers import Quota

@@ -24,8 +24,9 @@ from test_lasting_state import COUNTS, MANIFEST
 from host.base.errors import UserError
 from host.inspect.verify import verify
 from host.journal import chain
-from host.journal.journal import reading, writing
+from host.journal.reader import reading
 from host.journal.state import RunStatus, StageStatus
+from host.journal.writer import writing
 from host.play.records import Record, Result, Undecided
 from host.tournament.additions import Additions, Raised, record_additions
 

@@ -17,8 +17,9 @@ from host.games import GAMES
 from host.inspect.verify import verify
 from host.journal.changes import Draft
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import reading, writing
+from host.journal.reader import reading
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.journal.writer import writing
 from host.play.records import Fixture, Undecided, undecided_record
 from host.stages import KINDS
 from host.stages.kind import Field

@@ -24,9 +24,10 @@ from host.config.tournament_config import Tournament, load
 from host.games import GAMES
 from host.inspect.verify import incomplete_stages, wrong_places
 from host.inspect.visibility import shown_status
-from host.journal.journal import Journal, reading, writing
+from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus, StageStatus
 from host.journal.tournament_dir import Folder
+from host.journal.writer import writing
 from host.play.jobs import Job
 from host.play.match import PlayedTable
 from host.play.records import Record, pack

@@ -25,7 +25,7 @@ from test_referee import REFEREES, kill_referee
 
 from host.base.errors import UserError
 from host.cli import compose as compose_command
-from host.journal.journal import reading
+from host.journal.reader import reading
 
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import croupier, cup_in
 
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 
 

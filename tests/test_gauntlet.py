@@ -16,7 +16,7 @@ from helpers import SAMPLES
 from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.journal.state import RecordedBot
 from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result

@@ -14,7 +14,7 @@ from helpers import AMPLE, level
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
 from host.inspect.repro import Target, repro_of
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.play.records import Fixture, Record
 from host.stages.agenda import Agenda, Schedule
 from host.submissions.build import build

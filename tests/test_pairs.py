@@ -14,7 +14,7 @@ from test_run import played_whole, running
 
 from host.config.tournament_config import load
 from host.games import GAMES
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture
 from host.stages import KINDS

@@ -9,7 +9,7 @@ import pytest
 from command import Result, croupier, result_of
 from test_run import Running, played_whole, running
 
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.stages.kind import MAX_BLOCK_TABLES
 
 BOTS = ("dumb_cautious", "dumb_bold", "bastila", "hk_47")

@@ -19,7 +19,7 @@ from host.base.errors import UserError
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck, T
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.report.public import after, public_lines
 from protocols.wire import Fault, FaultKind
 from tests.browser import games

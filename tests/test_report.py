@@ -34,8 +34,9 @@ from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import Journal, reading, writing
+from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus
+from host.journal.writer import writing
 from host.report.anonymize import numbered
 from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale

@@ -25,8 +25,8 @@ from command import CROUPIER, Result, answers_in, croupier, croupier_process, cu
 from helpers import inhabitants
 
 from host.bots.host_failures import MAX_HOST_FAILURES
-from host.journal.journal import writing
 from host.journal.schema import VERSION
+from host.journal.writer import writing
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.process_tree import descendants
 

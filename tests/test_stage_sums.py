@@ -16,9 +16,10 @@ from host.games import GAMES
 from host.inspect.verify import verify
 from host.journal.changes import Draft
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import SUMS_INTERVAL, Journal, pack, reading, writing
+from host.journal.reader import SUMS_INTERVAL, Journal, pack, reading
 from host.journal.stage_sums import StageSums
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus
+from host.journal.writer import writing
 from host.play.records import Fixture, Record, Result
 from host.sandbox.levels import Level
 from host.stages.round_robin import RoundRobin

@@ -22,8 +22,9 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
-from host.journal.journal import Journal, writing
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, StageState
+from host.journal.writer import writing
 from host.play.fixture_id import contestants
 from host.play.jobs import Job, WorkerSetup, decode_job, encode
 from host.play.lines import pack_lines

@@ -11,7 +11,7 @@ from command import croupier, cup_in, result_of
 from stage_configs import recorded, stage_of
 
 from host.games import GAMES
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.fixture_id import contestants, group_of
 from host.play.records import Fixture, Record, Result
 from host.results.standings import standings

@@ -12,7 +12,7 @@ from host.backends.backend import open_backend
 from host.cli.progress import progress_view
 from host.config.tournament_config import load
 from host.inspect.verify import verify
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.rating.rankings import ranking_of
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of

@@ -20,7 +20,7 @@ from helpers import ROGUES
 from host.base.errors import UserError
 from host.inspect.verify import Audit, verify
 from host.journal.chain import canonical
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.journal.seals import Seals
 from host.play.lines import pack_lines
 

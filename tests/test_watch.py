@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
-from host.journal.journal import Journal, reading, writing
+from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus, StageStatus
+from host.journal.writer import writing
 from host.play.records import Record
 from tests.browser import games
 

@@ -23,7 +23,8 @@ from command import CROUPIER, ROOT, croupier, environment
 
 from host.journal.check import wal_files
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import reading, writing
+from host.journal.reader import reading
+from host.journal.writer import writing
 from host.report.export import write_events
 from tests.browser import games
 from tests.browser.games import SEED

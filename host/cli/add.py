@@ -127,7 +127,7 @@ def _naming_both(error: UserError, submission: Path, before: list[str]) -> UserE
 
 def _print_late(context: CliContext, tournament: "Tournament", names: list[str], path: Path) -> None:
     """Print whether the run that has begun can still take these bots."""
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.tournament.additions import late_problems
 
     with reading(path, context.registry) as journal:

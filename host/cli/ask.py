@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
     from host.inspect.repro import Repro, Target
-    from host.journal.journal import Journal
+    from host.journal.reader import Journal
 
 MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
@@ -166,7 +166,7 @@ def _is_file(where: str) -> bool:
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
     """Return the questions, from a bundle or from a journal."""
     from host.inspect.bundle import unpacked
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     if wanted.where is not None and _is_file(wanted.where):
         return Questions([unpacked(Path(wanted.where), context.registry)])
@@ -217,7 +217,7 @@ def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOp
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
     """Return the journal and the questions meant by `fault:ID` or TABLE[:N]. Raise UsageError or UserError otherwise."""
     from host.inspect.repro import Target
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     match = FAULT.fullmatch(where)
     if match is None:
@@ -269,7 +269,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault."""
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.export import refuse_evidence
 
     path, target = parse_target(context, export.journal, _fault_or(context, export))
@@ -291,7 +291,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
 
 def _fault_or(context: CliContext, export: Export) -> str:
     """Return the question to bundle: by default the last fault of the journal."""
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     if export.where not in (None, "last"):
         return str(export.where)

@@ -15,7 +15,7 @@ def wrap_prose(text: str) -> str:
 
 def print_standings(context: CliContext, path: Path, *, interrupted: bool = False, on_one_line: bool = False) -> None:
     """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.ops.journals import find_stage
     from host.report.listings import by_bot, results_of
     from host.stages import gives_grades

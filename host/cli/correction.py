@@ -10,7 +10,7 @@ from host.cli import CliContext, in_folder, print_result
 from host.journal.changes import Change, checked_reason
 
 if TYPE_CHECKING:
-    from host.journal.journal import Journal
+    from host.journal.reader import Journal
     from host.tournament.corrections import Correction
 
 REASON = click.option(
@@ -56,8 +56,9 @@ def correct(
 ) -> None:
     """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
     from host.inspect.recorded import root_of
-    from host.journal.journal import reading, writing
+    from host.journal.reader import reading
     from host.journal.tournament_dir import Folder
+    from host.journal.writer import writing
     from host.tournament.corrections import make
 
     path, why = Folder(context.folder).journal, checked_reason(reason)

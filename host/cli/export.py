@@ -44,7 +44,7 @@ def export(
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
     chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
 
     if form == "public":
@@ -88,7 +88,7 @@ def export_public(context: CliContext, folder: Path, journal: Path | None, with_
     import json
 
     from host.config.tournament_config import load
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.public import public_files, write_sources
 
     with reading(journal_of(context.folder, journal), context.registry) as book:

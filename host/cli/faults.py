@@ -28,7 +28,7 @@ from protocols.wire import FaultKind
 def faults(context: CliContext, bot: str | None, kind: str | None, version: int | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
     from host.inspect.faults import FaultReport, fault_groups
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     if kind is not None:
         check_kind(kind)

@@ -36,7 +36,7 @@ def grades(
     """
     from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
     from host.inspect.roster import read_roster
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.grade_listings import grade_list, roster_list
     from host.report.listings import results_of
     from host.results.course import positions_of

@@ -103,7 +103,7 @@ def _tournament(folder: Path) -> Overview:
 def _state_of(journal: Path, folder: Path) -> str:
     """Return the state of a run; "unreadable" if its journal cannot be read."""
     from host.config.resolver import registry_of
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     try:
         with reading(journal, registry_of(folder)) as opened:

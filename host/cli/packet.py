@@ -23,7 +23,7 @@ def packet(context: CliContext, bot: str, journal: Path | None, output: Path | N
     """
     from host.base.paths import SAMPLE_PREFIX
     from host.inspect.packet import packet_of
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.packet_file import packet_zip
 
     bot = bot.removeprefix(SAMPLE_PREFIX)

@@ -109,7 +109,7 @@ class ReplayPage(NamedTuple):
 
 def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | None, path: Path) -> ReplayPage:
     """Write a page that plays a table, as one seat saw it if a seat is given."""
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.html_file import page_of_table
 
     with reading(location.journal, location.registry) as journal:

@@ -30,7 +30,7 @@ def report(
     context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
 ) -> None:
     """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota

@@ -49,7 +49,7 @@ def commit(context: CliContext) -> None:
 def reveal(context: CliContext) -> None:
     """Print the seed of a finished tournament, and whether it matches the published hash."""
     from host.config.tournament_config import load
-    from host.journal.journal import reading
+    from host.journal.reader import reading
     from host.journal.tournament_dir import Folder, commitment, seed_text
 
     folder = Folder(context.folder)

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from host.cli import CliContext, print_json
-from host.journal.journal import reading
 from host.journal.lock import lock_holder
+from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.ops.journals import find_stage
 from host.play.records import count_replays

@@ -153,7 +153,7 @@ def verify_journal(path: Path, registry: "Registry", share: float, seal: str, se
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
     from host.inspect.source_replay import prepare_game
     from host.inspect.verify import verify
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     with reading(path, registry) as journal:
         prepare_game(path, journal.state(), registry)

@@ -7,7 +7,7 @@ import click
 from host.cli import CliContext
 from host.cli.common import print_standings
 from host.cli.progress import progress_view
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.ops.journals import find_stage
 from host.tournament.follow import poll_progress, run_lines, tally_of

@@ -9,7 +9,7 @@ from host.cli import CliContext, completers
 from host.cli.correction import DRY_RUN, REASON, correct
 
 if TYPE_CHECKING:
-    from host.journal.journal import Journal
+    from host.journal.reader import Journal
     from host.tournament.corrections import Correction
 
 

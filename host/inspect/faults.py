@@ -10,7 +10,7 @@ from host.base.safe_text import escape_control_chars
 from host.bots.values import Evidence
 from host.inspect.evidence import time_breakdown, times_json
 from host.inspect.visibility import table_of
-from host.journal.journal import Journal, UndecidedFixture
+from host.journal.reader import Journal, UndecidedFixture
 from host.play.fixture_id import FixtureId
 from host.play.records import after_faults, causes_of_benching, count_faults, joined_to_causes
 from host.results.standings import missing_sentence

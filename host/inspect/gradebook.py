@@ -10,7 +10,7 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
 from host.inspect.faults import RecordedFault, fault_groups
 from host.inspect.roster import Entrant
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot
 from host.play.fixture_id import FixtureId
 from host.play.records import Record, count_faults

@@ -12,7 +12,7 @@ from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import known_root
 from host.inspect.table_replays import ReplayedTable, as_seen_by, load
 from host.inspect.visibility import table_of, visible
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.play.fixture_id import FixtureId
 from host.play.records import Record
 

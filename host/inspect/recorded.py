@@ -16,7 +16,7 @@ from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.inspect.told_table import ToldTable
 from host.journal.descriptions import fixture_of
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.play.lines import NO_LINE, line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, root_of
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot
 from host.play.bot_pool import bot_seed
 from host.sandbox.levels import Level

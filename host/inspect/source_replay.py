@@ -9,7 +9,7 @@ import trio
 from host.base.errors import Problem, UserError
 from host.bots.monitor import running_monitor
 from host.inspect.recorded import RecordedTable, load_fixture
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RunState
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace
 from host.play.transcript import are_same, encode_step

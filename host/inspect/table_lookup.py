@@ -5,7 +5,7 @@ from pathlib import Path
 
 from host.inspect.recorded import load_fixture, root_of
 from host.inspect.table_replays import TableLocation, named_while_running
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
 from host.stages import Registry
 

@@ -16,7 +16,7 @@ from host.inspect.evidence import times_json
 from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture, root_of
 from host.inspect.replay import Event, events, seen_by
 from host.inspect.visibility import Visible, running_name, still_running, table_of, visible
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
 from host.rules.catalogue import display_of

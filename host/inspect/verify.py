@@ -21,7 +21,7 @@ from host.inspect.recorded import (
 from host.inspect.source_replay import ForeignTables, SourceReplay
 from host.journal.changes import Change, explains
 from host.journal.descriptions import fixture_of
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, StageStatus
 from host.play import match
 from host.play.lines import NO_LINE, lines_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from host.base.errors import Problem, UserError
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RunState, StageState, StageStatus
 from host.play.fixture_id import FixtureId, group_of
 from host.stages import kind_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.journal.check import wal_files
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 
 
 class Commitment(NamedTuple):

@@ -10,7 +10,7 @@ from host.base.errors import Problem, UserError, nothing_played, unknown_with_li
 
 if TYPE_CHECKING:
     from host.inspect.table_replays import TableLocation
-    from host.journal.journal import Journal
+    from host.journal.reader import Journal
     from host.results.course import Position
 
 MAX_EXAMPLES = 3  # names of tables in the message about an unknown table
@@ -44,7 +44,7 @@ def journal_of(folder: Path, chosen: Path | None) -> Path:
 def open_journal(folder: Path, chosen: Path | None = None) -> "AbstractContextManager[Journal]":
     """Open the journal that `journal_of` chooses, for reading."""
     from host.config.resolver import registry_of
-    from host.journal.journal import reading
+    from host.journal.reader import reading
 
     return reading(journal_of(folder, chosen), registry_of(folder))
 

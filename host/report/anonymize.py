@@ -10,7 +10,7 @@ from typing import Any
 from host.bots.values import Evidence
 from host.inspect.table_replays import ReplayedTable, retitled
 from host.journal.changes import Change
-from host.journal.journal import Journal, Packed
+from host.journal.reader import Journal, Packed
 from host.journal.state import RecordedBot, RunState, StageState, Withdrawn
 from host.play.fixture_id import FixtureId, contestants, contestants_in
 from host.play.records import Record, Undecided

@@ -13,7 +13,7 @@ from host.inspect.recorded import root_of
 from host.inspect.replay import by_seat, spelled
 from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
 from host.inspect.visibility import still_running, visible
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.report import playlog
 from host.report.public import after, public_lines
 from host.results.withdrawal import left_out

@@ -7,7 +7,7 @@ from host.base.safe_text import one_line
 from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import ReplayedTable, TableRef, gzip_base64, load, to_json
 from host.inspect.visibility import visible
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.report.anonymize import REAL_NAMES, Anonymizer, renamed
 from host.report.offers import Offers, Quota
 from host.report.page import Detail, Page

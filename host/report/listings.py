@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from host.base.format import plural
 from host.base.safe_text import csv_cell
 from host.inspect.recorded import known_seed
-from host.journal.journal import Journal, UndecidedFixture
+from host.journal.reader import Journal, UndecidedFixture
 from host.journal.state import RunState
 from host.journal.tournament_dir import seed_text
 from host.report import terminal

@@ -10,7 +10,7 @@ from host.base.safe_text import one_line
 from host.games.engine import Scores
 from host.inspect.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.inspect.visibility import Visible
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.stage_results import Stage

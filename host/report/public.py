@@ -12,7 +12,7 @@ from host.config.tournament_config import Tournament
 from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
 from host.inspect.visibility import visible
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.report.listings import as_csv

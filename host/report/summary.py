@@ -13,7 +13,7 @@ from host.bots.values import Evidence, Usage
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import table_of, visible
 from host.journal.check import wal_files
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState
 from host.journal.tournament_dir import seed_text
 from host.play.records import (

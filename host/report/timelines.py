@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from host.games.engine import Scores
 from host.inspect.table_replays import ReplayedTable
-from host.journal.journal import Packed, decompress_scores
+from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import repeats_in
 from host.play.records import Record, Result

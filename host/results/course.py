@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, last, qualified

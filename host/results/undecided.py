@@ -8,7 +8,7 @@ import msgspec
 
 from host import __version__
 from host.games.luck import derive
-from host.journal.journal import UndecidedFixture
+from host.journal.reader import UndecidedFixture
 from host.play.transcript import plain_steps
 from host.results.bot_logs import file_name
 from host.rules.catalogue import origin

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder
 

@@ -14,7 +14,7 @@ from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.season_config import AuthorLimits
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
 from host.season.documents import (

@@ -11,7 +11,7 @@ from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
 from host.inspect.source_replay import prepare_game
 from host.inspect.verify import verify
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import origin
 from host.season.entries.store import Store

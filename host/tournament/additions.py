@@ -13,8 +13,9 @@ from host.bots.bot_spec import BuiltBot
 from host.config.difference import stage_key
 from host.config.tournament_config import Tournament
 from host.journal.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunStatus, StageStatus
+from host.journal.writer import JournalWriter
 from host.stages import kind_of
 from host.stages.kind import StageConfig
 
@@ -124,7 +125,7 @@ def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
     return ""
 
 
-def record_additions(journal: Journal, added: Additions, reason: str, *, revealed: bool) -> None:
+def record_additions(journal: JournalWriter, added: Additions, reason: str, *, revealed: bool) -> None:
     """Append each addition to the journal as a change, together with what it changes. The stages that grow are not over.
 
     `revealed`: whether the authors of late bots could know the seed.
@@ -148,7 +149,7 @@ def record_additions(journal: Journal, added: Additions, reason: str, *, reveale
         journal.change(Draft(MORE, each.key, reason, stage=each.stage, about=about), raise_key)
 
 
-def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool) -> Change:
+def replace_bot(journal: JournalWriter, bot: BuiltBot, reason: str, *, revealed: bool) -> Change:
     """Append the change that a new version of a bot plays its fixtures again.
 
     The records of the old version are kept, and no longer count.
@@ -167,7 +168,7 @@ def replace_bot(journal: Journal, bot: BuiltBot, reason: str, *, revealed: bool)
     return journal.change(draft, enter)
 
 
-def reopen(journal: Journal, stages: Collection[str]) -> None:
+def reopen(journal: JournalWriter, stages: Collection[str]) -> None:
     """Mark stages, and the run, as not finished."""
     for name in stages:
         journal.set_stage(name, StageStatus.RUNNING)

@@ -14,9 +14,9 @@ from host import __version__
 from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
-from host.journal.journal import Journal, writing
 from host.journal.state import RecordedBot, RunState, RunStatus
 from host.journal.tournament_dir import commitment, read_seed
+from host.journal.writer import JournalWriter, writing
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.bot_logs import TableLogs
@@ -65,7 +65,7 @@ class AdhocSession(NamedTuple):
 
     bots: list[BuiltBot]
     seed: bytes
-    journal: Journal
+    journal: JournalWriter
     pool: WorkerPool
     blank: Fixture
     stage: PairStageConfig

@@ -13,8 +13,9 @@ from host.base.errors import Problem, UserError, nothing_played
 from host.base.format import counted, thousands
 from host.journal.changes import READMIT, REDO, WITHDRAW, Change, Draft
 from host.journal.descriptions import fixture_of
-from host.journal.journal import Journal
+from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageState, StageStatus
+from host.journal.writer import JournalWriter
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
 from host.results.course import Played, Position, course
@@ -197,7 +198,7 @@ def _independent(begun: Begun, records: Records, paths: Sequence[str]) -> list[s
     return [path for half in (paths[:middle], paths[middle:]) for path in _independent(begun, records, half)]
 
 
-def try_again(journal: Journal, seed: bytes) -> list[str]:
+def try_again(journal: JournalWriter, seed: bytes) -> list[str]:
     """Let the fixtures without a result be played again if nothing depends on them yet. Return their paths."""
     paths = may_be_tried_again(journal, seed)
     if paths:
@@ -263,12 +264,12 @@ def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correc
 # Make a planned correction.
 
 
-def make(journal: Journal, seed: bytes, correction: Correction) -> Change:
+def make(journal: JournalWriter, seed: bytes, correction: Correction) -> Change:
     """Append the change, and put the states of the stages right, both or neither."""
     return journal.change(correction.draft, partial(_settle, journal, seed, correction.draft.kind == REDO))
 
 
-def _settle(journal: Journal, seed: bytes, redo: bool) -> None:
+def _settle(journal: JournalWriter, seed: bytes, redo: bool) -> None:
     """Open a finished stage again if something is left to play in it; otherwise, compute its places again."""
     begun = last_begun(journal, seed)
     reopened = {stage.name: StageStatus.WAITING for stage in begun.later if stage.status is not StageStatus.WAITING}

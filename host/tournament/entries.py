@@ -14,9 +14,10 @@ from host.base.paths import SAMPLE_PREFIX, absolute
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
 from host.journal.changes import Change
-from host.journal.journal import reading, writing
 from host.journal.lock import in_use, lock_holder
+from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
+from host.journal.writer import writing
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
 from host.submissions.check import Report, report_on

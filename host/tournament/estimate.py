@@ -19,7 +19,7 @@ import trio
 from host.base.format import thousands
 from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
-from host.journal.journal import reading
+from host.journal.reader import reading
 from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.play.jobs import Job

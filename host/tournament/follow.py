@@ -10,8 +10,8 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.safe_text import one_line
-from host.journal.journal import Journal
 from host.journal.lock import lock_holder
+from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageStatus
 from host.results.course import positions_of
 from host.results.withdrawal import left_out

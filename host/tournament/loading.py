@@ -9,8 +9,8 @@ from host.base.format import day
 from host.bots.bot_spec import Submission
 from host.config.difference import canonical, difference
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
-from host.journal.journal import Journal, reading
 from host.journal.lock import in_use, lock_holder
+from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_level

@@ -12,9 +12,10 @@ from host.bots.bot_spec import BuiltBot
 from host.config.difference import canonical
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.journal.state import RecordedBot, RunState, RunStatus
 from host.journal.tournament_dir import Folder, commitment
+from host.journal.writer import JournalWriter
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import UNPROTECTED, Level
 from host.tournament.additions import (
@@ -64,7 +65,7 @@ def _as_it_began(tournament: Tournament, folder: Folder, here: Level, *, fresh: 
 
 
 def open_run(
-    journal: Journal, folder: Folder, tournament: Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
+    journal: JournalWriter, folder: Folder, tournament: Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
 ) -> bytes:
     """Write what a run knows of itself and its bots, or check that only additions have changed it. Return the seed."""
     added = check_unchanged(journal, tournament, bots, level)
@@ -143,7 +144,7 @@ def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]
     return known.with_stages(*(stage.with_fixture_tables(number) for stage in known.configs))
 
 
-def record_run(journal: Journal, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
+def record_run(journal: JournalWriter, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
     """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
     state = replace(
         with_terms(known if journal.begun else replace(known, stages=()), tournament, bots),

@@ -13,10 +13,11 @@ from host.base.errors import UserError
 from host.base.format import counted
 from host.base.safe_text import one_line
 from host.config.tournament_config import Tournament
-from host.journal.journal import Journal, writing
 from host.journal.late_bots import LateBots
+from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageStatus
 from host.journal.tournament_dir import Folder, commitment
+from host.journal.writer import JournalWriter, writing
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture
 from host.results.bot_logs import Logs
@@ -123,7 +124,7 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
     return RunOutcome(stopped, stop.reason if stopped else "", missing.undecided, missing.again)
 
 
-def _try_again(journal: Journal, root: bytes, say: Callable[[str], None]) -> None:
+def _try_again(journal: JournalWriter, root: bytes, say: Callable[[str], None]) -> None:
     """Let undecided fixtures be played again, as far as nothing depends on them."""
     if tried := try_again(journal, root):
         journal.set_status(RunStatus.RUNNING)
@@ -206,7 +207,7 @@ async def play_stages(
     tournament: Tournament,
     last: str | None,
     setup: WorkerSetup,
-    journal: Journal,
+    journal: JournalWriter,
     pool: WorkerPool,
     watch: Observer,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import Journal
+from host.journal.writer import JournalWriter
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.rules.catalogue import failed_game, game_by_name
@@ -108,7 +108,7 @@ Watch = Callable[[Progress], None]
 
 
 async def run_stage(
-    stage: StageConfig, blank: Fixture, field: Field, journal: Journal, pool: WorkerPool, watch: Watch
+    stage: StageConfig, blank: Fixture, field: Field, journal: JournalWriter, pool: WorkerPool, watch: Watch
 ) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 

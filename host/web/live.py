@@ -18,8 +18,8 @@ from host.base.errors import Problem, UserError
 from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import TableRef, find, load, to_json
 from host.inspect.visibility import visible
-from host.journal.journal import Journal, decompress_scores, reading
 from host.journal.lock import lock_holder
+from host.journal.reader import Journal, decompress_scores, reading
 from host.journal.schema import VERSION
 from host.play.fixture_id import group_of
 from host.report.export import as_lines, chosen

@@ -13,9 +13,9 @@ from host.games import GAMES
 from host.games.engine import Table
 from host.journal.check import wal_files
 from host.journal.descriptions import fixture_metadata
-from host.journal.journal import writing
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.tournament_dir import commitment
+from host.journal.writer import writing
 from host.play.records import Fixture, Record, Result, pack
 from host.play.results import seats_of
 from host.play.table_plans import PLANS, TableSetup

@@ -14,7 +14,7 @@ from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.play.fixture_id import FixtureId
 from host.play.records import Record

@@ -6,7 +6,7 @@ from host.base.errors import UserError
 from host.config.tournament_config import Tournament
 from host.inspect.recorded import root_of
 from host.inspect.table_replays import ReplayedTable, as_seen_by, load
-from host.journal.journal import Journal, reading
+from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.report.export import as_lines
 from host.report.html_file import spectators_report

@@ -1,13 +1,9 @@
-"""Stores what has been played: one SQLite file with one writer. Each fixture is stored completely or not at all."""
+"""Reads what has been played from the journal, one SQLite file."""
 
 import contextlib
 import json
-import os
-import pwd
 import sqlite3
-import time
-import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,22 +12,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.base.bounded_zlib import decompress
-from host.base.errors import Problem, UserError, nothing_played
+from host.base.errors import UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
-from host.journal.chain import canonical
-from host.journal.changes import WITHDRAW, Change, Draft, withdrawn
-from host.journal.check import check_file, connected, has_begun, refusal, reject_corrupt, stored_state, wal_files
+from host.journal.changes import WITHDRAW, Change, withdrawn
+from host.journal.check import check_file, connected, has_begun, refusal, reject_corrupt, stored_state
 from host.journal.descriptions import Kept, fixture_of, json_error
-from host.journal.kept_lines import kept_lines, kept_lines_file, write_kept_lines
-from host.journal.lock import lock_holder, locked
-from host.journal.schema import APPLICATION, COUNTED, JOURNAL_TABLES, VERSION
-from host.journal.seals import CHAIN_TABLE, Link, Seals
+from host.journal.kept_lines import kept_lines, kept_lines_file
+from host.journal.lock import lock_holder
+from host.journal.schema import COUNTED
+from host.journal.seals import Link, Seals
 from host.journal.stage_sums import StageSums
 from host.journal.state import (
     RecordedBot,
     RunState,
     RunStatus,
-    StageStatus,
     Withdrawn,
     bot_from_row,
     run_rows,
@@ -40,9 +34,6 @@ from host.journal.state import (
 from host.play.lines import lines_of
 from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
 from host.stages import CROUPIERS, Registry
-
-SUMS_INTERVAL = 1000
-"""Number of fixtures after which the sums are stored: it costs the host 10 µs a record, and `status` at most 10 ms."""
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
@@ -89,7 +80,7 @@ class UndecidedFixture(NamedTuple):
 
 
 class Journal:
-    """An open journal. Only a journal opened by `writing` can be changed."""
+    """An open journal, for reading. `JournalWriter` can change it."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
         self._database, self.path, self._registry = database, path, registry
@@ -115,47 +106,6 @@ class Journal:
         )
         return replace(found, stages=stages, changes=changes)
 
-    def set_state(self, state: RunState) -> None:
-        """Write what the run knows of itself. Changes are not written: `change` appends them."""
-        with self._written():
-            self._database.execute("DELETE FROM run")
-            self._database.execute("DELETE FROM stage")
-            self._database.executemany("INSERT INTO run VALUES (?, ?)", run_rows(state).items())
-            self._database.executemany("INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)", stage_rows(state))
-            self._reseal()
-
-    def set_status(self, status: RunStatus) -> None:
-        """Write whether the run is running, interrupted or finished."""
-        with self._written():
-            self._database.execute("INSERT OR REPLACE INTO run VALUES ('status', ?)", (status,))
-
-    def set_stage(
-        self,
-        name: str,
-        status: StageStatus | None = None,
-        *,
-        field: Sequence[str] | None = None,
-        places: Sequence[str] | None = None,
-        known: int | None = None,
-    ) -> None:
-        """Write what the run knows of a stage, as far as it is given. Only a finished stage has places."""
-        if status not in (None, StageStatus.FINISHED):
-            places = ()
-        lists = [None if bots is None else json.dumps(list(bots)) for bots in (field, places)]
-        query = (
-            "UPDATE stage SET status = coalesce(?, status), field = coalesce(?, field), places = coalesce(?, places), "
-            "known = coalesce(?, known) WHERE name = ?"
-        )
-        with self._written():
-            self._database.execute(query, (status, *lists, known, name))
-            if (status, field, places) != (None, None, None):
-                self._reseal()
-
-    def _reseal(self) -> None:
-        """Add the changes of the run's state to the chain, if it has begun."""
-        if self.begun:
-            self._seals.update(self.state())
-
     def bots(self, fixture: int | None = None) -> dict[str, RecordedBot]:
         """Return the bots by name. With the number of a fixture, return them as they were when it was played.
 
@@ -175,73 +125,6 @@ class Journal:
         with reject_corrupt(self.path):
             return [msgspec.convert(row, Version) for row in self._database.execute(query)]
 
-    def add_bot(self, bot: RecordedBot) -> None:
-        """Enter a version of a bot. It replaces the one before from now on; if nothing has been played, as if it never was."""
-        with self._written():
-            if not self.begun:
-                self.remove_bot(bot.name)
-            (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
-            (old,) = self._database.execute("SELECT max(id) FROM version WHERE name = ?", (bot.name,)).fetchone()
-            row = (*bot.row(), time.time(), user_name(), old, last)
-            self._database.execute(
-                "INSERT INTO version(name, sha256, language, about, entered, entered_by, replaces, after) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
-            self._reseal()
-
-    def remove_bot(self, name: str) -> None:
-        """Delete a bot that does not play."""
-        with self._written():
-            self._database.execute("DELETE FROM version WHERE name = ?", (name,))
-
-    def add(self, stage: str, record: Record, about: Mapping[str, Any], *, with_scores: bool = False) -> None:
-        """Add one complete fixture. If it is already there, change nothing.
-
-        `record.states` has the state files that it changed. `with_scores`: `records` returns the scores too.
-        """
-        with self._written():
-            if self.place_of(record.path) is not None:
-                return
-            if not self.begun:
-                self._seals.update(self.state())
-            row = (record.path, stage, canonical(about), time.time())
-            fixture = self._database.execute(
-                "INSERT INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
-            ).lastrowid
-            assert fixture is not None  # a row has been inserted
-            self._database.executemany(
-                "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
-                [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
-            )
-            self._database.executemany(
-                "INSERT INTO state VALUES (?, ?, ?)",
-                [(fixture, bot, zlib.compress(content, 3)) for bot, content in record.states],
-            )
-            summary = record.summary()._replace(scores=record.scores if with_scores or record.lines else ())
-            lists = [_compress(each) for each in (record.seats, record.scores)]
-            measured = [_compress(each) if each else b"" for each in (record.times, record.banks)]
-            kept = (fixture, pack(summary.stored_summary()), *lists, record.answers, *measured, record.transcript)
-            self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)", kept)
-            self._database.execute("UPDATE undecided SET open = 0 WHERE path = ?", (record.path,))
-            self._seals.add("fixture", fixture)
-            if fixture % SUMS_INTERVAL == 0:
-                self._store_sums(stage)
-
-    def add_undecided(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
-        """Add a fixture that has no result. If it is already there, change nothing."""
-        with self._written():
-            if self.place_of(record.path) is not None or self.undecided_at(record.path) is not None:
-                return
-            if not self._seals.last():
-                self._seals.update(self.state())
-            row = (record.path, stage, canonical(about), time.time(), pack(record.undecided))
-            number = self._database.execute(
-                "INSERT INTO undecided(path, stage, about, at, why, open) VALUES (?, ?, ?, ?, ?, 1)", row
-            ).lastrowid
-            assert number is not None  # a row has been inserted
-            self._seals.add("undecided", number)
-
     def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:
         """Return the fixtures without a result, of a stage or of all, in the order in which their games failed."""
         return self._undecided("?1 IS NULL OR stage = ?1", stage)
@@ -259,11 +142,6 @@ class Journal:
                 )
                 for number, path, stage, about, at, why in self._database.execute(query, (value,))
             ]
-
-    def try_again(self, paths: Collection[str]) -> None:
-        """Forget that fixtures have no result, so that they are played again."""
-        with self._written():
-            self._database.executemany("UPDATE undecided SET open = 0 WHERE path = ?", [(path,) for path in paths])
 
     def states(self, stage: str) -> dict[str, bytes]:
         """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
@@ -288,32 +166,6 @@ class Journal:
         with reject_corrupt(self.path):
             return {bot: decompress(content) for bot, content, _ in self._database.execute(query, (stage, before))}
 
-    def change(self, draft: Draft, then: Callable[[], None] = lambda: None) -> Change:
-        """Append a change. Everything is written, also what `then` writes to the journal, or nothing.
-
-        Raise UserError if a fixture to be set aside does not count.
-        """
-        with self._written():
-            self._database.execute("BEGIN IMMEDIATE")
-            summed = self._stored_sums()
-            (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
-            row = (time.time(), draft.kind, draft.what, draft.stage, draft.reason, canonical(draft.about), last)
-            number = self._database.execute(
-                "INSERT INTO change(at, kind, what, stage, reason, about, after) VALUES (?, ?, ?, ?, ?, ?, ?)", row
-            ).lastrowid
-            assert number is not None  # a row has been inserted
-            for path in draft.set_aside:
-                added = self._database.execute(
-                    "INSERT INTO set_aside SELECT id, ? FROM counted WHERE path = ?", (number, path)
-                )
-                if added.rowcount != 1:
-                    raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
-            self._seals.add("change", number)
-            then()
-            for stage in summed:
-                self._store_sums(stage)
-        return self.changes()[-1]
-
     def changes(self, since: int = 0) -> list[Change]:
         """Return the changes of the run after change number `since`, in their order."""
         query = (
@@ -333,27 +185,6 @@ class Journal:
     def reduced(self) -> bool:
         """Whether the answers have been removed to save space (`remove_answers`)."""
         return kept_lines_file(self.path).exists()
-
-    def remove_answers(self) -> None:
-        """Remove the answers, and the times of all decisions. The lines of the fixtures stay in a file beside the journal.
-
-        Results, scores, faults with their evidence, and all seals stay; tables can no longer be played again. Nothing is
-        removed if the journal is not what was sealed. It can be repeated after a crash. Raise UserError.
-        """
-        if not self.reduced:
-            lines = {}
-            for entry in self.entries():
-                if not entry.sound:
-                    raise UserError(
-                        [refusal(self.path, f"is damaged: {entry.name} was changed after it was sealed")], 3
-                    )
-                if entry.kind == "fixture":
-                    lines[entry.ref] = entry.line
-            write_kept_lines(self.path, lines)
-        with self._written():
-            self._database.execute("UPDATE record SET answers = x'', times = x'', banks = x'' WHERE answers != x''")
-        with reject_corrupt(self.path):
-            self._database.execute("VACUUM")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -505,15 +336,6 @@ class Journal:
         with reject_corrupt(self.path):
             return {stage: msgspec.convert((fixture, sums), tuple[int, bytes]) for stage, fixture, sums in rows}
 
-    def _store_sums(self, stage: str) -> None:
-        """Store the sums over all records of a stage."""
-        (last,) = self._database.execute(
-            "SELECT coalesce(max(id), 0) FROM counted WHERE stage = ?", (stage,)
-        ).fetchone()
-        with contextlib.suppress(OverflowError):  # no honest sum has more than 64 bits
-            row = (stage, last, len(self.changes()), pack(self.sums(stage)))
-            self._database.execute("INSERT OR REPLACE INTO summed VALUES (?, ?, ?, ?)", row)
-
     def stage_records(self, stage: str) -> "StageRecords":
         """Return the records of a stage, as a mapping that follows what is added to the journal."""
         return StageRecords(self, self._database, stage)
@@ -609,18 +431,6 @@ class Journal:
                 evidence = msgspec.msgpack.decode(piece, type=Evidence)
             yield number, path, evidence
 
-    @contextlib.contextmanager
-    def _written(self) -> Iterator[None]:
-        """Commit all that the block writes, or nothing. Raise UserError if writing fails, for example on a full disk."""
-        if self._database.in_transaction:  # the block is part of a larger one
-            yield
-            return
-        try:
-            with self._database:
-                yield
-        except sqlite3.OperationalError as failed:
-            raise UserError([_unwritable(self.path, str(failed))], 6) from failed
-
 
 class StageRecords(Mapping[str, Record]):
     """The records of a stage by path, without answers, scores and evidence. Each is read from the journal when it is used.
@@ -662,10 +472,6 @@ class StageRecords(Mapping[str, Record]):
         return int(count)
 
 
-def _compress(scores: Sequence[tuple[int, ...]]) -> bytes:
-    return zlib.compress(pack(scores), 3)
-
-
 class Packed(NamedTuple):
     """Compressed scores, or seats, and the most bytes that they can have when they are unpacked."""
 
@@ -691,11 +497,6 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
     return Withdrawn(before, during)
 
 
-def _unwritable(path: Path, why: str) -> Problem:
-    hint = "finished fixtures are saved; check the disk and the folder's permissions, then continue"
-    return Problem("R009", str(path), f"cannot be written: {why}", hint=hint)
-
-
 @contextlib.contextmanager
 def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
     """Open a journal for reading; a run may be writing it. Raise UserError if it is missing or not a journal.
@@ -709,48 +510,3 @@ def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
     check_file(path, registry)
     with connected(path) as database:
         yield Journal(database, path, registry)
-
-
-@contextlib.contextmanager
-def writing(path: Path, registry: Registry = CROUPIERS, fresh: Callable[[], None] | None = None) -> Iterator[Journal]:
-    """Open a journal as its only writer; create it if it is missing. Raise UserError if another process writes it.
-
-    `fresh` is called under the lock, before anything is opened, to delete the earlier run.
-    """
-    with contextlib.ExitStack() as stack:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(path.with_suffix(".lock")))
-            if fresh is not None:
-                fresh()
-            if path.exists() and path.stat().st_size:
-                check_file(path, registry)
-            else:
-                _make(path)
-            database = stack.enter_context(contextlib.closing(sqlite3.connect(path, timeout=10)))
-            database.execute("PRAGMA synchronous = NORMAL")
-        except (OSError, sqlite3.OperationalError) as failed:
-            raise UserError([_unwritable(path, getattr(failed, "strerror", None) or str(failed))], 6) from failed
-        yield Journal(database, path, registry)
-
-
-def _make(path: Path) -> None:
-    """Create an empty journal completely or not at all: a process killed on the way leaves no partial journal."""
-    making = path.with_suffix(".making")
-    for stale in (making, *wal_files(making), *wal_files(path)):
-        stale.unlink(missing_ok=True)  # SQLite would replay a leftover log into the new file
-    with contextlib.closing(sqlite3.connect(making)) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.executescript(
-            f"BEGIN; {JOURNAL_TABLES} {CHAIN_TABLE} "
-            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
-        )
-    making.rename(path)
-
-
-def user_name() -> str:
-    """Return the name of the user of this process; its number if it has no name, as in some containers."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"user {os.getuid()}"
