@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from croupier.checking import CheckedBot, check
 from croupier.comparing import Comparison, compare
 from croupier.playing import PlayedTable, Result, Standing, play
-from croupier.session import Error, close, missing
+from croupier.session import Error, close, folder_of, missing
 from croupier.tournaments import Tournament, tournament
 from host import __version__
+from host.ops.adhoc import Conditions
 
 if TYPE_CHECKING:
     from croupier.environment import TableEnv
@@ -57,4 +58,5 @@ def env(
         from croupier.environment import make
     except ModuleNotFoundError as absent:
         raise missing(absent, "env") from absent
-    return make(game, opponents, tables=tables, seats=seats, preset=preset, limits=limits, folder=folder, unsafe=unsafe)
+    chosen = Conditions(game=game, preset=preset, limits=limits, unsafe=unsafe)
+    return make(folder_of(folder), [*map(str, opponents)], chosen, tables, seats)

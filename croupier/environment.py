@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from croupier.session import Bar, Error, errors, folder_of, session
+from croupier.session import Bar, Error, errors, session
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import HostFailures
@@ -409,24 +409,13 @@ class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         self._tables.close()
 
 
-def make(
-    game: str | None,
-    opponents: Sequence[str | PathLike[str]],
-    *,
-    tables: int = 1,
-    seats: int | None = None,
-    preset: str | None = None,
-    limits: str | None = None,
-    folder: str | PathLike[str] = ".",
-    unsafe: bool = False,
-) -> TableEnv:
+def make(folder: Path, opponents: Sequence[str], chosen: Conditions, tables: int, seats: int | None) -> TableEnv:
     """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
     with errors():
-        place, chosen = folder_of(folder), Conditions(game=game, preset=preset, limits=limits, unsafe=unsafe)
-        found = find_bots(place, tuple(map(str, opponents)), game)
+        found = find_bots(folder, opponents, chosen.game)
         if found.game.sides is not None:
             raise _refused(f"{found.game.name} has partners: an agent would need several seats", "another game")
-        settings = adhoc_settings(place, found, Adhoc(), chosen)
+        settings = adhoc_settings(folder, found, Adhoc(), chosen)
     low, high = found.game.seats
     if not low <= (seats := seats or low) <= high:
         raise ValueError(f"seats: a table of {found.game.name} has {low} to {high}")

@@ -107,7 +107,7 @@ def add(
 def _write_log(bots: Path, sheet: Path | None) -> None:
     """Write the log of all intakes as CSV, if the user wants it."""
     from host.base.output import write
-    from host.report.listings import as_csv
+    from host.base.sheet import as_csv
 
     if sheet is not None:
         write(sheet, as_csv(IntakeRow._fields, [row.cells() for row in intake_log.read(bots)]))

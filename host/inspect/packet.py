@@ -72,9 +72,15 @@ def packet_of(journal: Journal, bot: str) -> Packet:
     for record in records:
         for kind, count in record.faults.get(bot, {}).items():
             counts[kind] = counts.get(kind, 0) + count
-    over = visible(journal).stages
-    pieces = journal.evidence("WHERE fault.bot = ?", (bot,))
-    own = [_decision(journal, path, piece) for _, path, piece in pieces if FixtureId.parse(path).stage in over]
+    over, stages = visible(journal).stages, {stage.name: stage for stage in state.configs}
+    pieces = [
+        (FixtureId.parse(path).stage, path, piece) for _, path, piece in journal.evidence("WHERE fault.bot = ?", (bot,))
+    ]
+    own = [
+        _decision(table_of(stages.get(stage), path, piece.table), piece)
+        for stage, path, piece in pieces
+        if stage in over
+    ]
     slowest = sorted((each for each in own if each.kind == SLOWEST), key=lambda each: -each.milliseconds)
     tables, left_out = _tables(journal, bot, records)
     return Packet(
@@ -91,9 +97,7 @@ def packet_of(journal: Journal, bot: str) -> Packet:
     )
 
 
-def _decision(journal: Journal, path: str, piece: Evidence) -> OwnDecision:
-    stages = {stage.name: stage for stage in journal.state().configs}
-    table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
+def _decision(table: str, piece: Evidence) -> OwnDecision:
     return OwnDecision(
         where=f"{table}:{piece.number}",
         kind=piece.kind,

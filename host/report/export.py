@@ -1,14 +1,14 @@
 """Export results for other programs: one row per seat, one event per line, or the play.log of 2018 (docs/export.md)."""
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import clock
-from host.base.safe_text import csv_cell, one_line
+from host.base.safe_text import one_line
+from host.base.sheet import write_rows
 from host.inspect.recorded import root_of
 from host.inspect.replay import by_seat, spelled
 from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
@@ -24,8 +24,11 @@ COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
 CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
+Chosen = tuple[str, str, list[int] | None]
+"""A stage, a fixture of it, and the chosen tables of that; None: all."""
 
-def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[tuple[str, str, list[int] | None]]:
+
+def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[Chosen]:
     """Yield stage, fixture and tables (None: all) of a selection: everything, a stage, a table or `last`.
 
     Tables of withdrawn bots that no longer count are left out, unless one is named. Raise UserError if the selection
@@ -66,10 +69,13 @@ def refuse_evidence(journal: Journal, fixture: str) -> None:
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one row per seat at each table. Return the number of rows."""
-    seed, meant = root_of(journal), list(chosen(journal, selection, spoilers))
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    rows = 0
+    return write_rows(
+        file, COLUMNS, _seats(journal, root_of(journal), list(chosen(journal, selection, spoilers)), spoilers)
+    )
+
+
+def _seats(journal: Journal, seed: bytes, meant: Sequence[Chosen], spoilers: bool) -> Iterator[Sequence[Any]]:
+    """Yield a row for each seat at each of these tables."""
     for stage, path, tables in meant:
         shown = shown_fixture(journal, seed, path, spoilers)
         recorded = shown.recorded
@@ -80,10 +86,7 @@ def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: Tex
             for seat, bot in enumerate(seats[nth].bots):
                 drawn = len(won) != 1 and (not won or seat in won)
                 ended = (int(seat in won), int(drawn)) if winners else ("", "")
-                row = (stage, shown.path, shown.name(nth), seat, bot, scores[seat], *ended)
-                writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
-                rows += 1
-    return rows
+                yield stage, shown.path, shown.name(nth), seat, bot, scores[seat], *ended
 
 
 def write_decisions(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
@@ -91,12 +94,7 @@ def write_decisions(journal: Journal, selection: str | None, spoilers: bool, fil
 
     Raise UserError (exit code 1) if the journal does not fit the rules.
     """
-    writer, rows = csv.writer(file, lineterminator="\n"), 0
-    writer.writerow(_decision_columns(journal))
-    for row in _decisions(journal, selection, spoilers):
-        writer.writerow([csv_cell(each) if isinstance(each, str) else each for each in row])
-        rows += 1
-    return rows
+    return write_rows(file, _decision_columns(journal), _decisions(journal, selection, spoilers))
 
 
 def _decision_columns(journal: Journal) -> list[str]:
@@ -129,13 +127,11 @@ def _field_cell(value: object) -> str:
 
 def write_changes(journal: Journal, file: TextIO) -> int:
     """Write one row per change of the run. Return the number of rows."""
-    changes = journal.changes()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CHANGE_COLUMNS)
-    for change in changes:
-        texts = (change.kind, change.what, change.stage, change.sentence, change.reason)
-        writer.writerow([change.number, clock(change.at), *map(csv_cell, texts), change.seal])
-    return len(changes)
+    rows = (
+        (each.number, clock(each.at), each.kind, each.what, each.stage, each.sentence, each.reason, each.seal)
+        for each in journal.changes()
+    )
+    return write_rows(file, CHANGE_COLUMNS, rows)
 
 
 def write_chain(journal: Journal, since: str, spoilers: bool, file: TextIO) -> int:

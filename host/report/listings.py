@@ -1,13 +1,11 @@
 """The results of a run as values that print themselves as text, as JSON and as CSV: by bot or pair, grades, overall."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from host.base.format import plural
-from host.base.safe_text import csv_cell
+from host.base.sheet import as_csv
 from host.inspect.recorded import known_seed
 from host.journal.reader import Journal, UndecidedFixture
 from host.journal.state import RunState
@@ -45,16 +43,6 @@ class Listing(NamedTuple):
     def csv(self, delimiter: str = ",") -> str:
         """Return the rows as CSV, with a header."""
         return as_csv(self.columns, self.cells, delimiter)
-
-
-def as_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:
-    """Return rows as CSV, with a header. Texts cannot run as formulas in a spreadsheet."""
-    sheet = io.StringIO()
-    writer = csv.DictWriter(sheet, columns, delimiter=delimiter, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: csv_cell(value) if isinstance(value, str) else value for key, value in row.items()})
-    return sheet.getvalue()
 
 
 class Results(NamedTuple):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.sheet import as_csv
 from host.config.tournament_config import Tournament
 from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
@@ -15,7 +16,6 @@ from host.inspect.visibility import visible
 from host.journal.reader import Journal
 from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
-from host.report.listings import as_csv
 from host.results.course import Position, positions_of
 from host.rules.catalogue import game_by_name
 from host.submissions.discovery import load_submissions
