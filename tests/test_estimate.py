@@ -19,14 +19,12 @@ from host.sandbox.levels import DEFAULT_LEVEL
 from host.stages import kind_of
 from host.stages.kind import Field
 from host.tournament.estimate import (
-    Bounds,
     Forecast,
-    PlannedMeeting,
     StageEstimate,
-    TrialSample,
-    cost_of,
+    TrialRound,
     pairings_on_trial,
     remaining,
+    table_seconds,
     trial,
 )
 
@@ -123,68 +121,57 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     done = croupier("run", "--dry-run", "-C", folder)
     assert done.code == 0
     assert "  tables         mixed_tables 3 tourneys of 2 rounds, 2 bots at changing tables" in done.out
-    assert re.search(r"it will take \d+ s( to \d+ s)?; on trial, \d+ tables", done.out)
+    assert re.search(r"it will take about \d+ s; on trial, \d+ tables", done.out)
     assert not (folder / "run").exists()
     told = croupier("run", "--dry-run", "--json", "-C", folder).json
     (row,) = told["rows"]
     assert (told["schema"], row["fixtures"], row["meetings"][0]["bots"]) == (
-        *("croupier/dry-run/3", 3, ["cautious", "davey"]),
+        *("croupier/dry-run/4", 3, ["cautious", "davey"]),
     )
-    assert 0 < told["seconds"]["low"] < told["seconds"]["high"]
+    assert told["seconds"] > 0
     assert told["trial"]["tables"] > 0 and not told["at_least"]
 
 
-def forecast_of(tables: int, *samples: tuple[int, float], longest: int = 1000) -> Bounds | None:
-    """Return the estimate of a stage from a trial of two pairings that took the same time, on one worker."""
-    some = [TrialSample(size, seconds, longest) for size, seconds in samples]
-    meeting = PlannedMeeting(("a", "b"), 1, tables)
-    stage = StageEstimate("league", "round-robin", 4, "exactly", 1, tables, tourneys=False, meetings=(meeting,))
-    return Forecast("", "pazaak", DEFAULT_LEVEL, 1, [stage], cost_of([some, some], 1.0, 1.0)).seconds
-
-
-def test_a_trial_of_single_tables_cannot_tell_how_long_a_run_takes() -> None:
-    assert forecast_of(90_000, (1, 0.3)) is None
-    assert forecast_of(90_000, (1, 0.3), (2, 0.305)) is None
-    found = forecast_of(10, (1, 60.0))
-    assert (
-        found is not None and found.low < 600 < found.high
-    )  # the bots think for so long that their start hardly counts
-
-
 def test_the_start_of_the_bots_is_not_part_of_each_table() -> None:
-    found = forecast_of(10_000, (1, 0.9), (10, 0.21), (100, 0.3))
-    assert found is not None and found.low < 10 < found.high < 60
-    whole = forecast_of(10_000, (100, 0.5), (1000, 1.4), (1000, 1.4))
-    assert whole is not None and (round(whole.low, 1), round(whole.high, 1)) == (11.9, 16.1)
-
-
-def test_a_trial_that_was_too_short_for_some_pairing_cannot_tell() -> None:
-    assert cost_of([[TrialSample(10, 1.0, 10)], []], 1.0, 20.0).mean is None
+    """One fixture of a thousand tables: 0.2 s for the start, and 1 ms for each table."""
+    rounds = [TrialRound(tables, 0.2 + tables / 1000) for tables in (1, 10, 100, 1000)]
+    for finished in (2, 3, 4):
+        assert table_seconds(rounds[:finished], 1000) == pytest.approx(1.2 / 1000)
+    assert table_seconds(rounds[:1], 1000) == pytest.approx(0.201)
+    assert table_seconds([TrialRound(1, 0.3), TrialRound(10, 0.29)], 1000) == pytest.approx(0.29 / 1000)
 
 
 class SteadyPool:
-    """A worker that takes 10 ms for each table."""
+    """A worker that takes the same time for each table."""
 
     description, count, has_result = "1 worker", 1, True
 
-    def __init__(self) -> None:
-        self._jobs: list[Job] = []
+    def __init__(self, table_seconds: float = 0.01) -> None:
+        self._jobs, self._table_seconds = list[Job](), table_seconds
 
     async def submit(self, job: Job) -> None:
         self._jobs.append(job)
 
     async def next_result(self) -> Record:
         path, tables = self._jobs[0].fixture.path, self._jobs.pop(0).fixture.tables
-        await trio.sleep(tables / 100)
-        return Record(path, {}, {}, {}, (), (), b"", seconds=tables / 100)
+        await trio.sleep(seconds := tables * self._table_seconds)
+        return Record(path, {}, {}, {}, (), (), b"", seconds=seconds)
 
 
-@pytest.mark.parametrize(("left", "takes"), [(50, 0.61), (100, 1.11), (400, 4.11), (1000, 5.11)])
-def test_a_trial_ends_when_it_has_taken_as_long_as_the_run_will(left: int, takes: float) -> None:
-    """It plays 1 table, 10 tables and a whole fixture of 50 or 100, and this up to five times."""
-    fixture = Fixture("pazaak", None, "", "one", ("a", "b"), min(left, 100))
-    cost = trio.run(trial, [fixture], SteadyPool(), print, left, clock=MockClock(autojump_threshold=0))
-    assert cost.seconds == pytest.approx(takes)
+@pytest.mark.parametrize(("tables", "played"), [(1, 1), (50, 1 + 10 + 50), (100_000, 1 + 10 + 100 + 1000)])
+def test_a_trial_plays_more_tables_while_there_is_time(tables: int, played: int) -> None:
+    """The fourth round of a long fixture ends after 11.11 s, and leaves no time for a longer one."""
+    fixture = Fixture("pazaak", None, "", "one", ("a", "b"), tables)
+    cost = trio.run(trial, [fixture], SteadyPool(), print, clock=MockClock(autojump_threshold=0))
+    assert (cost.tables, cost.table_seconds) == (played, pytest.approx(0.01))
+    stage = StageEstimate("league", "round-robin", 4, "exactly", 1, 5_000, tourneys=False)
+    assert Forecast("", "pazaak", DEFAULT_LEVEL, 2, [stage], cost).seconds == pytest.approx(25)
+
+
+def test_a_trial_in_which_no_table_ends_cannot_tell() -> None:
+    fixture = Fixture("pazaak", None, "", "one", ("a", "b"), 10)
+    cost = trio.run(trial, [fixture], SteadyPool(100), print, clock=MockClock(autojump_threshold=0))
+    assert (cost.tables, cost.seconds, cost.table_seconds) == (0, 20, None)
 
 
 def test_every_bot_is_on_trial_if_there_is_room() -> None:

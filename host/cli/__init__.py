@@ -84,7 +84,7 @@ RENAMED_COMMANDS = {"errors": "faults"}
 STARTED = time.monotonic()
 """When the command was started. The times that commands print begin here, because the user has waited since then."""
 
-SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 3}
+SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 4}
 """The numbers of the JSON schemas that have changed; all others have number 1.
 
 While the number stays the same, keys are only added. A schema that loses a key, or changes its meaning, gets the next

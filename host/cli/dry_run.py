@@ -1,7 +1,7 @@
 """Prints what a run will play, and how long it will take."""
 
 from collections.abc import Iterator
-from math import ceil, floor
+from math import ceil
 
 from host.base.format import counted, plural, rough_duration, thousands
 from host.base.safe_text import escape_control_chars, one_line
@@ -19,7 +19,7 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
         "game": forecast.game,
         "sandbox": forecast.level,
         "workers": forecast.workers,
-        "seconds": forecast.seconds._asdict() if forecast.seconds else None,
+        "seconds": forecast.seconds,
         "at_least": is_lower_bound(forecast),
         "max_faults": forecast.max_faults or None,
         "trial": {"tables": forecast.cost.tables, "seconds": forecast.cost.seconds} if forecast.cost else None,
@@ -92,7 +92,5 @@ def time_text(forecast: Forecast, folder: str) -> str:
     tried = f"on trial, {cost.tables} tables took {cost.seconds:.1f} s with {workers}"
     if forecast.seconds is None:
         return f"cannot tell yet how long it will take; {tried}"
-    low, high = floor(forecast.seconds.low), ceil(forecast.seconds.high)
-    least = "at least " if is_lower_bound(forecast) else ""
-    between = rough_duration(low), rough_duration(high)
-    return f"it will take {least}{' to '.join(dict.fromkeys(between))}; {tried}"
+    about = "at least" if is_lower_bound(forecast) else "about"
+    return f"it will take {about} {rough_duration(ceil(forecast.seconds))}; {tried}"

@@ -9,14 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import NamedTuple
 
 import trio
 
-from host.base.format import thousands
 from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
 from host.journal.reader import reading
@@ -34,13 +31,7 @@ from host.tournament.signals import interruptible
 from host.tournament.stage_runner import BackendFactory, CheckedPool, WorkerPool, require_decided
 
 TRIAL_S = 20.0  # at most, for the whole trial
-LONG_ROUND_S = 3.0  # a round of the trial that takes this long is the last
-TRIAL_TABLES = (1, 10, 100, 1_000)  # for each pairing: the rounds of the trial, while there is time
-PAIRINGS_ON_TRIAL, MAX_PAIRINGS_ON_TRIAL = 12, 24  # more than the first only if some bots would be left out
-REPEATS = 5  # rounds of whole fixtures, if they are short
-STARTUP_S = 1.0  # at most, the part of a first round in which sandboxes are made and bots are started
-MARGIN = 0.15  # of an estimate: a trial is not repeated more exactly than this, even by itself
-MAX_RATIO = 6.0  # of the ends of an estimate; beyond it, the trial cannot tell how long the run will take
+PAIRINGS_ON_TRIAL = 16
 
 
 class PlannedMeeting(NamedTuple):
@@ -65,28 +56,19 @@ class StageEstimate(NamedTuple):
     about: str = ""  # what the stage promises
 
 
-class TrialSample(NamedTuple):
-    """The tables of one pairing in one round of the trial, and how many seconds one worker took for them."""
+class TrialRound(NamedTuple):
+    """The tables of a round of the trial, and how many seconds of one worker they took."""
 
     tables: int
     seconds: float
-    longest: int  # tables of a whole fixture of this pairing
-
-
-class Bounds(NamedTuple):
-    """The bounds of an estimate in seconds."""
-
-    low: float
-    high: float
 
 
 class Cost(NamedTuple):
-    """The measurements of a trial. Intervals are seconds of one worker for a table; None if the trial cannot tell."""
+    """The measurements of a trial."""
 
-    mean: Bounds | None  # the mean table of the pairings on trial
-    any: Bounds | None  # a table of any pairing: of a later stage, nobody knows who will meet
     tables: int  # in the whole trial
     seconds: float  # duration of the trial
+    table_seconds: float | None  # of one worker for a table; None if no round was finished in time
 
 
 class Forecast(NamedTuple):
@@ -101,17 +83,11 @@ class Forecast(NamedTuple):
     max_faults: int = 0  # of a bot in a stage; 0: no bot is disqualified
 
     @property
-    def seconds(self) -> Bounds | None:
-        """The bounds of the duration of the run in seconds; None if the trial cannot tell."""
-        if self.cost is None or self.cost.mean is None or self.cost.any is None:
+    def seconds(self) -> float | None:
+        """About how long the run will take; None if the trial cannot tell."""
+        if self.cost is None or self.cost.table_seconds is None:
             return None
-        known = sum(stage.tables for stage in self.stages if stage.meetings)
-        later = sum(stage.tables for stage in self.stages) - known
-        low, high = (
-            (known * one + later * other) / self.workers
-            for one, other in zip(self.cost.mean, self.cost.any, strict=True)
-        )
-        return Bounds(low, high) if high <= MAX_RATIO * low else None
+        return sum(stage.tables for stage in self.stages) * self.cost.table_seconds / self.workers
 
 
 def remaining(
@@ -202,97 +178,53 @@ async def forecast(
             async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
                 count = pool.count
                 checked = CheckedPool(pool, partial(require_decided, tournament.game))
-                cost = await trial(now, checked, watch.say, sum(stage.tables for stage in stages))
+                cost = await trial(now, checked, watch.say)
     return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
 
 
-async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None], left: int) -> Cost:
-    """Play a few tables of some pairings of a wave, then more of them while there is time; return the measured cost.
+async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None]) -> Cost:
+    """Play one fixture of some pairings of a wave, as much of it as there is time for; return the measured cost.
 
-    `left` is the number of tables that the run has not played yet. The trial ends when it has taken as long as they will.
+    Each round plays up to ten times as many tables as the one before, because a first round mostly starts the bots.
     """
     say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
     chosen = pairings_on_trial(wave)
-    share = len(chosen) / len({fixture.bots for fixture in wave})
     chosen *= -(-pool.count // len(chosen))  # so that every worker is busy, as in the run
-    longest = max(fixture.tables for fixture in chosen)
-    samples: list[list[TrialSample]] = [[] for _ in chosen]
-    started = trio.current_time()
-    with trio.move_on_after(TRIAL_S) as time:
-        for nth, size in enumerate([*(size for size in TRIAL_TABLES if size < longest), *[longest] * REPEATS]):
-            began = trio.current_time()
-            size = min(size, _affordable(samples, nth, pool.count, time.deadline - began))
-            if nth and size < min(samples[0][-1].tables * 2, longest):
-                break
+    whole = sum(fixture.tables for fixture in chosen)
+    rounds, size, began = list[TrialRound](), 1, trio.current_time()
+    with trio.move_on_after(TRIAL_S) as limit:
+        while size:
+            started = trio.current_time()
             for number, fixture in enumerate(chosen):
-                path, some = str(FixtureId(f"trial {nth}", number, first_table=1)), min(size, fixture.tables)
-                await pool.submit(Job(fixture._replace(path=path, first=1, tables=some)))
-            for _ in chosen:
-                record = await pool.next_result()
-                number = FixtureId.parse(record.path).round or 0
-                whole = chosen[number].tables
-                samples[number].append(TrialSample(min(size, whole), record.seconds, whole))
-            played = sum(sample.tables for some in samples for sample in some)
-            say(f"trial  {trio.current_time() - started:.0f} s of at most {TRIAL_S:.0f} s, {thousands(played)} tables")
-            run_time = left * fmean(some[-1].seconds / some[-1].tables for some in samples) / pool.count
-            if nth and (trio.current_time() - began > LONG_ROUND_S or trio.current_time() - started > run_time):
-                break
-    return cost_of(samples, share, trio.current_time() - started)
+                path, tables = str(FixtureId(f"trial {size}", number, first_table=1)), min(size, fixture.tables)
+                await pool.submit(Job(fixture._replace(path=path, first=1, tables=tables)))
+            seconds = sum([(await pool.next_result()).seconds for _ in chosen])
+            rounds.append(TrialRound(sum(min(size, fixture.tables) for fixture in chosen), seconds))
+            affordable = (limit.deadline - trio.current_time()) / (trio.current_time() - started)
+            longer = min(10 * size, int(size * affordable))
+            size = longer if longer > size and rounds[-1].tables < whole else 0
+    played = sum(each.tables for each in rounds)
+    return Cost(played, trio.current_time() - began, table_seconds(rounds, whole) if rounds else None)
 
 
 def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
     """Choose sets of bots that meet, covering as many bots as possible. Return one fixture for each set."""
     left, seen = {fixture.bots: fixture for fixture in wave}, Counter[str]()
-    bots = {bot for fixture in wave for bot in fixture.bots}
     chosen: list[Fixture] = []
-    while left and len(chosen) < MAX_PAIRINGS_ON_TRIAL and (len(chosen) < PAIRINGS_ON_TRIAL or len(seen) < len(bots)):
+    while left and len(chosen) < PAIRINGS_ON_TRIAL:
         pairing = min(left, key=lambda bots: sum(seen[bot] for bot in bots) / len(bots))
         seen.update(pairing)
         chosen.append(left.pop(pairing))
     return chosen
 
 
-def _affordable(samples: Sequence[Sequence[TrialSample]], nth: int, workers: int, seconds: float) -> int:
-    """Return how many tables of each pairing fit into the time that is left for the trial."""
-    if nth < 2:
-        return TRIAL_TABLES[nth]  # the first round says little about the second: it starts the bots
-    each = sum(some[-1].seconds / some[-1].tables for some in samples) / workers
-    return int(0.7 * seconds / each)
+def table_seconds(rounds: Sequence[TrialRound], whole: int) -> float:
+    """Return the seconds that one worker takes for a table, on average over whole fixtures.
 
-
-def cost_of(samples: Sequence[Sequence[TrialSample]], share: float, seconds: float) -> Cost:
-    """Return the cost of a table from the samples of each pairing of a trial, the latest last.
-
-    `share` is the share of all pairings that were on trial. The largest samples of a pairing give its upper bound.
-    Without what a smaller one took, which includes the start of the bots, they give the lower bound.
+    `rounds` are those of a trial, each with more tables than the one before; `whole` is the number of tables in its
+    fixtures. Every round starts the bots once, so a further table costs what the last round took more than the one before.
     """
-    tables = sum(sample.tables for some in samples for sample in some)
-    if not all(samples):
-        return Cost(None, None, tables, seconds)
-    bounds = list(map(_bounds, samples))
-    low, high = (fmean(each) for each in zip(*bounds, strict=True))
-    middles = [(one.low + one.high) / 2 for one in bounds]
-    spread = stdev(middles) if len(middles) > 1 else 0.0
-    error = 2 * spread * sqrt(max(0.0, 1 - share) / len(middles)) + 2 * fmean(map(_noise, samples)) / sqrt(len(samples))
-    mean = Bounds(max(0.0, (1 - MARGIN) * low - error), (1 + MARGIN) * high + error)
-    other = Bounds(min(mean.low, max(min(middles), low - spread)), max(mean.high, min(max(middles), high + spread)))
-    return Cost(mean, other, tables, seconds)
-
-
-def _bounds(samples: Sequence[TrialSample]) -> Bounds:
-    """Return the bounds of the cost of one pairing's table."""
-    tables, longest = samples[-1].tables, samples[-1].longest
-    seconds = fmean(sample.seconds for sample in samples if sample.tables == tables)
-    before = next((sample for sample in reversed(samples) if sample.tables < tables), None)
-    if tables == longest:
-        return Bounds(seconds / tables, seconds / tables)
-    if before is None:
-        return Bounds(max(0.0, seconds - STARTUP_S) / tables, seconds / tables)
-    without_start = (seconds - before.seconds) / (tables - before.tables)
-    return Bounds(min(max(0.0, without_start), seconds / tables), seconds / tables)
-
-
-def _noise(samples: Sequence[TrialSample]) -> float:
-    """Return how uncertain the mean of a pairing's largest samples is, as far as they show it."""
-    same = [sample.seconds / sample.tables for sample in samples if sample.tables == samples[-1].tables]
-    return stdev(same) / sqrt(len(same)) if len(same) > 1 else 0.0
+    last = rounds[-1]
+    before = rounds[-2] if len(rounds) > 1 else TrialRound(0, 0.0)
+    further = max(0.0, last.seconds - before.seconds) / (last.tables - before.tables)
+    return (last.seconds + (whole - last.tables) * further) / whole
