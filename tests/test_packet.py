@@ -77,6 +77,11 @@ def test_the_same_packet_has_the_same_bytes(played: Path) -> None:
     assert (played / "one.zip").read_bytes() == (played / "two.zip").read_bytes()
 
 
+def test_a_packet_without_a_name_of_its_own_is_in_the_folder_of_the_tournament(played: Path) -> None:
+    told = croupier("-C", played, "packet", "ada", "--json").json
+    assert (told["path"], (played / "ada.zip").exists()) == (str(played / "ada.zip"), True)
+
+
 def test_a_packet_needs_a_bot_that_has_played(played: Path) -> None:
     refused = croupier("-C", played, "packet", "nobody")
     assert (refused.code, refused.err[:12]) == (2, "error[C012] ")

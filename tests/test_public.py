@@ -152,6 +152,15 @@ def test_tables_that_share_deals_wait_for_the_end_of_their_stage(tmp_path: Path,
     assert done.returncode == 0 and "the seed is not revealed yet" in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["public -o folder", "public --spoilers", "csv --since 00", "jsonl --bots", "changes league", "chain league"],
+)
+def test_an_option_that_does_not_apply_to_a_form_is_refused(words: str, tmp_path: Path) -> None:
+    refused = croupier("-C", tmp_path, "export", *words.split())
+    assert (refused.code, "does not apply to export" in refused.first) == (2, True), refused.err
+
+
 def test_a_program_that_follows_gets_every_line_once(
     corrected: Path,  # noqa: F811
 ) -> None:

@@ -14,12 +14,19 @@ from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_json
 from host.ops.journals import journal_of
 
+FORMS = ("csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public")
+APPLIES_TO = {
+    "selection": {*FORMS} - {"changes", "chain"},
+    "-o": {*FORMS} - {"public"},
+    "--spoilers": {*FORMS} - {"changes", "public"},
+    "--since": {"chain"},
+    "--bots": {"public"},
+}
+"""The forms to which each option applies, and the argument after the form."""
+
 
 @click.command()
-@click.argument(
-    "form",
-    type=click.Choice(["csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public"]),
-)
+@click.argument("form", type=click.Choice(FORMS))
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
@@ -44,6 +51,10 @@ def export(
     lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
     chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
     """
+    given = {"selection": selection, "-o": output, "--spoilers": spoilers, "--since": since, "--bots": with_bots}
+    for option, value in given.items():
+        if value and form not in APPLIES_TO[option]:
+            raise click.UsageError(f"{selection if option == 'selection' else option} does not apply to export {form}")
     from host.journal.reader import reading
     from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
 

@@ -13,7 +13,9 @@ from host.ops.journals import journal_of
 @click.command()
 @click.argument("bot", shell_complete=completers.bots)
 @options.JOURNAL
-@click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: BOT.zip")
+@click.option(
+    "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: BOT.zip in the tournament's folder"
+)
 @click.pass_obj
 def packet(context: CliContext, bot: str, journal: Path | None, output: Path | None) -> None:
     """Write what the author of BOT may see into a zip: its faults, its own tables, its slowest answers.
@@ -29,7 +31,7 @@ def packet(context: CliContext, bot: str, journal: Path | None, output: Path | N
     bot = bot.removeprefix(SAMPLE_PREFIX)
     with reading(journal_of(context.folder, journal), context.registry) as book:
         found = packet_of(book, bot)
-    target = output or Path(f"{bot}.zip")
+    target = output or context.folder / f"{bot}.zip"
     write(target, packet_zip(found))
     faults = sum(found.fault_counts.values())
     if context.json:
