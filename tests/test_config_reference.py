@@ -27,7 +27,7 @@ from host.config.reference import (
     stage_keys,
 )
 from host.config.template import template
-from host.config.tournament_config import config_model
+from host.config.tournament_config import ConfigFile
 from host.games import GAMES
 from host.stages import KINDS
 from host.submissions.languages import LANGUAGES
@@ -63,7 +63,7 @@ def test_the_table_of_rankings_is_what_the_kinds_and_rankings_say() -> None:
 def every_key() -> Iterator[tuple[str, KeyDescription]]:
     """Yield each key with the lines of a file above it; a `%s` stands for the line of the key."""
     top = 'game = "pazaak"\n'
-    for key in keys_of(config_model()):
+    for key in keys_of(ConfigFile):
         yield ("%s\n" if key.name == "game" else top + "%s\n"), key
     for name in KINDS:
         for key in [each for each in stage_keys(name) if each.name != "kind"]:
@@ -87,7 +87,7 @@ def check_key(lines: str, key: KeyDescription) -> None:
     assert key.text.endswith((".", ")")) and len(key.text) > 10
     assert key.example.startswith(f"{key.name} = ")
     text = lines.removeprefix("bot:") % key.example
-    model: Any = BotSpec if lines.startswith("bot:") else config_model()
+    model: Any = BotSpec if lines.startswith("bot:") else ConfigFile
     load_model(parse(text.encode(), "file.toml"), model)
     shape = SCHEMAS["bot.toml" if model is BotSpec else "croupier.toml"]()
     assert not [error.message for error in Draft202012Validator(shape).iter_errors(tomllib.loads(text))]

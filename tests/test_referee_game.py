@@ -146,6 +146,8 @@ WRONG = [
     (('run    = ["./referee"]', "runs = 3"), "C001", ":6", 'unknown key "runs"'),
     (('["PASS", "PLAY <card from hand>"]', '["PLAY <card>"]'), "C007", "game.toml", "has no [opening]"),
     (('run    = ["./referee"]', 'patience = "5"'), "C002", ":6", "has no unit"),
+    (("[rules]", OPENING.replace("limit = 1\n", "")), "C007", ":9", "[opening] has no limit"),
+    (("[rules]", OPENING.replace("limit", "limits")), "C001", ":11", 'unknown key "limits" in [opening]'),
     (("[rules]", BY_HAND), "C009", ":10", "hand is not a field whose values are numbers"),
     (("[rules]", FOLDING), "C009", ":9", "which `answer` does not allow"),
 ]  # fmt: skip

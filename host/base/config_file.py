@@ -1,4 +1,4 @@
-"""Reads TOML files with the line of every key, checks them against a model, and reports all errors at once."""
+"""Reads TOML files by the types of their keys, and reports all problems at once, each with its line."""
 
 import dataclasses
 import json
@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
 from host.base.format import with_article
@@ -318,7 +318,7 @@ class ValueType(NamedTuple):
     """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
     `choices` returns the known values if they are names from a table; `own` is the pattern of other valid names.
-    It is used in `Annotated[int, integer(1, 9)]`, in a dataclass.
+    It is used in `Annotated[int, integer(1, 9)]`.
     """
 
     check: Callable[[Any], Any]
@@ -335,9 +335,11 @@ class ValueType(NamedTuple):
 
 
 class TaggedBy(NamedTuple):
-    """Says which key of a table tells the members of a union apart: `Annotated[Union[...], TaggedBy("kind")]`."""
+    """The type of a table that one of its keys, the tag, determines: `find` returns the dataclass of a tag, or None."""
 
     key: str
+    find: Callable[[str], type | None]
+    names: Callable[[], Iterable[str]]  # the known tags
 
 
 def integer(minimum: int, maximum: int) -> ValueType:
@@ -395,7 +397,11 @@ def plain_string(value: Any) -> str:
 
 
 Text = Annotated[str, ValueType(plain_string, {"type": "string"})]
-TextOrNothing = Annotated[str, ValueType(lambda value: value and plain_string(value), {"type": "string"})]
+TEXT_OR_NOTHING = ValueType(lambda value: value and plain_string(value), {"type": "string"})
+TextOrNothing = Annotated[str, TEXT_OR_NOTHING]
+
+PLAIN: Mapping[Any, ValueType] = {bool: FLAG, int: integer(-(1 << 63), (1 << 63) - 1), str: TEXT_OR_NOTHING}
+"""How values of Python's own types are read: an organiser's kind of stage may have such keys."""
 
 
 def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
@@ -465,146 +471,20 @@ def one_of(
     return ValueType(check, {"type": "string"}, choices, own)
 
 
-# Checking a whole file against a model.
+# Reading a whole file by the types of its keys.
 
 
-class Finding(NamedTuple):
-    """Something wrong in a value that was read: the key path of its place, the text of a Problem, and the value there."""
-
-    key: KeyPath
-    code: str
-    message: str
-    hint: str = ""
-    value: object = None
-
-
-INVALID: Any = object()
-"""What `read_value` returns beside its findings."""
-
-
-def read_value(model: Any, value: Any) -> tuple[Any, list[Finding]]:
-    """Return a value as the model says, with nothing, or INVALID with everything that is wrong with it.
-
-    A model is a dataclass whose fields have the types that croupier's files have: `Annotated[type, ValueType]`, dataclasses,
-    unions of dataclasses that a key tells apart (TaggedBy), tuples and dicts of these, one of these or None, Literal, and Any.
-    Raise TypeError for any other model.
-    """
-    reader = _Reader(model)
-    return reader.read(model, value, ()), reader.findings
-
-
-class _Reader:
-    """Reads one value, and collects what is wrong with it. A table has its fields first, then the keys that it does not know."""
-
-    def __init__(self, model: Any) -> None:
-        self._whole = model
-        self.findings: list[Finding] = []
-
-    def read(self, model: Any, value: Any, key: KeyPath) -> Any:
-        kind, arguments = get_origin(model), get_args(model)
-        if kind is Annotated and isinstance(arguments[1], ValueType):
-            try:
-                return arguments[1].check(value)
-            except InvalidValue as wrong:
-                return self._wrong(key, value, wrong.code, wrong.message, wrong.hint)
-        if kind is Annotated and isinstance(arguments[1], TaggedBy):
-            return self._tagged(_members(arguments[0]), arguments[1].key, value, key)
-        if dataclasses.is_dataclass(model):
-            return self._table(model, value, key)
-        if kind is tuple and arguments[1:] == (...,):
-            return self._list(arguments[0], value, key)
-        if kind is dict and arguments[0] is str:
-            return self._dict(arguments[1], value, key)
-        if kind is UnionType and arguments[1:] == (NoneType,):
-            return self.read(arguments[0], value, key)
-        if kind is Literal or model is Any:  # the key of a union has a value that the union knows
-            return value
-        raise TypeError(f"{model} is not a type of a configuration file")
-
-    def _wrong(self, key: KeyPath, value: Any, code: str, message: str, hint: str = "") -> Any:
-        self.findings.append(Finding(key, code, f"{_key_value(key, value)} {message}", hint, value))
-        return INVALID
-
-    def _note(self, key: KeyPath, problem: Problem) -> Any:
-        self.findings.append(Finding(key, problem.code, problem.message, problem.hint))
-        return INVALID
-
-    def _table(self, model: Any, value: Any, key: KeyPath) -> Any:
-        if not isinstance(value, dict):
-            return self._not_a_table(value, key)
-        hints, fields = _hints(model), dataclasses.fields(model)
-        found, before = dict[str, Any](), len(self.findings)
-        for field in fields:
-            if field.name in value:
-                found[field.name] = self.read(hints[field.name], value[field.name], (*key, field.name))
-            elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                message = f"{_table_header(key)} has no {field.name}".strip()
-                self.findings.append(Finding((*key, field.name), "C007", message, f"{field.name} = …"))
-        names = [field.name for field in fields]
-        for unknown in (name for name in value if name not in names):
-            place = (*key, unknown)
-            self._note(place, unknown_key("", place, names, _tables_of_keys(self._whole)))
-        return INVALID if len(self.findings) > before else model(**found)
-
-    def _tagged(self, members: Sequence[Any], name: str, value: Any, key: KeyPath) -> Any:
-        if not isinstance(value, dict):
-            return self._not_a_table(value, key)
-        tags = [str(word) for member in members for word in get_args(_hints(member)[name])]
-        if name not in value:
-            message = f"{_table_header(key)} has no {name}"
-            self.findings.append(Finding(key, "C007", message, f"one of {', '.join(tags)}"))
-            return INVALID
-        tag = value[name]
-        member = next((each for each in members if tag in get_args(_hints(each)[name])), None)
-        if member is None:
-            message = f"{name} = {to_toml(str(tag))} is not a {name} of {key[0]}"
-            hint = closest_match(str(tag), tags) or "one of " + ", ".join(tags)
-            self.findings.append(Finding((*key, name), "C008", message, hint))
-            return INVALID
-        return self._table(member, value, key)
-
-    def _not_a_table(self, value: Any, key: KeyPath) -> Any:
-        header = f"[[{key[-2]}]]" if isinstance(key[-1], int) and len(key) > 1 else f"[{key[-1]}]"
-        hint = f"write {header} on a line of its own, and its keys below it"
-        return self._wrong(key, value, "C006", "is not a table", hint)
-
-    def _list(self, model: Any, value: Any, key: KeyPath) -> Any:
-        if not isinstance(value, list):
-            hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
-            return self._wrong(
-                key, value, "C006", "is not a list", f"[[{key[-1]}]]" if isinstance(value, dict) else hint
-            )
-        items = [self.read(model, each, (*key, number)) for number, each in enumerate(value)]
-        return INVALID if INVALID in items else tuple(items)
-
-    def _dict(self, model: Any, value: Any, key: KeyPath) -> Any:
-        if not isinstance(value, dict):
-            return self._not_a_table(value, key)
-        found = {name: self.read(model, each, (*key, name)) for name, each in value.items()}
-        return INVALID if INVALID in found.values() else found
-
-
-@cache
-def _hints(model: Any) -> Mapping[str, Any]:
-    return get_type_hints(model, include_extras=True)
-
-
-def load_model(source: Path | Toml, model: type[T], whole: Callable[[], type[T]] | None = None) -> T:
+def load_model(source: Path | Toml, model: type[T]) -> T:
     """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file.
 
-    `whole` returns the model with everything that such a file may have, if `model` has only what this one needs.
+    The type of a field is another dataclass (a table), `Annotated[…, ValueType]`, `Annotated[…, TaggedBy]`,
+    `tuple[type, ...]` (a list), `dict[str, type]` (a table with any keys), `type | None`, `Literal[…]`, Any, bool, int or str.
     """
     toml = read(source) if isinstance(source, Path) else source
-    value, findings = read_value(model, toml.data)
-    if findings and whole is not None:
-        value, findings = read_value(whole(), toml.data)
-    if findings:
-        raise UserError(
-            sorted_by_line(
-                Problem(code, toml.where(*key), message, hint=hint) for key, code, message, hint, _ in findings
-            ),
-            3,
-        )
+    reader = _Reader(toml, model)
+    value = reader.value(model, toml.data, ())
+    if reader.problems:
+        raise UserError(sorted_by_line(reader.problems), 3)
     return cast(T, value)
 
 
@@ -616,6 +496,92 @@ def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:
         return int(number) if number.isdecimal() else 0
 
     return sorted(problems, key=line)
+
+
+class _Reader:
+    """Reads each value of a file by its type, and collects the problems of all values.
+
+    Each method returns the converted value of a key. It returns None if it has added a problem.
+    """
+
+    def __init__(self, toml: Toml, model: type) -> None:
+        self.problems: list[Problem] = []
+        self._toml, self._model = toml, model
+
+    def value(self, kind: Any, value: Any, key: KeyPath) -> Any:
+        """Return the value of a key that has the type `kind`."""
+        origin, arguments = get_origin(kind), get_args(kind)
+        how = arguments[1] if origin is Annotated else PLAIN.get(kind) if origin is None else None
+        if origin is Literal:
+            how = one_of(lambda: arguments, str(key[-1]))
+        if isinstance(how, ValueType):
+            return self._checked(how, value, key)
+        if origin is tuple and arguments[1:] == (...,):
+            return self._list(arguments[0], value, key)
+        if origin is UnionType and arguments[1:] == (NoneType,):
+            return self.value(arguments[0], value, key)
+        if kind is Any:
+            return value
+        if not (origin is dict or isinstance(how, TaggedBy) or dataclasses.is_dataclass(kind)):
+            raise TypeError(f"{key[-1]}: the keys of a file cannot have the type {kind}")
+        if not isinstance(value, dict):
+            header = f"[[{key[-2]}]]" if isinstance(key[-1], int) else f"[{key[-1]}]"
+            hint = f"write {header} on a line of its own, and its keys below it"
+            return self._add("C006", key, f"{_key_value(key, value)} is not a table", hint)
+        if origin is dict:
+            return {name: self.value(arguments[1], each, (*key, name)) for name, each in value.items()}
+        return self._tagged(how, value, key) if isinstance(how, TaggedBy) else self._table(kind, value, key)
+
+    def _checked(self, value_type: ValueType, value: Any, key: KeyPath) -> Any:
+        try:
+            return value_type.check(value)
+        except InvalidValue as wrong:
+            return self._add(wrong.code, key, f"{_key_value(key, value)} {wrong.message}", wrong.hint)
+
+    def _list(self, kind: Any, value: Any, key: KeyPath) -> Any:
+        if isinstance(value, list):
+            return tuple(self.value(kind, each, (*key, number)) for number, each in enumerate(value))
+        hint = f"{key[-1]} = [{to_toml(value)}]" if isinstance(value, str) else ""
+        hint = f"[[{key[-1]}]]" if isinstance(value, dict) else hint
+        return self._add("C006", key, f"{_key_value(key, value)} is not a list", hint)
+
+    def _tagged(self, tagged: TaggedBy, table: Mapping[str, Any], key: KeyPath) -> Any:
+        names = list(tagged.names())
+        if tagged.key not in table:
+            hint = f"one of {', '.join(names)}"
+            return self._add("C007", key, f"{_table_header(key)} has no {tagged.key}", hint)
+        tag = table[tagged.key]
+        if isinstance(tag, str) and (model := tagged.find(tag)):
+            return self._table(model, table, key)
+        hint = closest_match(str(tag), names) or f"one of {', '.join(names)}"
+        message = f"{tagged.key} = {to_toml(str(tag))} is not a {tagged.key} of {key[0]}"
+        return self._add("C008", (*key, tagged.key), message, hint)
+
+    def _table(self, model: Any, table: Mapping[str, Any], key: KeyPath) -> Any:
+        before, types, values = len(self.problems), _types(model), dict[str, Any]()
+        for each in dataclasses.fields(model):
+            if each.name in table:
+                values[each.name] = self.value(types[each.name], table[each.name], (*key, each.name))
+            elif each.default is each.default_factory is dataclasses.MISSING:
+                self._add("C007", key, f"{_table_header(key)} has no {each.name}", f"{each.name} = …")
+        for name in table:
+            if name not in values:
+                where, tables = self._toml.where(*key, name), _tables_of_keys(self._model)
+                self.problems.append(unknown_key(where, (*key, name), _fields(model), tables))
+        return model(**values) if len(self.problems) == before else None
+
+    def _add(self, code: str, key: KeyPath, message: str, hint: str) -> None:
+        self.problems.append(Problem(code, self._toml.where(*key), message, hint=hint))
+
+
+@cache
+def _types(model: Any) -> Mapping[str, Any]:
+    """Return the types of the fields of a dataclass."""
+    return get_type_hints(model, include_extras=True)
+
+
+def _fields(model: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(model)]
 
 
 RENAMED_KEYS = {"abreast": "parallel_tables", "tables": "table_ids"}  # keys of earlier versions, with their new names
@@ -650,14 +616,6 @@ def _table_header(key: KeyPath) -> str:
     if not names:
         return "the file"
     return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-
-
-def _fields(table: Any) -> list[str]:
-    return [field.name for field in dataclasses.fields(table)] if dataclasses.is_dataclass(table) else []
 
 
 def _tables_of_keys(model: Any) -> dict[str, str]:

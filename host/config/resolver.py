@@ -92,7 +92,7 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
         if not isinstance(stage, dict):
             continue
         if "kind" in stage:
-            stage["kind"] = str(name_of(stage["kind"], "stage", number, "kind"))
+            stage["kind"] = name_of(stage["kind"], "stage", number, "kind")
         if isinstance(words := stage.get("rank_by"), list):
             stage["rank_by"] = [name_of(word, "stage", number, "rank_by") for word in words]
     return Resolved(Registry(lambda: own), problems)

@@ -1,10 +1,9 @@
 """Reads croupier.toml: the game, the bots, the stages and the limits of each bot."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from host.base.config_file import (
     FLAG,
@@ -37,7 +36,7 @@ from host.rating.rankings import RANKINGS, ranking_of
 from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, Limits
-from host.stages import CROUPIERS, KINDS, Registry, kind_of, references_of
+from host.stages import KINDS, Registry, config_of, kind_of, references_of
 from host.stages.kind import ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
@@ -140,26 +139,12 @@ class ConfigFile:
     """The bots: patterns of files and folders, relative to this file, and `sample:NAME`.
     Example: `bots = ["bots/*", "sample:davey"]`"""
     rules: dict[str, Any] = field(default_factory=dict)
-    stage: tuple[StageConfig, ...] = ()
+    stage: tuple[Annotated[StageConfig, TaggedBy("kind", config_of, lambda: KINDS)], ...] = ()
     limits: AllowedLimits = field(default_factory=AllowedLimits)
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
     season: SeasonTable = field(default_factory=SeasonTable)
-
-
-def config_model(registry: Registry = CROUPIERS, only: Collection[object] = KINDS) -> type[ConfigFile]:
-    """Return the model of a croupier.toml with the kinds of stage that it can name; of croupier's own only these."""
-    own = [name.value for (key, _), name in registry.own().items() if key == "kind"]
-    kinds = [*(KINDS[name] for name in KINDS if name in only), *own]
-    return _model(tuple(dict.fromkeys(kind.config for kind in kinds)))
-
-
-@cache
-def _model(configs: tuple[type[StageConfig], ...]) -> type[ConfigFile]:
-    stages: Any = tuple[Annotated[Union[configs or (StageConfig,)], TaggedBy("kind")], ...]  # type: ignore[misc]  # noqa: UP007
-    namespace = {"__doc__": ConfigFile.__doc__, "__module__": __name__}
-    return make_dataclass("ConfigFile", [("stage", stages, ())], bases=(ConfigFile,), frozen=True, namespace=namespace)
 
 
 class Tournament(NamedTuple):
@@ -237,10 +222,8 @@ def load(place: Path) -> Tournament:
     registry, unusable = resolve(toml, path.parent)
     if unusable:
         raise UserError(sorted_by_line(unusable), 3)
-    tables = toml.data.get("stage")
-    kinds = [table.get("kind") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     try:
-        config = load_model(toml, config_model(registry, kinds), lambda: config_model(registry))
+        config = load_model(toml, ConfigFile)
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
     game = game_by_name(config.game)

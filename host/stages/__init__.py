@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from host.base.config_file import OwnName, read_value
+from host.base.config_file import OwnName, Toml, load_model
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.games import GAMES
@@ -83,6 +83,12 @@ def kind_of(stage: StageConfig) -> Kind[Any]:
     return stage.KIND
 
 
+def config_of(kind: str) -> type[StageConfig] | None:
+    """Return the config of a kind that croupier.toml names; None if there is no such kind."""
+    found: Kind[Any] | None = kind.value if isinstance(kind, OwnName) else KINDS.get(kind)
+    return found.config if found else None
+
+
 def references_of(stage: StageConfig) -> tuple[str, ...]:
     """Return the bots that the others play in a stage and that are not ranked; none in most kinds."""
     kind = kind_of(stage)
@@ -117,24 +123,32 @@ def results_of(
 
 
 def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
-    """Return a stage as the journal stores it. Raise ValueError if it is not valid."""
+    """Return a stage as the journal stores it. Raise ValueError if it is not valid.
+
+    Raise UserError (exit code 3) if it names an organiser's kind or ranking that has not been loaded.
+    """
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
-    stage: StageConfig = _validated(registry.kind(stored["kind"]), stored, registry)
+    kind, words = registry.kind(stored["kind"]), stored.get("rank_by")
+    if isinstance(words, list):
+        stored = stored | {"rank_by": [_ranking(word, registry) for word in words]}
+    try:
+        stage: StageConfig = load_model(Toml("", stored, {}), kind.config)
+    except UserError as wrong:
+        raise ValueError("; ".join(problem.message for problem in wrong.problems)) from wrong
     if not stage.name:
         raise ValueError("a stage without a name")
     return stage
 
 
-def _validated(kind: Kind[Any], stored: Mapping[str, Any], registry: Registry) -> Any:
-    """Return a stored stage. Raise UserError if it names a ranking of an organiser that has not been loaded."""
-    if isinstance(words := stored.get("rank_by"), list):
-        stored = {**stored, "rank_by": [registry.ranking(word) if isinstance(word, str) else word for word in words]}
-    stage, findings = read_value(kind.config, stored)
-    for finding in findings:
-        if finding.key[0] == "rank_by" and re.fullmatch(OWN_RANKING, str(finding.value)):
-            message = f"the ranking {finding.value} is not known here"
-            raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
-    if findings:
-        raise ValueError("; ".join(finding.message for finding in findings))
-    return stage
+def _ranking(word: Any, registry: Registry) -> Any:
+    """Return a stored name of a ranking. Raise UserError if it is an organiser's and has not been loaded."""
+    name = registry.ranking(word) if isinstance(word, str) else word
+    if (
+        isinstance(word, str)
+        and not isinstance(name, OwnName)
+        and name not in RANKINGS
+        and re.fullmatch(OWN_RANKING, name)
+    ):
+        raise UserError([Problem("C018", "", f"the ranking {name} is not known here", hint=OWN_CODE_HINT)], 3)
+    return name
