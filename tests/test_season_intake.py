@@ -155,7 +155,7 @@ def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: 
         late = here.accepted("ada", "mine.py", STANDS + "# better")
         assert "kept, and does not play" in late.reason
         assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
-        assert here.store.versions.labelled("mine-2").off_ladder
+        assert not here.store.versions.labelled("mine-2").active
         assert "entry is closed" in here.submit("ada", "mine.py", STANDS + "# better").text
         assert "mine-1, which plays" in here.submit("ada", "mine.py", STANDS).text
 

@@ -97,13 +97,13 @@ def write_request(inbox: Path, request: Request, upload: Path | None = None) -> 
 
     The file `upload` is moved into the folder; it must be on the same file system. Raise OSError if it cannot be written.
     """
-    name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"
-    unfinished = inbox / f".{name}"
+    unfinished = inbox / f".{secrets.token_hex(8)}"
     unfinished.mkdir(parents=True)
     try:
         _write_durably(unfinished / REQUEST_FILE, msgspec.json.encode(request))
         if upload is not None:
             upload.replace(unfinished / UPLOAD_FILE)
+        name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"  # as late as possible: the season reads requests in this order
         unfinished.rename(inbox / name)
     except OSError:
         for file in (REQUEST_FILE, UPLOAD_FILE):
@@ -126,6 +126,11 @@ class StoredRequest(NamedTuple):
     id: str
     folder: Path
     request: Request
+
+    @property
+    def at(self) -> float:
+        """When it was written, in seconds since 1970."""
+        return int(self.id.partition("-")[0]) / 1e9
 
     @property
     def upload(self) -> Path:

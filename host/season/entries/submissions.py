@@ -107,6 +107,12 @@ class Submissions:
             identity,
         )
 
+    def hand_in_again(self, identity: str, at: float, door: str) -> None:
+        """Let a submission wait that was cancelled and handed in again. The time of a submission is that of the last time."""
+        with self._database.transaction():
+            self.wait_again(identity, "")
+            self._database.change("UPDATE submission SET at = ?, door = ? WHERE id = ?", at, door, identity)
+
     def set_verdict(self, identity: str, verdict: Verdict, reason: str, number: int = 0) -> None:
         """Write the verdict on a submission, and the number of the version that it became."""
         state = SubmissionState.ACCEPTED if verdict.accepted else SubmissionState.REFUSED

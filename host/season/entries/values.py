@@ -85,7 +85,7 @@ class Submission(NamedTuple):
     file_name: str  # as the author called the file
     sha256: str  # of the file; its bytes are in uploads/SHA256
     size: int
-    at: float  # when it was received, seconds since 1970
+    at: float  # when it was handed in last, seconds since 1970
     door: str  # "web", "api", "submit", "git", "folder" or "import"
     state: SubmissionState
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled

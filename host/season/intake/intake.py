@@ -209,7 +209,7 @@ class SeasonIntake:
             active=False,
             content=unpacked.content,
         )
-        self._accept(submission, version, verdict, work / label, bot.spec.language)
+        self.accept(submission, version, verdict, work / label, bot.spec.language)
 
     @property
     def _bench(self) -> Bench:
@@ -238,7 +238,7 @@ class SeasonIntake:
             self.store.submissions.set_verdict(submission.id, verdict, f"{text}; {entry}", version.number)
             self._log("accepted", submission, text)
 
-    def _accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path, language: str) -> None:
+    def accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path, language: str) -> None:
         """Store a new version. Its folder is moved first: a folder that no version names is replaced the next time."""
         target = self.folder / version.place
         target.parent.mkdir(exist_ok=True)
@@ -253,8 +253,6 @@ class SeasonIntake:
     def _enter(self, submission: Submission, version: Version) -> str:
         """Let a version play, unless entry was closed when it was handed in. Return what becomes of it, in words."""
         if self.desk.closed(submission.at):
-            if not version.active:
-                self.store.versions.take_off(version.label, LATE)
             return f"{version.label} was {LATE}"
         stopped = self.store.versions.activate(version, self.terms.entry.limits.active)
         if reason := self.store.submissions.withdrawn(version.bot):

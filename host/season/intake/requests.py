@@ -1,6 +1,7 @@
 """Answers the requests of a season's inbox. Every request may come again: the second time it changes nothing."""
 
 import hashlib
+import math
 import os
 import secrets
 import stat
@@ -22,6 +23,7 @@ from host.submissions.intake_log import file_stem
 DOORS = ("web", "api", "submit", "git", "folder", "import")
 UPLOADS = "uploads"
 PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
+ARRIVED = "arrived"  # setting: when the last request that has an answer arrived
 MAX_TEXT_CHARS = 300  # of a licence or a reason
 MAX_PRACTICE_TABLES = 2000
 CHUNK_BYTES = 1 << 20
@@ -45,11 +47,16 @@ class Desk(NamedTuple):
     terms: EntryTerms
     cancel: Callable[[str], None]  # with the id of a submission or of practice
 
-    def closed(self, now: float) -> bool:
-        """Return whether entry is closed."""
-        frozen = self.store.setting(FROZEN)
-        times = [each for each in (self.terms.closes, float(frozen) if frozen else None) if each is not None]
-        return bool(times) and now > min(times)
+    def closed(self, at: float) -> bool:
+        """Return whether entry is closed for a request that arrives at this time."""
+        closes = closing_time(self.store, self.terms.closes)
+        return closes is not None and at >= closes
+
+
+def closing_time(store: Store, closes: float | None) -> float | None:
+    """Return when entry closes, in seconds since 1970: by the terms, or earlier, because the organiser has closed it."""
+    frozen = store.setting(FROZEN)
+    return min((each for each in (closes, float(frozen) if frozen else None) if each is not None), default=None)
 
 
 class Granted(NamedTuple):
@@ -60,19 +67,25 @@ class Granted(NamedTuple):
 
 
 def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
-    """Answer a request and store the answer. A request that has its answer already gets the same one."""
+    """Answer a request and store the answer. A request that has its answer already gets the same one.
+
+    A request counts from when it arrived, not from when it is read: the season may have been closed meanwhile. Time does not
+    run backwards: a request that is read after another one counts as later, whatever has been done to the clock.
+    """
     store = desk.store
     if known := store.events.answered(stored.id):
         return known
+    at = max(min(stored.at, now), math.nextafter(float(store.setting(ARRIVED, "0")), math.inf))
     with store.transaction():
+        store.set_setting(ARRIVED, repr(at))
         try:
             with store.transaction():  # nothing of a refused request remains
-                granted = ANSWERS[type(stored.request)](desk, stored, now)
-            answer = Answer(stored.id, now, granted.text, granted.submission)
+                granted = ANSWERS[type(stored.request)](desk, stored, at)
+            answer = Answer(stored.id, at, granted.text, granted.submission)
         except UserError as refused:
             problem = refused.problems[0]
             text = f"{problem.where}: {problem.message}" if problem.where else problem.message
-            answer = Answer(stored.id, now, text, code=problem.code, cure=problem.hint)
+            answer = Answer(stored.id, at, text, code=problem.code, cure=problem.hint)
         author = getattr(stored.request, "author", "") or getattr(stored.request, "name", "")
         store.events.answer(author, answer)
     return answer
@@ -105,7 +118,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
             raise UserError([problem], 3)
         upload.keep()
     if known is not None:
-        store.submissions.wait_again(identity, "")
+        store.submissions.hand_in_again(identity, now, request.door)
     else:
         store.submissions.add(
             Submission(

@@ -17,7 +17,7 @@ from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
-from host.season.intake.requests import FROZEN, PAUSED
+from host.season.intake.requests import PAUSED, closing_time
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.play import how_tables_are_played
 
@@ -113,9 +113,7 @@ class Season:
     @property
     def closes(self) -> float | None:
         """When entry closes, in seconds since 1970: by `freeze` with its grace, or when the organiser has said so."""
-        said = self.store.setting(FROZEN)
-        times = [each for each in (float(said) if said else None, self.terms.closes) if each is not None]
-        return min(times, default=None)
+        return closing_time(self.store, self.terms.closes)
 
     def frozen(self, now: float | None = None) -> bool:
         """Return whether entry is closed."""

@@ -1,0 +1,148 @@
+"""What plays the final of a season: what was handed in last before entry was closed, whatever happens to clock and process."""
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from season_fixtures import STANDS, Season, leave, season
+
+from host.season.entries.inbox import Cancel, Manage, Request, Submit, read_requests
+from host.season.entries.values import Submission, Verdict, Version, submission_id
+
+FILES = {name: f"{STANDS}# {name}".encode() for name in "abc"}
+START = 1_800_000_000.0  # seconds since 1970
+
+
+class Clock:
+    """A season process and its inbox, with a clock that a test sets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.now = folder, START
+
+    def leave(self, request: Request, upload: bytes | None = None) -> None:
+        """Leave a request in the inbox now."""
+        written = self.folder / "inbox" / leave(self.folder, request, upload)
+        written.rename(written.with_name(f"{int(self.now * 1e9):019d}-{written.name.partition('-')[2]}"))
+        self.now += 1
+
+    def hand_in(self, name: str) -> None:
+        """Hand in a file."""
+        self.leave(Submit("ada", "mine.py", "web", "mine"), FILES[name])
+
+    def cancel(self, name: str) -> None:
+        """Cancel a file that was handed in."""
+        self.leave(Cancel("ada", identity(name)))
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Season]:
+        """Start the season process, which answers what lies in the inbox."""
+        with season(self.folder) as here:
+            for stored in read_requests(self.folder / "inbox").requests:
+                here.intake.handle(stored, self.now)
+                stored.remove()
+            yield here
+
+
+def identity(name: str) -> str:
+    """Return the id of a file that ada hands in for her bot."""
+    return submission_id("ada", "mine", hashlib.sha256(FILES[name]).hexdigest())
+
+
+def accept(here: Season, known: Submission) -> None:
+    """Accept a submission, as its examination does when it has found nothing wrong."""
+    number = here.store.versions.next_number(known.bot)
+    version = Version(
+        known.bot, number, known.author, known.sha256, known.id, START, active=False, content=known.sha256
+    )
+    folder = here.folder / "work" / known.id
+    folder.mkdir()
+    here.intake.accept(known, version, Verdict(accepted=True), folder, "python")
+
+
+def playing(here: Season) -> list[str]:
+    """Return the files that play."""
+    names = {hashlib.sha256(content).hexdigest(): name for name, content in FILES.items()}
+    return [names[version.sha256] for version in here.store.versions.playing()]
+
+
+def model(steps: list[str]) -> list[str]:
+    """Return the files that must play after these steps, in the order in which the season reads them."""
+    waiting, known, plays, frozen = dict[str, bool](), set[str](), list[str](), False
+    for step, _, name in (each.partition(" ") for each in steps):
+        if step == "in" and name not in {*waiting, *known}:
+            waiting[name] = not frozen
+        elif step == "in" and name in known and not frozen:
+            plays = [name]
+        elif step == "cancel":
+            waiting.pop(name, None)
+        elif step == "examine":
+            known |= {*waiting}
+            plays = [name for name, early in waiting.items() if early][-1:] or plays
+            waiting = {}
+        frozen |= step == "freeze"
+    return plays
+
+
+NAMED = st.tuples(st.sampled_from(["in", "in", "cancel"]), st.sampled_from([*FILES])).map(" ".join)
+STEPS = st.lists(NAMED | st.sampled_from(["examine", "restart", "freeze", "clock -3600", "clock 86400"]), max_size=14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_the_final_is_played_by_what_was_handed_in_last_before_the_freeze(steps: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        clock, done = Clock(Path(folder)), list[str]()
+        left = list[tuple[float, str]]()  # requests that the season has not read, with the times of their ids
+        for step, _, name in (each.partition(" ") for each in [*steps, "examine"]):
+            match step:
+                case "in":
+                    left.append((clock.now, f"in {name}"))
+                    clock.hand_in(name)
+                case "cancel":
+                    left.append((clock.now, f"cancel {name}"))
+                    clock.cancel(name)
+                case "freeze":
+                    left.append((clock.now, "freeze"))
+                    clock.leave(Manage("freeze"))
+                case "clock":
+                    clock.now += float(name)
+                case _:
+                    done += [what for _, what in sorted(left)]
+                    left = []
+                    with clock.opened() as here:
+                        if step == "examine":
+                            done.append("examine")
+                            for each in here.store.submissions.open():
+                                accept(here, each)
+        with clock.opened() as here:
+            assert playing(here) == model(done), done
+
+
+def test_a_file_that_was_cancelled_and_handed_in_again_after_the_freeze_is_late(tmp_path: Path) -> None:
+    clock = Clock(tmp_path)
+    clock.hand_in("a")
+    clock.cancel("a")
+    clock.leave(Manage("freeze"))
+    clock.hand_in("a")
+    with clock.opened() as here:
+        (known,) = here.store.submissions.open()
+        assert known.at == pytest.approx(START + 3)
+        accept(here, known)
+        assert not playing(here)
+
+
+def test_a_file_that_arrived_before_the_freeze_is_in_time_whenever_it_is_read(tmp_path: Path) -> None:
+    clock = Clock(tmp_path)
+    clock.hand_in("a")
+    clock.leave(Manage("freeze"))
+    clock.now += 3600
+    with clock.opened() as here:
+        (known,) = here.store.submissions.open()
+        assert known.at == pytest.approx(START)
+        accept(here, known)
+        assert playing(here) == ["a"]
