@@ -27,7 +27,6 @@ import trio
 from host.bots.clock import AnswerStatus, Clock
 from host.bots.input_state import input_state
 from host.bots.monitor import MonitoredSandbox, unwrap_exception_group
-from host.bots.spin import SPIN, SPIN_S
 from host.bots.stderr_log import CHUNK, StderrLog, StderrPipe
 from host.bots.values import InputState
 from host.sandbox.keeper import Ended
@@ -38,7 +37,38 @@ QUICK_ANSWER_MS = 1
 poll(2) counts in milliseconds."""
 
 MAX_SELECTABLE = 1024  # select(2) works only for descriptors below this number
+SPIN_S = 0.00005
+"""Seconds to poll for a single answer without sleeping: waking an idle core takes longer than most answers."""
+
+POLLS_WITHOUT_SPIN, POLLS_ON_ONE_CORE = 100, 100_000
+"""Polls until the next attempt, after no answer has come: with several cores, and if host and bot share one core."""
+
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is killed
+
+
+class SpinPolicy:
+    """Decides whether to poll for a single answer without sleeping.
+
+    If the bot has no core of its own, this never pays, so it is tried again only now and then.
+    """
+
+    def __init__(self) -> None:
+        self.pause = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
+
+    def seconds(self) -> float:
+        """Return how long to poll without sleeping."""
+        if not self.pause:
+            return SPIN_S
+        self.pause -= 1
+        return 0.0
+
+    def failed(self) -> None:
+        """Record that no answer came while polling without sleeping."""
+        self.pause = POLLS_WITHOUT_SPIN if len(os.sched_getaffinity(0)) > 1 else POLLS_ON_ONE_CORE
+
+
+SPIN = SpinPolicy()
+"""The policy of this worker: all its bots have the same cores."""
 
 
 class State(StrEnum):

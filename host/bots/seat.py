@@ -13,12 +13,11 @@ from host.bots.allowance import TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
-from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS
+from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor
 from host.bots.one_shot import OneShot
 from host.bots.persistent import PersistentProcess
-from host.bots.spin import SPIN
 from host.bots.stderr_log import Asked, StderrLog
 from host.bots.values import (
     BENCHING,
