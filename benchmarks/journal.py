@@ -22,7 +22,6 @@ from statistics import median
 
 from host.bots.values import Usage
 from host.games import GAMES
-from host.journal.descriptions import fixture_metadata
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus
 from host.journal.writer import writing
 from host.play.fixture_id import contestants
@@ -103,7 +102,7 @@ def make(place: Path, bots: int, fixtures: int, tables: int) -> None:
             path = f"league/{contestants(pair)}/1"
             fixture = Fixture("pazaak", RULES, "independent", path, pair, tables)
             record = played(fixture, [strength[bot] for bot in pair], answers, chance)
-            journal.add("league", record, fixture_metadata(fixture))
+            journal.add("league", record, fixture)
 
 
 def processor_time(words: list[str], compiled: str) -> float:

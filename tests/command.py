@@ -141,8 +141,6 @@ def answers_in(path: Path) -> dict[str, Any]:
     fixtures = {}
     with reading(path) as journal:
         for fixture in journal.paths():
-            whole = journal.full_record(fixture)
-            assert whole is not None
-            record, _ = whole
+            record = journal.full_record(fixture)
             fixtures[fixture] = (record.scores, record.answers, record.results, record.faults, record.benched)
     return fixtures

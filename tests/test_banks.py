@@ -312,7 +312,7 @@ def tournament(folder: Path, limits: str, run: str = "") -> Path:
 def records_of(cup: Path) -> list[Record]:
     """Return the records of a tournament."""
     with reading(cup / "run" / "run.sqlite") as journal:
-        return [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
+        return [journal.full_record(path) for path in journal.paths()]
 
 
 def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from host.base.errors import UserError
 from host.games import GAMES
 from host.inspect.verify import verify
 from host.journal.changes import Draft
-from host.journal.descriptions import fixture_metadata
 from host.journal.reader import reading
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.writer import writing
@@ -328,7 +327,7 @@ def test_a_league_of_which_every_fixture_is_undecided_is_resumed_in_seconds(tmp_
             book.add_bot(RecordedBot(bot))
         paths = []
         for fixture in KINDS["round-robin"].due(stage, blank, field, {}):
-            book.add_undecided("league", undecided_record(fixture, Undecided("it died")), fixture_metadata(fixture))
+            book.add_undecided("league", undecided_record(fixture.path, fixture.bots, Undecided("it died")), fixture)
             paths.append(fixture.path)
         assert len(paths) == 2016
         assert may_be_tried_again(book, b"seed") == paths

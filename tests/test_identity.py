@@ -11,12 +11,13 @@ from msgspec import msgpack
 from host.bots.bot_spec import BotSpec, Submission
 from host.bots.values import BankTime, Evidence, Timing, Usage
 from host.games import GAMES
-from host.journal.descriptions import fixture_metadata, fixture_of
+from host.journal.descriptions import description_text, read_description
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.jobs import Job, WorkerSetup, decode_job, decode_setup, encode
 from host.play.records import Fixture, Record, Result
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
+from host.stages import CROUPIERS
 from host.submissions.build import (
     HASHED_LIMITS,
     BuiltBot,
@@ -249,9 +250,9 @@ def test_a_journal_stores_a_fixture_by_name_and_reads_it_in_any_order() -> None:
         "tables": 2,
         "first": 3,
     }
-    assert json.loads(json.dumps(fixture_metadata(FIXTURE))) == stored
+    assert json.loads(description_text(FIXTURE)) == stored
     turned = dict(reversed(stored.items())) | {"rules": dict(reversed(rules.items()))}
-    assert fixture_of(stored) == fixture_of(turned) == FIXTURE
+    assert all(read_description(json.dumps(each), CROUPIERS).fixture() == FIXTURE for each in (stored, turned))
 
 
 def test_a_journal_stores_a_bot_by_these_names() -> None:

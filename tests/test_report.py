@@ -33,7 +33,6 @@ from host.inspect.faults import fault_groups
 from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
-from host.journal.descriptions import fixture_metadata
 from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus
 from host.journal.writer import writing
@@ -249,7 +248,7 @@ def test_a_benching_stands_beside_the_time_outs_that_caused_it(tmp_path: Path) -
     ]
     with writing(path) as journal:
         for fixture, told in zip(games.fixtures("pazaak", "league", bots, 1), faults, strict=True):
-            journal.add("league", games.recorded(fixture)._replace(faults=told), fixture_metadata(fixture))
+            journal.add("league", games.recorded(fixture)._replace(faults=told), fixture)
     summary = told_of(path)
     rows = [(group.bot, group.kind, group.times, dict(group.after)) for group in summary.faults]
     assert rows == [
@@ -938,7 +937,7 @@ def test_a_csv_has_a_row_for_every_seat(journal: Path) -> None:
     file = io.StringIO()
     with reading(journal) as book:
         rows = write_csv(book, None, False, file)
-        seats = sum(len(scores) for path in book.paths() for scores in book.full_record(path)[0].scores)  # type: ignore[index]
+        seats = sum(len(scores) for path in book.paths() for scores in book.full_record(path).scores)
     read = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert len(read) == rows == seats and {row["bot"] for row in read} >= {EVIL}
 
@@ -1169,7 +1168,7 @@ def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) ->
     games.begin(run / "run.sqlite", "pazaak", ("one", "two"))
     (fixture,) = games.fixtures("pazaak", "league", ("one", "two"), 3)
     with writing(run / "run.sqlite") as journal:
-        journal.add("league", games.recorded(fixture)._replace(replayed=2, stalls=(stall,)), fixture_metadata(fixture))
+        journal.add("league", games.recorded(fixture)._replace(replayed=2, stalls=(stall,)), fixture)
     told = (2, [f"{fixture.path}: {stall}"])
 
     for words in ("status", "standings"):
@@ -1188,7 +1187,7 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     used = played.usage | {"one": played.usage["one"]._replace(waited=0.35, pauses=100, pondered=0.02)}
     with writing(path) as journal:
         faulty = played._replace(usage=used, faults={"one": {"timeout": 1}}, evidence=(late,))
-        journal.add("league", faulty, fixture_metadata(fixture))
+        journal.add("league", faulty, fixture)
 
     page = report(path)
 

@@ -15,11 +15,10 @@ from host.bots.values import Usage
 from host.games import GAMES
 from host.inspect.verify import verify
 from host.journal.changes import Draft
-from host.journal.descriptions import fixture_metadata
-from host.journal.reader import SUMS_INTERVAL, Journal, pack, reading
+from host.journal.reader import Journal, pack, reading
 from host.journal.stage_sums import StageSums
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus
-from host.journal.writer import writing
+from host.journal.writer import SUMS_INTERVAL, writing
 from host.play.records import Fixture, Record, Result
 from host.sandbox.levels import Level
 from host.stages.round_robin import RoundRobin
@@ -41,7 +40,7 @@ def add(journal: Journal, pairs: Iterable[tuple[str, str]]) -> None:
         stalls = (f"{pair[1]} at table 3 waited",) if won == 9 else ()
         usage = dict.fromkeys(pair, Usage(10, 0.1, 0.01, 0.1, 1 << 20, 1, (0,) * 20))
         record = Record(path, results, faults, usage, (), (), b"", replayed=len(stalls), stalls=stalls)
-        journal.add("league", record, fixture_metadata(fixture))
+        journal.add("league", record, fixture)
 
 
 def test_a_mean_of_wins_counts_a_fixture_without_a_win_as_0() -> None:

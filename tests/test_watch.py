@@ -15,10 +15,10 @@ from command import CROUPIER, croupier, cup_in, environment
 from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus, StageStatus
 from host.journal.writer import writing
-from host.play.records import Record
+from host.play.records import Fixture, Record
 from tests.browser import games
 
-Kept = list[tuple[Record, dict[str, Any]]]
+Kept = list[tuple[Record, Fixture]]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kep
     """Repeat the run of a finished tournament before its first fixture; yield it with the finished records."""
     with reading(finished / "run" / "run.sqlite") as before:
         run, bots = before.state(), before.bots()
-        kept = [whole for path in before.paths() if (whole := before.full_record(path))]
+        kept = [(before.full_record(path), before.fixture(path)) for path in before.paths()]
     cup = folder / "cup"
     with writing(cup / "run" / "run.sqlite") as journal:
         journal.set_state(replace(run, status=RunStatus.RUNNING))

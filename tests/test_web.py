@@ -22,7 +22,6 @@ import pytest
 from command import CROUPIER, ROOT, croupier, environment
 
 from host.journal.check import wal_files
-from host.journal.descriptions import fixture_metadata
 from host.journal.reader import reading
 from host.journal.writer import writing
 from host.report.export import write_events
@@ -253,7 +252,7 @@ def test_what_is_new_is_told_while_somebody_is_at_the_run(tmp_path: Path) -> Non
     (fixture, *_) = games.fixtures("pazaak", "league", games.BOTS["pazaak"], 2)
     with writing(path) as journal, serving(path) as server, server.news() as news:
         assert next(news)["state"] == "running"
-        journal.add("league", games.recorded(fixture), fixture_metadata(fixture))
+        journal.add("league", games.recorded(fixture), fixture)
         assert any(each["newest"] == 1 for each in news)
 
 

@@ -160,7 +160,8 @@ class FixtureQueue:
             tables = f"tables {first} to {last}" if last > first else f"table {first}"
             why = Undecided(f"it ended its process {lost} times ({tables})")
             del self._lost[path]
-            self._done.send_nowait(undecided_record(job.fixture, why)._replace(replayed=lost - 1, states=job.states))
+            undecided = undecided_record(job.fixture.path, job.fixture.bots, why)
+            self._done.send_nowait(undecided._replace(replayed=lost - 1, states=job.states))
             self._room.release()
             return
         if lost >= MAX_LOST_WORKERS:

@@ -15,7 +15,7 @@ from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.inspect.told_table import ToldTable
-from host.journal.descriptions import fixture_of
+from host.journal.check import does_not_fit
 from host.journal.reader import Journal
 from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.play.lines import NO_LINE, line_of, line_of_moves
@@ -246,20 +246,11 @@ def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = 
     With its number in the journal it is found also if it no longer counts.
     """
     try:
-        whole = journal.full_record(path, number)
-        if whole is None:
-            raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
-        record, about = whole
+        fixture, record = journal.fixture(path, number), journal.full_record(path, number)
         if not record.answers and journal.reduced:
             message = "its answers have been removed to save space; results, faults and seals are still here"
             raise UserError([Problem("E105", path, message, hint="keep in [season] says how much is kept")], 3)
-        fixture = fixture_of(about)
         tables = tuple(table_setups(fixture, seed, record.scores))
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
         raise does_not_fit(journal.path, differs) from differs
     return RecordedFixture(journal=journal.path, fixture=fixture, record=record, sittings=tables, seed=seed)
-
-
-def does_not_fit(journal: Path, why: Exception) -> UserError:
-    """Return the error for a journal whose answers are not those of its games."""
-    return UserError([Problem("R008", str(journal), f"the journal does not fit the rules: {why}")], 1)

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.inspect.evidence import times_json
-from host.inspect.recorded import RecordedFixture, RecordedTable, does_not_fit, load_fixture, root_of
+from host.inspect.recorded import RecordedFixture, RecordedTable, load_fixture, root_of
 from host.inspect.replay import Event, events, seen_by
 from host.inspect.visibility import Visible, running_name, still_running, table_of, visible
+from host.journal.check import does_not_fit
 from host.journal.reader import Journal, reading
 from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
@@ -137,7 +138,7 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
                 nth = number - 1 if path == wanted.group else -1
             else:
                 nth = number - (played.first_table or number + 1) if played.group == wanted.group else -1
-            if nth >= 0 and (whole := journal.full_record(path)) and nth < len(whole[0].scores):
+            if 0 <= nth < len(journal.full_record(path).scores):
                 if stage.name not in shown.stages:
                     raise still_running(stage.name)
                 return TableRef(name, path, nth, "")
@@ -150,8 +151,8 @@ def named_while_running(journal: Journal, name: str) -> TableRef | None:
     path = match and journal.path_of(int(match[1]))
     if not match or not path or running_name(path, int(match[1]), int(match[2])) != name:
         return None
-    whole, nth = journal.full_record(path), int(match[2]) - 1
-    return TableRef(name, path, nth, "") if whole and 0 <= nth < len(whole[0].scores) else None
+    nth = int(match[2]) - 1
+    return TableRef(name, path, nth, "") if 0 <= nth < len(journal.full_record(path).scores) else None
 
 
 def load(

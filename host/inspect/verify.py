@@ -20,12 +20,11 @@ from host.inspect.recorded import (
 )
 from host.inspect.source_replay import ForeignTables, SourceReplay
 from host.journal.changes import Change, explains
-from host.journal.descriptions import fixture_of
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot, StageStatus
 from host.play import match
 from host.play.lines import NO_LINE, lines_of
-from host.play.records import Fixture, count_faults
+from host.play.records import count_faults
 from host.play.results import results_of, seats_of
 from host.play.sources.source import OpenSource
 from host.results.course import Played, course
@@ -150,8 +149,7 @@ def incomplete_stages(journal: Journal, seed: bytes) -> Iterator[str]:
         if not journal.begun:
             yield f"{position.state.name}: is recorded as finished, and no fixture is recorded"
             continue
-        first = fixture_of(journal.first_fixture())
-        agenda = position.agenda(Fixture(first.game, first.rules, "", "", (), 0))
+        agenda = position.agenda(journal.blank())
         if due := agenda.next():
             yield f"{position.state.name}: is recorded as finished, but {one_line(due.fixture.path)} has not been played"
         elif agenda.known != len(position.records):

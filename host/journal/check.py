@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from host.base.errors import Problem, UserError
-from host.journal.descriptions import json_error
+from host.journal.descriptions import read_json
 from host.journal.schema import APPLICATION, VERSION, strange_definition
 from host.journal.state import (
     RunState,
@@ -97,8 +99,11 @@ def _wrong_change(database: sqlite3.Connection) -> str:
     for number, at, after, *texts in database.execute(query):
         if not (isinstance(at, float) and isinstance(after, int)):
             return f"change {number} has no time or place"
-        if not all(isinstance(each, str) for each in texts) or (wrong := json_error(texts[-1], dict[str, Any])):
-            return f"change {number}: {wrong or 'not text'}"
+        try:
+            msgspec.convert(texts, list[str])
+            read_json(texts[-1], dict[str, Any])
+        except ValueError as wrong:
+            return f"change {number}: {wrong}"
     twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"
     for (path,) in database.execute(f"{twice} LIMIT 1"):
         return f"it has two records of {path!r} that count"
@@ -118,6 +123,11 @@ def refusal(path: Path | str, what: str) -> Problem:
     return Problem(
         "R005", str(path), what, hint="croupier did not change it; move it away, or restore it from a backup"
     )
+
+
+def does_not_fit(path: Path, why: Exception) -> UserError:
+    """Return the error for a journal whose fixtures or answers are not those of its games."""
+    return UserError([Problem("R008", str(path), f"the journal does not fit the rules: {why}")], 1)
 
 
 def wal_files(path: Path) -> tuple[Path, Path]:

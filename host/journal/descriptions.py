@@ -1,51 +1,49 @@
 """Describes fixtures as the journal stores them, and reads and validates the stored fixtures."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 
+from host.journal.chain import canonical
 from host.play.records import Fixture
 from host.rules.catalogue import rules_type
+from host.stages import Registry
 
 
-def fixture_metadata(fixture: Fixture) -> dict[str, Any]:
-    """Return what the journal stores about a fixture; its rules have the keys of croupier.toml."""
-    return fixture._asdict() | {"rules": fixture.rules._asdict()}
-
-
-def fixture_of(stored: Mapping[str, Any]) -> Fixture:
-    """Return a fixture from what the journal stores about it. Raise LookupError or ValueError if that is invalid."""
-    kind = rules_type(stored["game"])
-    rules = kind._field_defaults | stored["rules"]  # every game's rules are a NamedTuple
-    return Fixture(
-        game=msgspec.convert(stored["game"], str),
-        rules=msgspec.convert([rules[name] for name in kind._fields], kind),
-        plan=msgspec.convert(stored["plan"], str),
-        path=msgspec.convert(stored["path"], str),
-        bots=msgspec.convert(stored["bots"], tuple[str, ...]),
-        tables=msgspec.convert(stored["tables"], int),
-        first=msgspec.convert(stored["first"], int),
-    )
-
-
-class Kept(TypedDict):
-    """The part of a fixture's description that pages use before they replay it."""
+class Description(msgspec.Struct, frozen=True):
+    """A fixture as the journal stores it. Its rules have the keys of croupier.toml."""
 
     game: str
-    path: str
     rules: dict[str, Any]
-    bots: list[str]
+    plan: str
+    path: str
+    bots: tuple[str, ...]
+    tables: int
     first: int
 
+    def fixture(self) -> Fixture:
+        """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules."""
+        kind = rules_type(self.game)
+        rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
+        fields = msgspec.structs.asdict(self) | {"rules": msgspec.convert([rules[name] for name in kind._fields], kind)}
+        return Fixture(**fields)
 
-def json_error(text: Any, shape: Any) -> str:
-    """Return why a text is not JSON of this type; empty if it is. Journals are not trusted."""
-    if not isinstance(text, str):
-        return "no text"
+
+def description_text(fixture: Fixture) -> str:
+    """Return what the journal stores about a fixture, as canonical JSON."""
+    return canonical(fixture._asdict() | {"rules": fixture.rules._asdict()})
+
+
+def read_description(text: Any, registry: Registry) -> Description:
+    """Return the description of a fixture from the journal. Raise ValueError if it is damaged."""
+    found: Description = read_json(text, Description)
+    return msgspec.structs.replace(found, game=registry.game(found.game))
+
+
+def read_json(text: Any, shape: Any) -> Any:
+    """Return a value of a type from its JSON text. Raise ValueError if the text has none. Journals are not trusted."""
     try:
-        msgspec.convert(json.loads(text), shape)
-    except (ValueError, RecursionError) as wrong:  # msgspec's errors are ValueErrors, and so are json's
-        return str(wrong)
-    return ""
+        return msgspec.convert(json.loads(msgspec.convert(text, str)), shape)
+    except RecursionError as deep:
+        raise ValueError(str(deep)) from deep

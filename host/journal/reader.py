@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.base.bounded_zlib import decompress
-from host.base.errors import UserError, nothing_played
+from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
 from host.journal.changes import WITHDRAW, Change, withdrawn
-from host.journal.check import check_file, connected, has_begun, refusal, reject_corrupt, stored_state
-from host.journal.descriptions import Kept, fixture_of, json_error
+from host.journal.check import check_file, connected, does_not_fit, has_begun, refusal, reject_corrupt, stored_state
+from host.journal.descriptions import Description, read_description
 from host.journal.kept_lines import kept_lines, kept_lines_file
 from host.journal.lock import lock_holder
 from host.journal.schema import COUNTED
@@ -32,7 +32,7 @@ from host.journal.state import (
     stage_rows,
 )
 from host.play.lines import lines_of
-from host.play.records import Record, Undecided, UnpackedLimits, undecided_record
+from host.play.records import Fixture, Record, Undecided, UnpackedLimits, undecided_record
 from host.stages import CROUPIERS, Registry
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
@@ -55,14 +55,15 @@ class UndecidedFixture(NamedTuple):
     number: int
     path: str
     stage: str
-    about: dict[str, Any]
+    game: str
+    bots: tuple[str, ...]
     at: float  # seconds since 1970
     why: Undecided
 
     @property
     def record(self) -> Record:
         """The record of the fixture, with empty results."""
-        return undecided_record(fixture_of(self.about), self.why)
+        return undecided_record(self.path, self.bots, self.why)
 
     def json(self) -> dict[str, Any]:
         """Return the fixture as JSON keys."""
@@ -138,9 +139,10 @@ class Journal:
         with reject_corrupt(self.path):
             return [
                 UndecidedFixture(
-                    number, path, stage, self._kept(about), at, msgspec.msgpack.decode(why, type=Undecided)
+                    number, path, stage, told.game, told.bots, at, msgspec.msgpack.decode(why, type=Undecided)
                 )
                 for number, path, stage, about, at, why in self._database.execute(query, (value,))
+                for told in [self._described(about)]
             ]
 
     def states(self, stage: str) -> dict[str, bytes]:
@@ -153,7 +155,7 @@ class Journal:
         if place is None:
             return {}
         stage, number = place
-        left, seated = self._states(stage, number), self.scores_of(path)[0]["bots"]
+        left, seated = self._states(stage, number), self.fixture(path).bots
         return {name: left.get(name, b"") for name, bot in self.bots(number).items() if bot.lasting and name in seated}
 
     def _states(self, stage: str, before: int | None) -> dict[str, bytes]:
@@ -345,26 +347,40 @@ class Journal:
         found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
         return None if found is None else found[0]
 
-    def first_fixture(self) -> dict[str, Any]:
-        """Return the description of the first fixture. Raise UserError if nothing has been played."""
+    def blank(self) -> Fixture:
+        """Return a fixture to fill in, with the game and the rules of the run. Raise UserError if nothing has been played."""
         query = "SELECT about FROM fixture UNION ALL SELECT about FROM undecided LIMIT 1"
         row = self._database.execute(query).fetchone()
-        return self._kept(row[0] if row else None)
+        played = self._fixture(row[0] if row else None)
+        return Fixture(played.game, played.rules, plan="", path="", bots=(), tables=0)
 
-    def full_record(self, path: str, fixture: int | None = None) -> tuple[Record, dict[str, Any]] | None:
-        """Return the complete record of a fixture, and its description; None if it has not been played.
+    def fixture(self, path: str, fixture: int | None = None) -> Fixture:
+        """Return the fixture with a path; with its number, also one that no longer counts.
 
-        With the number of a fixture, return that record of the path, also if it no longer counts.
+        Raise UserError if it has not been played, or does not match the rules of its game.
         """
         query = (
-            "SELECT fixture.id, summary, seats, scores, answers, banks, transcript, about FROM fixture "
+            "SELECT about FROM counted WHERE path = ?1 AND ?2 IS NULL UNION ALL SELECT about FROM fixture WHERE id = ?2"
+        )
+        row = self._database.execute(query, (path, fixture)).fetchone()
+        if row is None:
+            raise not_played(path)
+        return self._fixture(row[0])
+
+    def full_record(self, path: str, fixture: int | None = None) -> Record:
+        """Return the complete record of a fixture; with its number, also of one that no longer counts.
+
+        Raise UserError if it has not been played.
+        """
+        query = (
+            "SELECT fixture.id, summary, seats, scores, answers, banks, transcript FROM fixture "
             "JOIN record ON fixture.id = record.fixture "
             "WHERE path = ?1 AND (fixture.id = ?2 OR ?2 IS NULL AND fixture.id IN (SELECT id FROM counted WHERE path = ?1))"
         )
         row = self._database.execute(query, (path, fixture)).fetchone()
         if row is None:
-            return None
-        number, summary, seats, scores, answers, banks, transcript, about = row
+            raise not_played(path)
+        number, summary, seats, scores, answers, banks, transcript = row
         with reject_corrupt(self.path):
             record = msgspec.msgpack.decode(summary, type=Record)
             limits = UnpackedLimits.of(record)
@@ -378,25 +394,32 @@ class Journal:
                 else (),
             )
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
-        return record._replace(evidence=pieces), self._kept(about)
+        return record._replace(evidence=pieces)
 
-    def scores_of(self, path: str) -> tuple[dict[str, Any], "Packed"]:
-        """Return the description of a fixture, and its scores, compressed (see `decompress_scores`)."""
-        query = "SELECT about, scores, summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
+    def scores_of(self, path: str) -> "Packed":
+        """Return the scores of a fixture, compressed (see `decompress_scores`)."""
+        query = "SELECT scores, summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ?"
         row = self._database.execute(query, (path,)).fetchone()
         if row is None:
             raise UserError(
                 [refusal(self.path, f"has no scores of {path}: it has not been played, or no longer counts")], 3
             )
         with reject_corrupt(self.path):
-            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[2], type=Record))
-        return self._kept(row[0]), Packed(row[1], limits.tables)
+            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[1], type=Record))
+        return Packed(row[0], limits.tables)
 
-    def _kept(self, about: str | None) -> dict[str, Any]:
-        if wrong := json_error(about, Kept):
-            raise UserError([refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3)
-        kept: dict[str, Any] = json.loads(about or "")
-        return kept | {"game": self._registry.game(kept["game"])}
+    def _described(self, text: Any) -> Description:
+        try:
+            return read_description(text, self._registry)
+        except ValueError as wrong:
+            raise UserError([refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3) from wrong
+
+    def _fixture(self, text: Any) -> Fixture:
+        described = self._described(text)
+        try:
+            return described.fixture()
+        except (LookupError, ValueError) as differs:
+            raise does_not_fit(self.path, differs) from differs
 
     def times(self, path: str) -> tuple[Timing, ...]:
         """Return the times of decisions at the first tables of a fixture; () if the journal has none."""
@@ -483,6 +506,11 @@ def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
     """Return the scores, or the seats, of a fixture's tables from their compressed form."""
     with reject_corrupt("the journal"):
         return msgspec.msgpack.decode(decompress(*packed), type=tuple[tuple[int, ...], ...])
+
+
+def not_played(path: str) -> UserError:
+    """Return the error for a path of which no fixture counts."""
+    return UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
 
 
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:

@@ -7,17 +7,17 @@ import pwd
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from host.base.errors import Problem, UserError
 from host.journal.chain import canonical
 from host.journal.changes import Change, Draft
 from host.journal.check import check_file, refusal, reject_corrupt, wal_files
+from host.journal.descriptions import description_text
 from host.journal.kept_lines import write_kept_lines
 from host.journal.lock import locked
-from host.journal.reader import Journal, pack
+from host.journal.reader import Journal, not_played, pack
 from host.journal.schema import APPLICATION, JOURNAL_TABLES, VERSION
 from host.journal.seals import CHAIN_TABLE
 from host.journal.state import (
@@ -28,7 +28,7 @@ from host.journal.state import (
     run_rows,
     stage_rows,
 )
-from host.play.records import Record
+from host.play.records import Fixture, Record
 from host.stages import CROUPIERS, Registry
 
 SUMS_INTERVAL = 1000
@@ -99,7 +99,7 @@ class JournalWriter(Journal):
         with self._written():
             self._database.execute("DELETE FROM version WHERE name = ?", (name,))
 
-    def add(self, stage: str, record: Record, about: Mapping[str, Any], *, with_scores: bool = False) -> None:
+    def add(self, stage: str, record: Record, fixture: Fixture, *, with_scores: bool = False) -> None:
         """Add one complete fixture. If it is already there, change nothing.
 
         `record.states` has the state files that it changed. `with_scores`: `records` returns the scores too.
@@ -109,37 +109,37 @@ class JournalWriter(Journal):
                 return
             if not self.begun:
                 self._seals.update(self.state())
-            row = (record.path, stage, canonical(about), time.time())
-            fixture = self._database.execute(
+            row = (record.path, stage, description_text(fixture), time.time())
+            number = self._database.execute(
                 "INSERT INTO fixture(path, stage, about, at) VALUES (?, ?, ?, ?)", row
             ).lastrowid
-            assert fixture is not None  # a row has been inserted
+            assert number is not None  # a row has been inserted
             self._database.executemany(
                 "INSERT INTO fault(fixture, bot, kind, evidence) VALUES (?, ?, ?, ?)",
-                [(fixture, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
+                [(number, piece.bot, piece.kind, pack(piece)) for piece in record.evidence],
             )
             self._database.executemany(
                 "INSERT INTO state VALUES (?, ?, ?)",
-                [(fixture, bot, zlib.compress(content, 3)) for bot, content in record.states],
+                [(number, bot, zlib.compress(content, 3)) for bot, content in record.states],
             )
             summary = record.summary()._replace(scores=record.scores if with_scores or record.lines else ())
             lists = [_compress(each) for each in (record.seats, record.scores)]
             measured = [_compress(each) if each else b"" for each in (record.times, record.banks)]
-            kept = (fixture, pack(summary.stored_summary()), *lists, record.answers, *measured, record.transcript)
+            kept = (number, pack(summary.stored_summary()), *lists, record.answers, *measured, record.transcript)
             self._database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)", kept)
             self._database.execute("UPDATE undecided SET open = 0 WHERE path = ?", (record.path,))
-            self._seals.add("fixture", fixture)
-            if fixture % SUMS_INTERVAL == 0:
+            self._seals.add("fixture", number)
+            if number % SUMS_INTERVAL == 0:
                 self._store_sums(stage)
 
-    def add_undecided(self, stage: str, record: Record, about: Mapping[str, Any]) -> None:
+    def add_undecided(self, stage: str, record: Record, fixture: Fixture) -> None:
         """Add a fixture that has no result. If it is already there, change nothing."""
         with self._written():
             if self.place_of(record.path) is not None or self.undecided_at(record.path) is not None:
                 return
             if not self._seals.last():
                 self._seals.update(self.state())
-            row = (record.path, stage, canonical(about), time.time(), pack(record.undecided))
+            row = (record.path, stage, description_text(fixture), time.time(), pack(record.undecided))
             number = self._database.execute(
                 "INSERT INTO undecided(path, stage, about, at, why, open) VALUES (?, ?, ?, ?, ?, 1)", row
             ).lastrowid
@@ -170,7 +170,7 @@ class JournalWriter(Journal):
                     "INSERT INTO set_aside SELECT id, ? FROM counted WHERE path = ?", (number, path)
                 )
                 if added.rowcount != 1:
-                    raise UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
+                    raise not_played(path)
             self._seals.add("change", number)
             then()
             for stage in summed:

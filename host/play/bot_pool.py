@@ -205,7 +205,10 @@ class BotPool:
             except FixtureUndecided as undecided:
                 why = undecided.why
         # After the block: what a process has used is known when it has ended.
-        record = undecided_record(job.fixture, why) if why else recorded(self.game, job.fixture, played, seats)
+        fixture = job.fixture
+        record = (
+            undecided_record(fixture.path, fixture.bots, why) if why else recorded(self.game, fixture, played, seats)
+        )
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)

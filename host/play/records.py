@@ -120,10 +120,10 @@ STORED_FIELDS = Record._fields.index("transcript")
 """Number of fields of a record's summary in a journal. The chain covers its bytes, so later fields are not among them."""
 
 
-def undecided_record(fixture: Fixture, why: Undecided) -> Record:
+def undecided_record(path: str, bots: Iterable[str], why: Undecided) -> Record:
     """Return the record of a fixture whose game has failed: no results, no faults."""
     nothing = Result(tables=0, wins=0, score=0, low=0, high=0, final=0)
-    return Record(fixture.path, dict.fromkeys(fixture.bots, nothing), {}, {}, (), (), b"", undecided=why)
+    return Record(path, dict.fromkeys(bots, nothing), {}, {}, (), (), b"", undecided=why)
 
 
 class UnpackedLimits(NamedTuple):

@@ -13,7 +13,7 @@ from host.journal.changes import Change
 from host.journal.reader import Journal, Packed
 from host.journal.state import RecordedBot, RunState, StageState, Withdrawn
 from host.play.fixture_id import FixtureId, contestants, contestants_in
-from host.play.records import Record, Undecided
+from host.play.records import Fixture, Record, Undecided
 from host.stages.pairs import ListedMeeting
 
 WITHHELD = ""
@@ -119,10 +119,11 @@ class Anonymizer:
         about = json.loads(self._cleared(json.dumps(change.about)))
         return change._replace(what=what, reason=self._cleared(change.reason), about=about)
 
-    def scored(self, journal: Journal, path: str) -> tuple[dict[str, Any], Packed]:
-        """Return a fixture's description and its scores. `path` and the bots have the names of the report."""
-        about, scores = journal.scores_of(self.real_paths.get(path, path))
-        return about | {"path": path, "bots": self.all_of(about["bots"])}, scores
+    def scored(self, journal: Journal, path: str) -> tuple[Fixture, Packed]:
+        """Return a fixture and its scores. `path` and the bots have the names of the report."""
+        real = self.real_paths.get(path, path)
+        fixture = journal.fixture(real)
+        return fixture._replace(path=path, bots=tuple(self.all_of(fixture.bots))), journal.scores_of(real)
 
     def evidence(self, piece: Evidence) -> Evidence:
         """Return evidence with the names of the report."""

@@ -102,7 +102,7 @@ class Offers:
         for part in FixtureId.parse(path).meeting_parts:
             if (bots := contestants_in(part)) and self._bots.issuperset(bots):
                 return bots
-        return self._journal.scores_of(path)[0]["bots"] if looked else ()
+        return self._journal.fixture(path).bots if looked else ()
 
     def _cover(self) -> list[Pick]:
         """Return fixtures so that every stage, every group and every bot has one; those of the stages come first."""
@@ -160,8 +160,7 @@ class Offers:
                 later.append(path)
         yield from map(Pick, later)
         for path in self._order:
-            whole = self._journal.full_record(path)
-            yield from (Pick(path, nth) for nth in range(len(whole[0].scores) if whole else 0))
+            yield from (Pick(path, nth) for nth in range(len(self._journal.full_record(path).scores)))
 
     # What each of them is.
 

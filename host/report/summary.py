@@ -300,8 +300,8 @@ def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Eviden
 def _rules(journal: Journal) -> dict[str, Any]:
     """Return the rules of the first fixture; empty if nothing has been played."""
     for path in journal.paths()[:1]:
-        if whole := journal.full_record(path):
-            return dict(whole[1].get("rules", {}))
+        rules = journal.fixture(path).rules._asdict()
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in rules.items()}
     return {}
 
 

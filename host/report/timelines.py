@@ -11,7 +11,7 @@ from host.inspect.table_replays import ReplayedTable
 from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import repeats_in
-from host.play.records import Record, Result
+from host.play.records import Fixture, Record, Result
 from host.rating.rankings import Ranking
 from host.rating.statistics import Won, sure_by_wins, wilson
 from host.results.early_order import EarlyOrder
@@ -25,8 +25,8 @@ FEWEST = 3  # fixtures that a line needs
 MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
 
-Scored = Callable[[str], tuple[dict[str, Any], Packed]]
-"""Returns the description of the fixture at a path, and its compressed scores (Anonymizer.scored)."""
+Scored = Callable[[str], tuple[Fixture, Packed]]
+"""Returns the fixture at a path, and its compressed scores (Anonymizer.scored)."""
 
 
 class Ranks(NamedTuple):
@@ -228,10 +228,10 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
-    about, kept = scored(path)
-    winners = game_by_name(about["game"]).winners
+    fixture, kept = scored(path)
+    winners = game_by_name(fixture.game).winners
     assert winners is not None
-    return _tally(winners, about["bots"].index(bot), about["first"], pieces, kept)
+    return _tally(winners, fixture.bots.index(bot), fixture.first, pieces, kept)
 
 
 @lru_cache(maxsize=2048)

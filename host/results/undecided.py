@@ -18,7 +18,7 @@ BUNDLE_SCHEMA = "croupier/undecided/1"
 
 def bundle_of(undecided: UndecidedFixture, root: bytes) -> dict[str, Any]:
     """Return all that is known of the table at which a game has failed. Of the luck, it has only that of this table."""
-    why, game = undecided.why, undecided.about["game"]
+    why, game = undecided.why, undecided.game
     return {
         "schema": BUNDLE_SCHEMA,
         "croupier": __version__,

@@ -135,5 +135,5 @@ async def played(settings: AdhocSettings, place: Path, executor: Executor, worke
     async with adhoc_session(settings, place, executor, workers, watch) as session:
         journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed)
         await run_stage(session.stage, session.blank, field, journal, session.pool, watch.progress)
-        records = [whole[0] for path in journal.paths() if (whole := journal.full_record(path))]
+        records = [journal.full_record(path) for path in journal.paths()]
         return AdhocMatch(session.seed, journal.state(), records, journal.bots())

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from host.games.engine import Game
-from host.journal.descriptions import fixture_metadata
 from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job
 from host.play.lines import Repeats, repeats_in
@@ -164,7 +163,7 @@ async def run_comparison(
         for _ in due:
             record = await pool.next_result()
             fixture = due[record.path]
-            session.journal.add(DUEL, record, fixture_metadata(fixture))
+            session.journal.add(DUEL, record, fixture)
             duel = add_result(duel, game, fixture, session.seed, record)
             played.append(record.summary())
         before, duel = duel.repeats.different, duel._replace(repeats=repeats_in(played))

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError, nothing_played
 from host.base.format import counted, thousands
 from host.journal.changes import READMIT, REDO, WITHDRAW, Change, Draft
-from host.journal.descriptions import fixture_of
 from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageState, StageStatus
 from host.journal.writer import JournalWriter
@@ -79,13 +78,7 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
         raise nothing_played(journal.path)
     number, played = begun[-1], Played(journal.stage_records, journal.sizes)
     positions = course(state, journal.bots(), seed, played)
-    return Begun(number, positions[number], _blank(journal), positions[number + 1 :])
-
-
-def _blank(journal: Journal) -> Fixture:
-    """Return a fixture with the game and the rules of the run."""
-    played = fixture_of(journal.first_fixture())
-    return Fixture(played.game, played.rules, "", "", (), 0)
+    return Begun(number, positions[number], journal.blank(), positions[number + 1 :])
 
 
 # Redo.
@@ -112,7 +105,7 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         newest = max(later, key=lambda path: (journal.place_of(path) or ("", 0))[1])
         message = f"{newest} was played because of this result"
         raise refused(name, message, f"croupier redo {json.dumps(newest)} --reason … first; later fixtures come first")
-    tables = sum(len(whole[0].scores) for path in paths if (whole := journal.full_record(path)))
+    tables = sum(len(journal.full_record(path).scores) for path in paths)
     effects = (
         f"{counted(len(paths), 'fixture')}, {counted(tables, 'table')}: the record is kept and no longer counts",
         "croupier run plays it again with the same seed path, hence with the same cards",

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
-from host.journal.descriptions import fixture_metadata
 from host.journal.writer import JournalWriter
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
@@ -135,11 +134,11 @@ async def run_stage(
         record = await pool.next_result()
         job = playing.pop(record.path)
         if record.undecided:
-            journal.add_undecided(stage.name, record, fixture_metadata(job.fixture))
+            journal.add_undecided(stage.name, record, job.fixture)
         else:
             changed = tuple((bot, content) for bot, content in record.states if states.get(bot, b"") != content)
             stored, scores = record._replace(states=changed), kind.keeps_scores(game, job.fixture)
-            journal.add(stage.name, stored, fixture_metadata(job.fixture), with_scores=scores)
+            journal.add(stage.name, stored, job.fixture, with_scores=scores)
             states.update(changed)
         turns.played(job.fixture)
         done += 1

@@ -274,7 +274,7 @@ class LivePublisher:
             selections = [selection] if selection else sorted(filter(journal.paths, shown.stages | shown.tables))
             found = [each for one in selections for each in chosen(journal, one, self._spoilers)]
             return [
-                (path, range(len(decompress_scores(journal.scores_of(path)[1]))) if tables is None else tables)
+                (path, range(len(decompress_scores(journal.scores_of(path)))) if tables is None else tables)
                 for _, path, tables in found
             ]
 

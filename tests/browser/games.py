@@ -12,7 +12,6 @@ from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.journal.check import wal_files
-from host.journal.descriptions import fixture_metadata
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.tournament_dir import commitment
 from host.journal.writer import writing
@@ -169,7 +168,7 @@ def add(path: Path, some: Iterable[Fixture], player: Callable[[Any, Random], Ans
     """Play fixtures and store their records."""
     with writing(path) as journal:
         for fixture in some:
-            journal.add("league", recorded(fixture, player), fixture_metadata(fixture))
+            journal.add("league", recorded(fixture, player), fixture)
 
 
 def finish(path: Path) -> None:
@@ -286,7 +285,7 @@ class Cup:
                 times = None if times is None else times - 1
                 for fixture in some:
                     records[fixture.path] = recorded(fixture)
-                    journal.add(name, records[fixture.path], fixture_metadata(fixture))
+                    journal.add(name, records[fixture.path], fixture)
             order = kind.places(stage, field, records) if kind.places else None
             journal.set_stage(name, StageStatus.FINISHED, places=order)
             self._order = kind.left(stage, field, records) if kind.left else order or self._order

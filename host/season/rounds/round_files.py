@@ -39,8 +39,7 @@ def _write_own_tables(folder: SeasonFolder, number: int, journal: Journal, autho
     root, written = root_of(journal), dict[str, list[str]]()
     left = dict.fromkeys(authors, OWN_TABLES)
     for path in journal.paths(STAGE):
-        record = journal.full_record(path)
-        wanted = [label for label in (record[0].results if record else ()) if left.get(label, 0) > 0]
+        wanted = [label for label in journal.full_record(path).results if left.get(label, 0) > 0]
         if not wanted:
             continue
         tables = max(left[label] for label in wanted)
@@ -58,8 +57,7 @@ def _write_own_tables(folder: SeasonFolder, number: int, journal: Journal, autho
 
 def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[ReplayedTable]:
     """Return the first tables of a fixture; none if they cannot be played again."""
-    record = journal.full_record(path)
-    wanted = range(min(tables, len(record[0].scores) if record else 0))
+    wanted = range(min(tables, len(journal.full_record(path).scores)))
     try:
         return list(load(journal, root, path, wanted))
     except UserError:
