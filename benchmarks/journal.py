@@ -22,7 +22,7 @@ from statistics import median
 
 from host.bots.values import Usage
 from host.games import GAMES
-from host.journal.state import RecordedBot, RunState, StageState, StageStatus
+from host.journal.state import RecordedBot, RunState, StageState, StageStatus, Terms
 from host.journal.writer import writing
 from host.play.fixture_id import contestants
 from host.play.records import Fixture, Record, Result, pack
@@ -89,7 +89,7 @@ def make(place: Path, bots: int, fixtures: int, tables: int) -> None:
             game="pazaak",
             level=Level.L3,
             seed_sha256="0" * 64,
-            config={"seed": "random", "limits": {}, "rules": {}},
+            terms=Terms(),
             began=1700000000.0,
             version="0.1.0",
             machine="a machine",

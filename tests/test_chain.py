@@ -28,6 +28,7 @@ from host.journal.reader import reading
 from host.journal.state import RunStatus, StageStatus
 from host.journal.writer import writing
 from host.play.records import Record, Result, Undecided
+from host.stages.round_robin import RoundRobin
 from host.tournament.additions import Additions, Raised, record_additions
 
 pack = msgspec.msgpack.encode
@@ -401,15 +402,15 @@ def test_every_alteration_of_a_journal_is_found_or_named(
         if not differences(copied, published) and not {what, what.partition(".")[0]} & NOT_SEALED:
             missed.append((what, values))
     assert not missed
-    assert {"run.config", "stage.places", "version.entered_by", "record.times", "fault.evidence", "chain.line"} <= tried
+    assert {"run.terms", "stage.places", "version.entered_by", "record.times", "fault.evidence", "chain.line"} <= tried
 
 
 LATER_STAGE = """UPDATE stage SET config = json_set(config, '$.set', 3) WHERE name = 'final'"""
 ORDER = """UPDATE stage SET places = '["breaks", "neptr", "one"]' WHERE name = 'league'"""
 TERMS = {
     "max_faults with the order that follows": (
-        "UPDATE run SET value = json_set(value, '$.limits.max_faults', 0) WHERE key = 'config'; " + ORDER,
-        "config.limits.max_faults is 0, but it was sealed as 1000",
+        "UPDATE run SET value = json_set(value, '$.max_faults', 0) WHERE key = 'terms'; " + ORDER,
+        'config.limits.max_faults is "absent", but it was sealed as 1000',
     ),
     "rank_by": (
         "UPDATE stage SET config = json_set(config, '$.rank_by[0]', 'elo') WHERE name = 'league'",
@@ -460,12 +461,12 @@ def test_terms_that_change_during_a_run_need_a_change_that_says_so(with_states: 
         state = book.state()
         book.set_state(replace(state, workers="4 workers"))
         assert not verify(book, published=published).differences
-        limits = {**state.config["limits"], "max_faults": 1}
-        book.set_state(replace(state, config={**state.config, "limits": limits}))
+        assert state.terms is not None
+        book.set_state(replace(state, terms=msgspec.structs.replace(state.terms, max_faults=1)))
         said = "terms: config.limits.max_faults was changed from 1000 to 1 during the run"
         assert said in verify(book, published=published).differences
-        rules = {**state.config["rules"], "version": "as we like"}
-        book.set_state(replace(state, config={**state.config, "rules": rules}))
+        rules = {**state.terms.rules, "version": "as we like"}
+        book.set_state(replace(state, terms=msgspec.structs.replace(state.terms, rules=rules)))
         said = 'terms: config.rules.version was changed from "absent" to "as we like" during the run'
         assert said in verify(book, published=published).differences
 
@@ -474,12 +475,14 @@ def test_more_tables_of_a_stage_explain_no_other_change_of_tables(with_states: P
     copied = shutil.copytree(with_states.parents[1], tmp_path / "cup") / "run" / "run.sqlite"
     with writing(copied) as book:
         state = book.state()
-        stage, *others = state.config["stage"]
-        before, key = stage["tables_per_pair"], "config.stage.1.tables_per_pair"
+        stage, *others = state.configs
+        assert isinstance(stage, RoundRobin)
+        before = stage.tables_per_pair
         record_additions(book, Additions(raised=[Raised("league", "tables_per_pair", before, 90)]), "", revealed=False)
-        assert not [each for each in verify(book).differences if key in each]
-        book.set_state(replace(state, config={**state.config, "stage": [{**stage, "tables_per_pair": 80}, *others]}))
-        assert f"terms: {key} was changed from 90 to 80 during the run" in verify(book).differences
+        assert not [each for each in verify(book).differences if "tables_per_pair" in each]
+        book.set_state(state.with_stages(replace(stage, tables_per_pair=80), *others))
+        for key in ("config.stage.1.tables_per_pair", "stages.1.tables_per_pair"):
+            assert f"terms: {key} was changed from 90 to 80 during the run" in verify(book).differences
 
 
 def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:

@@ -34,7 +34,7 @@ from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
 from host.journal.reader import Journal, reading
-from host.journal.state import RunStatus
+from host.journal.state import RunStatus, Terms
 from host.journal.writer import writing
 from host.report.anonymize import numbered
 from host.report.bracket_chart import drawings
@@ -365,7 +365,7 @@ def test_nothing_that_is_told_of_a_running_stage_names_a_table_or_a_card(tmp_pat
 def test_a_seed_in_words_is_secret_too_while_a_run_goes_on(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak", state="running")
     with writing(path) as book:
-        book.set_state(replace(book.state(), status=RunStatus.RUNNING, config={"seed": "swordfish", "stage": []}))
+        book.set_state(replace(book.state(), status=RunStatus.RUNNING, terms=Terms(seed="swordfish")))
     assert "swordfish" not in report(path)
 
 

@@ -21,7 +21,7 @@ from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.bots.values import Usage
 from host.games import GAMES
-from host.journal.state import RunState, StageState, StageStatus
+from host.journal.state import RunState, StageState, StageStatus, Terms
 from host.play import table_plans
 from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
@@ -526,7 +526,7 @@ def by_path(records: Iterable[Record]) -> dict[str, Record]:
 
 def outcome(stage: Any, names: Iterable[str], records: Mapping[str, Record], max_faults: int) -> StageOutcome:
     """Return the outcome of the only stage of a run."""
-    run = RunState(config={"limits": {"max_faults": max_faults}}, stages=[StageState(stage, field=[*names])])
+    run = RunState(terms=Terms(max_faults=max_faults), stages=[StageState(stage, field=[*names])])
     (position,) = positions_in(run, "".join(names), {stage.name: records})
     return position.outcome
 
@@ -555,7 +555,7 @@ def test_overall_the_last_stage_counts_then_the_place_in_it() -> None:
     ]
 
 
-AT_MOST_3 = RunState(config={"limits": {"max_faults": 3}})
+AT_MOST_3 = RunState(terms=Terms(max_faults=3))
 FAULTY = {"A": {"timeout": 2, "crash": 2}, "B": {"illegal": 3}}
 
 

@@ -1,46 +1,44 @@
 """Compares the settings that results depend on. A run may continue only if none of them has changed."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from host.base.config_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament
+from host.journal.state import Terms, plain
 from host.rules.catalogue import origin
 from host.sandbox.limits import BANK_KEYS
 
 
-def canonical(tournament: Tournament) -> dict[str, Any]:
-    """Return the settings that results depend on, as JSON values. Tournaments with equal values have the same results.
-
-    A referee is one of them: the hash of its program and its game.toml.
-    """
+def terms_of(tournament: Tournament) -> Terms:
+    """Return the terms of a tournament. Tournaments with equal terms, games, stages and bots have the same results."""
     sha256 = ""
     if origin(tournament.game).has_referee:
         from host.submissions.referees import referee_hash  # only these games need it
 
         sha256 = referee_hash(tournament.game)
-    return (
-        {
-            "game": tournament.game,
-            "seed": tournament.seed,
-            "rules": {"preset": tournament.preset}
-            | {key: _plain(value) for key, value in tournament.rules._asdict().items()},
-            "stage": [{key: _plain(value) for key, value in asdict(stage).items()} for stage in tournament.stages],
-            "limits": {
-                key: value if key in UNITLESS_LIMITS else format_limit(value)
-                for key, value in tournament.limits.by_name().items()
-                if value or key not in BANK_KEYS
-            }
-            | ({"max_faults": tournament.max_faults} if tournament.max_faults else {}),
-            "sandbox": {"pondering": tournament.sandbox.pondering},
-            "run": {"stop_early": tournament.run.stop_early},
-        }
-        | ({"bind_seed": True} if tournament.bind_seed else {})
-        | ({"referee": sha256} if sha256 else {})
+    return Terms(
+        seed=tournament.seed,
+        bind_seed=tournament.bind_seed,
+        preset=tournament.preset,
+        rules={key: plain(value) for key, value in tournament.rules._asdict().items()},
+        limits={
+            key: value if key in UNITLESS_LIMITS else format_limit(value)
+            for key, value in tournament.limits.by_name().items()
+            if value or key not in BANK_KEYS
+        },
+        max_faults=tournament.max_faults,
+        pondering=tournament.sandbox.pondering,
+        stop_early=tournament.run.stop_early,
+        referee=sha256,
     )
+
+
+def canonical(tournament: Tournament) -> dict[str, Any]:
+    """Return the settings that results depend on, as JSON values with the keys of croupier.toml."""
+    return terms_of(tournament).settings(tournament.game, tournament.stages)
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:
@@ -88,10 +86,6 @@ def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]
     patterns = tournament.invited.get(stage["name"])
     own = [name for name in stage.get("references", ()) if name not in tournament.guests]
     return {"references": [*own, *patterns]} if patterns else {}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
 
     Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
     """
-    game, played = registry.game(run.game), str(run.config.get("referee", ""))
+    game, played = registry.game(run.game), run.terms.referee if run.terms else ""
     if not origin(game).has_referee or not is_complete(game):
         return
     if played and (here := referee_hash(game)) != played:

@@ -247,10 +247,7 @@ class Seals:
 
 def documents(state: RunState) -> Iterator[tuple[ChainEntryKind, str, dict[str, Any]]]:
     """Yield what is sealed of the state of a run: its terms, then each stage by name."""
-    terms = state.terms()
-    if terms["config"].get("seed", "random") != "random":  # a seed in croupier.toml stays secret; its hash is sealed
-        terms["config"]["seed"] = "chosen"
-    yield "terms", "", terms
+    yield "terms", "", state.sealed()
     for stage in state.stages:
         yield "stage", stage.name, stage_content(stage.name, stage.status, [*stage.field], [*stage.places])
 

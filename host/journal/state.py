@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -12,6 +12,7 @@ from host.bots.bot_spec import BuiltBot
 from host.games.luck import bound_root
 from host.journal.chain import canonical
 from host.journal.changes import Change, withdrawn
+from host.journal.descriptions import read_json
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.stages import Registry, stage_from_json
@@ -77,18 +78,44 @@ class StageState:
         return list(self.field or entered)
 
 
-class RunConfig(TypedDict, total=False):
-    """The part of the stored config that is read again."""
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that the results of a run depend on, besides its game and its stages. They are fixed when it begins."""
 
-    seed: str
-    limits: dict[str, Any]
-    rules: dict[str, Any]
-    run: dict[str, Any]
+    seed: str = "random"  # the seed in croupier.toml; "random" if it is drawn
+    bind_seed: bool = False
+    preset: str = ""
+    rules: dict[str, Any] = {}  # by the keys of croupier.toml
+    limits: dict[str, str | int | float] = {}  # of a bot, with their units
+    max_faults: int = 0  # of a bot in a stage; 0: no limit
+    pondering: bool = False
+    stop_early: bool = False  # a pair ends as soon as its order is certain
+    referee: str = ""  # the SHA-256 of its program and its game.toml; empty if the game has none
+
+    def settings(self, game: str, stages: Iterable[StageConfig]) -> dict[str, Any]:
+        """Return the terms, a game and stages as JSON values with the keys of croupier.toml."""
+        return (
+            {
+                "game": game,
+                "seed": self.seed,
+                "rules": {"preset": self.preset} | self.rules,
+                "stage": [{key: plain(value) for key, value in asdict(stage).items()} for stage in stages],
+                "limits": self.limits | ({"max_faults": self.max_faults} if self.max_faults else {}),
+                "sandbox": {"pondering": self.pondering},
+                "run": {"stop_early": self.stop_early},
+            }
+            | ({"bind_seed": True} if self.bind_seed else {})
+            | ({"referee": self.referee} if self.referee else {})
+        )
+
+
+def plain(value: Any) -> Any:
+    """Return a list instead of a tuple, as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
 class RunState:
-    """What a run knows of itself. `config` has the settings that results depend on (config/difference.py)."""
+    """What a run knows of itself."""
 
     name: str = ""
     game: str = ""
@@ -98,7 +125,7 @@ class RunState:
     seed: bytes | None = None  # of a run that does not keep it secret
     bound: str = ""  # the digest of the bots that the seed is bound to, in hexadecimal; empty: it is bound to none
     committed: float | None = None  # when the seed was fixed before the run, in seconds since 1970
-    config: Mapping[str, Any] = field(default_factory=dict)
+    terms: Terms | None = None  # None: a game outside a tournament
     guests: Sequence[str] = ()  # bots that play only as references
     parallel_tables: int = 0
     workers: str = ""  # how many have played, and on which cores
@@ -121,17 +148,17 @@ class RunState:
     @property
     def max_faults(self) -> int:
         """The most faults of a bot in a stage; 0 if there is no limit."""
-        return int(self.config.get("limits", {}).get("max_faults", 0))
+        return self.terms.max_faults if self.terms else 0
 
     @property
     def stop_early(self) -> bool:
         """Whether a pair ends as soon as its order is certain."""
-        return bool(self.config.get("run", {}).get("stop_early", False))
+        return self.terms is not None and self.terms.stop_early
 
     @property
     def chosen_seed(self) -> str:
         """The seed in croupier.toml; "random" if it is drawn."""
-        return str(self.config.get("seed", "random"))
+        return self.terms.seed if self.terms else "random"
 
     @property
     def configs(self) -> list[StageConfig]:
@@ -164,8 +191,16 @@ class RunState:
         """Return the bytes from which all cards and draws follow: the seed, or the one bound to the entered bots."""
         return bound_root(seed, bytes.fromhex(self.bound)) if self.bound else seed
 
-    def terms(self) -> dict[str, Any]:
-        """Return the terms of the run as JSON values: all that its results depend on and that was fixed before them."""
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that results depend on, by the keys of croupier.toml; empty of a game outside a tournament."""
+        return self.terms.settings(self.game, self.configs) if self.terms else {}
+
+    def sealed(self) -> dict[str, Any]:
+        """Return what is sealed when the run begins: all that its results depend on and that was fixed before them.
+
+        A seed in croupier.toml stays secret; its hash is sealed.
+        """
+        secret = {} if self.chosen_seed == "random" else {"seed": "chosen"}
         return {
             "name": self.name,
             "game": self.game,
@@ -173,7 +208,7 @@ class RunState:
             "seed_sha256": self.seed_sha256,
             "committed": self.committed,
             "began": self.began,
-            "config": dict(self.config),
+            "config": self.settings() | secret,
             "stages": [asdict(config) for config in self.configs],
             "guests": [*self.guests],
             "parallel_tables": self.parallel_tables,
@@ -263,17 +298,9 @@ class _About(msgspec.Struct):
 def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedBot:
     """Return a bot from its row in the journal. Raise ValueError or LookupError if that is damaged."""
     texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
-    stored = msgspec.structs.asdict(msgspec.convert(_parsed(about), _About))
+    stored = msgspec.structs.asdict(read_json(about, _About))
     limits = {key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()}
     return RecordedBot(*texts, **stored | {"limits": Limits(**limits)})
-
-
-def _parsed(text: Any) -> Any:
-    """Return JSON values from a text. Raise ValueError if it is not JSON."""
-    try:
-        return json.loads(msgspec.convert(text, str))
-    except RecursionError as deep:
-        raise ValueError(str(deep)) from deep
 
 
 # The rows of the journal.
@@ -283,7 +310,7 @@ DIGEST_BYTES = 32
 REQUIRED = ("name", "game", "level", "status", "seed_sha256")
 """What every run knows once a fixture has been played."""
 
-JSON_KEYS: Mapping[str, Any] = {"config": RunConfig, "guests": list[str]}
+JSON_KEYS: Mapping[str, Any] = {"terms": Terms, "guests": list[str]}
 
 
 class StageRow(NamedTuple):
@@ -301,9 +328,10 @@ class StageRow(NamedTuple):
 def run_rows(state: RunState) -> dict[str, str]:
     """Return the rows of a run by their keys, without its stages and changes."""
     seed = {} if state.seed is None else {"seed": state.seed.hex()}
-    lists = {"config": json.dumps(state.config), "guests": json.dumps(list(state.guests))}
-    known = {key: getattr(state, key) for key in RUN_KEYS if key not in ("seed", *lists)}
-    return {key: str(value) for key, value in known.items() if value is not None} | lists | seed
+    terms = {} if state.terms is None else {"terms": json.dumps(msgspec.structs.asdict(state.terms))}
+    known = {key: getattr(state, key) for key in RUN_KEYS if key not in ("seed", *JSON_KEYS)}
+    texts = {key: str(value) for key, value in known.items() if value is not None}
+    return texts | terms | {"guests": json.dumps(list(state.guests))} | seed
 
 
 def stage_rows(state: RunState) -> list[StageRow]:
@@ -352,9 +380,7 @@ def _run_value(key: str, text: Any) -> Any:
         if key == "seed":
             return bytes.fromhex(text)
         if key in JSON_KEYS:
-            value = _parsed(text)
-            msgspec.convert(value, JSON_KEYS[key])
-            return value
+            return read_json(text, JSON_KEYS[key])
         return msgspec.convert(text, RUN_KEYS[key], strict=False)
     except ValueError as wrong:  # msgspec's errors are ValueErrors, and so are json's
         raise ValueError(f"its run's {key}: {wrong}") from wrong
@@ -364,8 +390,8 @@ def _stage(row: StageRow, registry: Registry) -> StageState:
     """Return the state of a stage from its row. Raise ValueError with the reason if it is damaged."""
     try:
         known, status = msgspec.convert(row.known, int), msgspec.convert(row.status, StageStatus)
-        bots, places = (msgspec.convert(_parsed(text), tuple[str, ...]) for text in (row.field, row.places))
-        config = stage_from_json(_parsed(row.config), registry)
+        bots, places = (read_json(text, tuple[str, ...]) for text in (row.field, row.places))
+        config = stage_from_json(read_json(row.config, Any), registry)
         if config.name != row.name:
             raise ValueError(f"{row.name!r} is named {config.name!r}")
     except ValueError as wrong:

@@ -39,15 +39,11 @@ class Anonymizer:
         return [self.bot(name) for name in names]
 
     def state(self, known: RunState) -> RunState:
-        """Return what a run knows of itself. If names are masked, its config has no bots."""
+        """Return what a run knows of itself, with the names of the report."""
         if not self.masks:
             return known
-        config = {key: value for key, value in known.config.items() if key != "bots"}
-        if "stage" in config:
-            config["stage"] = [{**stage, **self._named(stage)} for stage in config["stage"]]
         return replace(
             known,
-            config=config,
             guests=self.all_of(known.guests),
             stages=tuple(map(self._stage, known.stages)),
             changes=tuple(map(self.change, known.changes)),

@@ -231,10 +231,10 @@ def head_to_head_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str],
 
 def _commands(summary: RunSummary) -> str:
     """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
-    if not summary.run.config:
+    if not summary.settings:
         game, seed = shlex.quote(summary.run.game), shlex.quote(summary.seed or "SEED")
         return f"croupier play BOT BOT … -g {game} --seed {seed}\ncroupier replay last"
-    drawn = summary.run.config.get("seed", "random") == "random"
+    drawn = summary.settings.get("seed", "random") == "random"
     again = (
         [*([f"mkdir run && echo {summary.seed} > run/seed"] if drawn else []), "croupier run"] if summary.seed else []
     )

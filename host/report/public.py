@@ -88,7 +88,7 @@ def public_files(journal: Journal) -> Mapping[str, str]:
 
 def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:
     """Return what check.py needs to know of the game and the stages."""
-    played = {key: value for key, value in run.config.get("rules", {}).items() if key != "preset"}
+    played = run.terms.rules if run.terms else {}
     shuffles = (
         game.chance.shuffles(next(iter(game.presets.values()))._replace(**played)) if game.chance.shuffles else None
     )

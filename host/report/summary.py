@@ -123,11 +123,14 @@ class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
-    run: RunState = RunState(version=__version__)  # without stages, and without its seed while that is secret
+    run: RunState = RunState(version=__version__)  # without its stages and terms, and without its seed
     seed: str = ""  # as `--seed` reads it; empty while it is secret
     ended: float | None = None  # seconds since 1970
     sentence: str = ""
     rules: Mapping[str, Any] = {}
+    settings: Mapping[
+        str, Any
+    ] = {}  # the others that results depend on, with the keys of croupier.toml, without secrets
     stages: tuple[Stage, ...] = ()
     bots: tuple[BotSummary, ...] = ()
     newest: int = 0  # id of the newest fixture
@@ -205,16 +208,18 @@ def summarize(
             )
         )
     entrants = _entrants(_evidence(journal, names), bots, stages, configs, everything, shown)
-    settings = {key: value for key, value in state.config.items() if key != "rules" and (over or key != "seed")}
+    settings = {key: value for key, value in state.settings().items() if over or key != "seed"}
+    rules = settings.pop("rules", {})
     last = next((stage for stage in reversed(stages) if stage.fixtures), None)
     name = one_line("A friendly game" if state.name == "friendly" and not settings else state.name)
     return RunSummary(
         name=name,
-        run=replace(state, config=settings, seed=None, stages=()),
+        run=replace(state, terms=None, seed=None, stages=()),
+        settings=settings,
         seed=seed_text(seed) if seed is not None and over else "",
         ended=_last_result(journal.path),
         sentence=_sentence(name, over, last),
-        rules=state.config.get("rules") or _rules(journal),
+        rules=rules if state.terms and state.terms.rules else _rules(journal),
         stages=tuple(stages),
         bots=tuple(entrants),
         newest=newest,

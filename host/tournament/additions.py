@@ -4,7 +4,7 @@ Nothing that was played changes by an addition: the other bots keep their fixtur
 What would change results (other rules, other limits, fewer tables) is a difference of the config (config/difference.py).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -43,25 +43,25 @@ class Raised(NamedTuple):
         return f"{stage_key('stage', self.stage, self.key)}: {self.before} → {self.after}"
 
 
-def raised_keys(old: Mapping[str, Any], stages: Sequence[StageConfig]) -> list[Raised]:
-    """Return the keys that ask for more tables in these stages than in a canonical form, if their kind allows it."""
-    after = {stage.name: stage for stage in stages}
+def raised_keys(old: Sequence[StageConfig], new: Sequence[StageConfig]) -> list[Raised]:
+    """Return the keys that ask for more tables in the new stages than in the old ones, if their kind allows it."""
+    after = {stage.name: stage for stage in new}
     return [
-        Raised(stage["name"], key, stage[key], getattr(now, key))
-        for stage in old.get("stage", ())
-        for now in [after.get(stage["name"])]
-        if now is not None and now.kind == stage["kind"]
+        Raised(stage.name, key, getattr(stage, key), getattr(now, key))
+        for stage in old
+        for now in [after.get(stage.name)]
+        if now is not None and now.kind == stage.kind
         for key in kind_of(now).changes.more
-        if getattr(now, key) > stage[key]
+        if getattr(now, key) > getattr(stage, key)
     ]
 
 
-def with_raised(old: Mapping[str, Any], raised: Sequence[Raised]) -> dict[str, Any]:
-    """Return a canonical form with these keys raised."""
-    more: dict[str, dict[str, int]] = {}
+def with_raised(stages: Sequence[StageConfig], raised: Sequence[Raised]) -> list[StageConfig]:
+    """Return the stages with these keys raised."""
+    after: dict[str, dict[str, Any]] = {stage.name: {} for stage in stages}
     for each in raised:
-        more.setdefault(each.stage, {})[each.key] = each.after
-    return {**old, "stage": [{**stage, **more.get(stage["name"], {})} for stage in old.get("stage", ())]}
+        after[each.stage][each.key] = each.after
+    return [replace(stage, **after[stage.name]) for stage in stages]
 
 
 def late_problems(tournament: Tournament, journal: Journal, late: Collection[str]) -> list[Problem]:
@@ -142,7 +142,7 @@ def record_additions(journal: JournalWriter, added: Additions, reason: str, *, r
 
         def raise_key(each: Raised = each) -> None:
             state = journal.state()
-            journal.set_state(replace(state, config=with_raised(state.config, [each])))
+            journal.set_state(state.with_stages(*with_raised(state.configs, [each])))
             reopen(journal, {each.stage}.intersection(stages))
 
         about = {"before": each.before, "after": each.after}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import day
 from host.bots.bot_spec import Submission
-from host.config.difference import canonical, difference
+from host.config.difference import difference, terms_of
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
 from host.journal.lock import in_use, lock_holder
 from host.journal.reader import Journal, reading
@@ -88,9 +88,11 @@ def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
     """
     if not journal.begun:
         return []
-    old, new = journal.state().config, canonical(tournament)
-    raised = raised_keys(old, tournament.stages)
-    if changed := difference(with_raised(old, raised), new):
+    state = journal.state()
+    raised = raised_keys(state.configs, tournament.stages)
+    before = state.with_stages(*with_raised(state.configs, raised))
+    now = state.with_stages(*tournament.stages)
+    if changed := difference(before.settings(), terms_of(tournament).settings(tournament.game, now.configs)):
         message = f"changed since this run began ({changed})"
         return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
     return more_problems(tournament, journal, raised)

@@ -9,7 +9,7 @@ from host import __version__
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
-from host.config.difference import canonical
+from host.config.difference import terms_of
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
 from host.journal.reader import Journal, reading
@@ -124,7 +124,7 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
         problems.append(Problem("R007", where, message, hint=hint))
     if problems:
         raise UserError(problems, 3)
-    return Additions(late, raised_keys(state.config, tournament.stages))
+    return Additions(late, raised_keys(state.configs, tournament.stages))
 
 
 def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot] = ()) -> RunState:
@@ -136,7 +136,7 @@ def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]
         known,
         game=tournament.game,
         name=tournament.name,
-        config=canonical(tournament),
+        terms=terms_of(tournament),
         guests=sorted(tournament.guests),
         parallel_tables=tournament.run.parallel_tables,
     )

@@ -317,7 +317,7 @@ def _run(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
         "began": run.began,
         "sentence": summary.sentence,
         "rules": summary.rules,
-        "config": run.config,
+        "config": summary.settings,
         "fixtures": sum(stage.fixtures for stage in summary.stages),
     }
 

@@ -12,7 +12,7 @@ from host.bots.values import Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.journal.check import wal_files
-from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
+from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus, Terms
 from host.journal.tournament_dir import commitment
 from host.journal.writer import writing
 from host.play.records import Fixture, Record, Result, pack
@@ -154,7 +154,7 @@ def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished",
             version="0.1.0",
             seed_sha256=commitment(seed),
             began=1700000000.0,
-            config={"game": game, "seed": "random", "limits": {"move": "1 s"}},
+            terms=Terms(limits={"move": "1 s"}),
             stages=[StageState(stage_from_json(stage), StageStatus(state))],
         )
         journal.set_state(run)
@@ -268,8 +268,9 @@ class Cup:
         self._order: list[str] = list(bots)
         begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:
-            config = {"game": game, "seed": "random", "limits": {"move": "1 s"}}
-            state = replace(journal.state(), stages=(), config=config)
+            state = replace(
+                journal.state(), stages=(), terms=Terms(rules=self._rules._asdict(), limits={"move": "1 s"})
+            )
             journal.set_state(state.with_stages(*map(stage_from_json, stages)))
 
     def play(self, name: str, times: int | None = None) -> None:
