@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.base.config_file import InvalidValue
+from host.base.value_types import InvalidValue
 from host.games.luck import Luck
 from host.rules.answer_forms import grammar_of, integers, random_answer, read_form
 from protocols.wire import Fault, Move, read_move, read_text

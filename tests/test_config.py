@@ -12,19 +12,10 @@ from typing import Any, Literal
 import pytest
 from helpers import SAMPLES, offenders
 
-from host.base.config_file import (
-    MAX_CONFIG_BYTES,
-    MAX_FILE_BYTES,
-    KeyPath,
-    Toml,
-    closest_match,
-    load_model,
-    parse,
-    read,
-    read_untrusted,
-)
-from host.base.errors import UserError
+from host.base.config_file import load_model
+from host.base.errors import UserError, closest_match
 from host.base.safe_text import one_line
+from host.base.toml_file import MAX_CONFIG_BYTES, MAX_FILE_BYTES, KeyPath, Toml, parse, read, read_untrusted
 from host.bots.bot_spec import BotSpec, RequestedLimits
 from host.config.difference import canonical, difference
 from host.config.template import template, templates_of

@@ -13,7 +13,8 @@ from command import CROUPIER, croupier, environment
 from helpers import offenders
 from jsonschema import Draft202012Validator
 
-from host.base.config_file import load_model, parse
+from host.base.config_file import load_model
+from host.base.toml_file import parse
 from host.bots.bot_spec import BotSpec
 from host.config.reference import (
     CONFIG_TABLES,

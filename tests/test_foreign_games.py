@@ -9,8 +9,8 @@ import pytest
 from command import croupier, croupier_process, machine
 from helpers import SAMPLES
 
-from host.base.config_file import InvalidValue
 from host.base.errors import UserError
+from host.base.value_types import InvalidValue
 from host.rules.catalogue import load_game
 from host.rules.foreign import ForeignAdapter, game_folder, read_adapter
 

@@ -9,8 +9,8 @@ import pytest
 import trio
 from helpers import level, spec_of, written
 
-from host.base.config_file import closest_match, parse
-from host.base.errors import UserError
+from host.base.errors import UserError, closest_match
+from host.base.toml_file import parse
 from host.submissions.adapters import advice
 from host.submissions.build import build, quota_check
 from host.submissions.discovery import load_submission
@@ -23,7 +23,7 @@ import importlib, pkgutil, re, signal, sys
 from itertools import product
 
 LENGTH, SECONDS = 10_000, 0.2  # processor time of a search: quadratic time would be longer, linear time is 1 ms
-BOUNDED = {"host.base.errors.ERROR_ENTRY", "host.base.config_file.UNQUOTED"}  # read errors.md, and one short line
+BOUNDED = {"host.base.errors.ERROR_ENTRY", "host.base.toml_file.UNQUOTED"}  # read errors.md, and one short line
 
 def patterns(name):
     package = importlib.import_module(name)

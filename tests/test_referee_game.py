@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from command import ROOT
 
-from host.base.config_file import OwnName
 from host.base.errors import UserError
+from host.base.value_types import OwnName
 from host.config.tournament_config import rule_type
 from host.games.engine import Opening, Place
 from host.ops.bots import find_game

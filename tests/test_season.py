@@ -16,8 +16,8 @@ import yaml
 from command import ROOT, croupier, croupier_process
 from season_process import TestSeason, later_crash, plain_bot
 
-from host.base.config_file import read, read_text
 from host.base.errors import UserError
+from host.base.toml_file import read, read_text
 from host.config.season_config import Keep
 from host.config.tournament_config import load
 from host.games.luck import derive

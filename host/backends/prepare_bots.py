@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from host.base.config_file import plain_name
 from host.base.errors import Problem, UserError
+from host.base.value_types import plain_name
 from host.bots.bot_spec import BuiltBot, Submission
 from host.rules.catalogue import GameOrigin, game_by_name, origin, reload_game
 from host.sandbox.levels import Level

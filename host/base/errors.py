@@ -11,6 +11,8 @@ MAX_LISTED_NAMES = 12
 USAGE_HINT = "croupier COMMAND --help"
 """The hint of wrong usage. The command line names its command in it: `croupier run --help`."""
 
+MAX_WORD_CHARS = 200  # of a word that is compared with others; an untrusted author can write a long one
+
 # An entry of docs/errors.md: a heading with code and title, then the text.
 ERROR_ENTRY = re.compile(r"^### ([A-Z]\d{3}) (.+)\n\n((?:(?!#).*\n)+)", re.MULTILINE)
 
@@ -98,6 +100,15 @@ def nothing_played(place: Path, hint: str = "croupier run") -> UserError:
 def wrong_usage(message: str) -> UserError:
     """Return the error of arguments that are wrong, or do not fit each other (exit code 2)."""
     return UserError([Problem("U001", "", message, hint=USAGE_HINT)], 2)
+
+
+def closest_match(word: str, words: Iterable[str]) -> str:
+    """Return the most similar of the words; ignore case. Return "" if none is similar."""
+    import difflib  # importing it and tomllib takes 5 ms, and few commands that read a journal need them
+
+    by_lower_case = {each.lower(): each for each in words}
+    matches = difflib.get_close_matches(word[:MAX_WORD_CHARS].lower(), by_lower_case, 1, 0.6)
+    return by_lower_case[matches[0]] if matches else ""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from host.base.format import counted
+from host.base.safe_text import one_line
 
 SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
@@ -30,6 +31,12 @@ def sandbox_user() -> tuple[int, int]:
 def absolute(path: Path | str) -> Path:
     """Return an absolute path without `..`, which two names of one file have in common. Follow no links."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
+
+
+def display_path(path: Path) -> str:
+    """Return a path for a message: relative to the current folder if it is inside it."""
+    whole, current = absolute(path), Path.cwd()
+    return one_line(str(whole.relative_to(current) if whole.is_relative_to(current) else path))
 
 
 def remove_tree(folder: Path) -> None:

@@ -6,22 +6,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
-from host.base.config_file import (
-    OWN_CODE,
-    Flag,
-    InvalidValue,
-    Text,
-    Toml,
-    ValueType,
-    closest_match,
-    integer,
-    matches,
-    one_of,
-    plain_string,
-    to_toml,
-)
-from host.base.errors import Problem
+from host.base.errors import Problem, closest_match
 from host.base.paths import SAMPLE_PREFIX
+from host.base.toml_file import Toml, to_toml
+from host.base.value_types import OWN_CODE, Flag, InvalidValue, Text, ValueType, integer, matches, one_of, plain_string
 from host.games import GAMES
 from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
 from protocols import PROTOCOLS

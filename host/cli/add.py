@@ -150,7 +150,7 @@ def _add_one(
     """Add one submission, and print what it answered. Return its row. Raise UserError if it does not build or start."""
     import trio
 
-    from host.base.config_file import display_path
+    from host.base.paths import display_path
     from host.submissions.discovery import expand_patterns
     from host.tournament.entries import add_bot
 

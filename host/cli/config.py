@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from host.base.config_file import whole_toml as to_toml
 from host.base.format import counted
+from host.base.toml_file import whole_toml as to_toml
 from host.cli import CliContext, Facts, in_folder, print_result
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError, unknown_name
 from host.base.system_errors import file_problem
+from host.base.value_types import InvalidValue
 from host.cli import CliContext, completers, print_result
 from host.ops.bots import find_game
 

@@ -2,7 +2,7 @@
 
 import click
 
-from host.base.config_file import display_path
+from host.base.paths import display_path
 from host.cli import CliContext, Facts, completers, print_result
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from host.base.config_file import to_toml
+from host.base.toml_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament

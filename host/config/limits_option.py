@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from host.base.config_file import Toml, load_model
+from host.base.config_file import load_model
 from host.base.errors import Problem, UserError
+from host.base.toml_file import Toml
 from host.config.tournament_config import GrantedLimits, bank_problems
 from host.games.engine import Game
 from host.sandbox.limits import Limits

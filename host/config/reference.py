@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from host import __version__
-from host.base.config_file import OWN_CODE, InvalidValue, ValueType, to_toml
+from host.base.toml_file import to_toml
+from host.base.value_types import OWN_CODE, InvalidValue, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
 from host.config.resolver import CONFIG
 from host.config.tournament_config import AllowedLimits, ConfigFile, rule_type, rules_of

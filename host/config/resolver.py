@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.base.config_file import OwnName, Toml, read
 from host.base.errors import Problem, UserError
+from host.base.toml_file import Toml, read
+from host.base.value_types import OwnName
 from host.rating.rankings import RANKINGS, Ranking
 from host.rules.catalogue import CustomName, import_value, is_folder, load_game
 from host.stages import KINDS, Registry

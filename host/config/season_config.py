@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from host.base.config_file import InvalidValue, Text, Toml, ValueType, integer, matches, one_of
 from host.base.errors import Problem, UserError
+from host.base.toml_file import Toml
+from host.base.value_types import InvalidValue, Text, ValueType, integer, matches, one_of
 from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
 from host.sandbox.limits import BYTES, GIB, size
 from host.submissions.discovery import expand_patterns

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from host.base.config_file import to_toml
 from host.base.paths import SAMPLE_PREFIX
+from host.base.toml_file import to_toml
 from host.games.engine import Game
 from host.rules.catalogue import game_by_name, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST

@@ -5,27 +5,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from host.base.config_file import (
+from host.base.config_file import load_model, sorted_by_line, unknown_key
+from host.base.errors import Problem, UserError, closest_match
+from host.base.toml_file import Toml, read, to_toml
+from host.base.value_types import (
     FLAG,
     Flag,
     InvalidValue,
     TaggedBy,
     Text,
-    Toml,
     ValueType,
-    closest_match,
     integer,
     integer_or_auto,
-    load_model,
     matches,
     one_of,
     plain_string,
-    read,
-    sorted_by_line,
-    to_toml,
-    unknown_key,
 )
-from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
 from host.config.resolver import CONFIG, resolve
 from host.config.season_config import SeasonTable, season_problems

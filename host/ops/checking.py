@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
 from host.base.output import write
+from host.base.paths import display_path
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config.limits_option import read_limits
 from host.games.engine import Game

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.base.config_file import plain_name
+from host.base.value_types import plain_name
 from host.bots.bot_spec import BuiltBot
 from host.play.answer_log import UNINTERRUPTED, Interrupted
 from host.play.records import Fixture, States

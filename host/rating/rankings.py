@@ -13,8 +13,8 @@ from functools import cache
 from math import inf
 from typing import Any, NamedTuple
 
-from host.base.config_file import OwnName
 from host.base.format import thousands
+from host.base.value_types import OwnName
 from host.play.records import Record
 from host.rating.results import Fact, PairedRound
 from host.rating.statistics import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from host.base.config_file import InvalidValue
+from host.base.value_types import InvalidValue
 from host.games.luck import Luck
 from protocols.wire import MAX_LINE_BYTES, Grammar, View
 

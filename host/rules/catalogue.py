@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from host.base.config_file import OwnName, display_path
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
-from host.base.paths import absolute
+from host.base.paths import absolute, display_path
 from host.base.safe_text import one_line
+from host.base.value_types import OwnName
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed

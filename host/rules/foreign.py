@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base import paths
-from host.base.config_file import InvalidValue, Toml, closest_match, to_toml, whole_toml
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, closest_match
 from host.base.safe_text import one_line
+from host.base.toml_file import Toml, to_toml, whole_toml
+from host.base.value_types import InvalidValue
 
 OPTIONS: Mapping[str, type] = {"seed": bool, "reuse": bool, "fault": str, "keep_running": bool, "scale": int}
 """The options of an adapter, as a table in game.toml has them."""

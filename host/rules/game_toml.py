@@ -8,22 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from host.base.config_file import (
-    FLAG,
-    InvalidValue,
-    Text,
-    Toml,
-    ValueType,
-    closest_match,
-    integer,
-    load_model,
-    matches,
-    one_of,
-    read_untrusted,
-    sorted_by_line,
-    to_toml,
-)
-from host.base.errors import Problem, UserError
+from host.base.config_file import load_model, sorted_by_line
+from host.base.errors import Problem, UserError, closest_match
+from host.base.toml_file import Toml, read_untrusted, to_toml
+from host.base.value_types import FLAG, InvalidValue, Text, ValueType, integer, matches, one_of
 from host.bots.bot_spec import ByteCount, Count, FileName, Seconds, environment
 from host.games import GAMES
 from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal

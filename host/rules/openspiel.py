@@ -147,7 +147,7 @@ def _loaded(game: str) -> "pyspiel.Game":
     spiel = library()
     name, known = game.partition("(")[0], spiel.registered_names()
     if name not in known:  # OpenSpiel itself would print all names
-        from host.base.config_file import closest_match
+        from host.base.errors import closest_match
 
         near = closest_match(name, known)
         hint = f"did you mean openspiel:{near}?" if near else "croupier games --openspiel lists the games"

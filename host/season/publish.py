@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from host.base.config_file import plain_name
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
+from host.base.value_types import plain_name
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.season_config import AuthorLimits
 from host.journal.reader import reading

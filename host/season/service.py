@@ -17,9 +17,9 @@ from typing import NamedTuple
 import trio
 
 from host.backends.backend import require_local
-from host.base.config_file import read
 from host.base.errors import Problem, UserError
 from host.base.format import counted
+from host.base.toml_file import read
 from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.rules.catalogue import game_by_name

@@ -5,9 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from host.base.config_file import OwnName, Toml, load_model
+from host.base.config_file import load_model
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
+from host.base.toml_file import Toml
+from host.base.value_types import OwnName
 from host.games import GAMES
 from host.play.records import Record
 from host.rating.rankings import RANKINGS

@@ -12,18 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from host.base.config_file import (
-    Flag,
-    InvalidValue,
-    Text,
-    ValueType,
-    closest_match,
-    integer,
-    integer_or_auto,
-    plain_string,
-    to_toml,
-)
-from host.base.errors import UserError
+from host.base.errors import UserError, closest_match
+from host.base.toml_file import to_toml
+from host.base.value_types import Flag, InvalidValue, Text, ValueType, integer, integer_or_auto, plain_string
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture

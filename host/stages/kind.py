@@ -6,7 +6,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from host.base.config_file import OWN_CODE, Flag, integer, integer_or_auto, matches, one_of, read_text
+from host.base.toml_file import read_text
+from host.base.value_types import OWN_CODE, Flag, integer, integer_or_auto, matches, one_of
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
 from host.play.records import Fixture, Record

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from host.base.config_file import Text, TextOrNothing, closest_match, integer, one_of, to_toml
+from host.base.errors import closest_match
+from host.base.toml_file import to_toml
+from host.base.value_types import Text, TextOrNothing, integer, one_of
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record

@@ -10,7 +10,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from host.base.config_file import Text, TextOrNothing, closest_match, to_toml
+from host.base.errors import closest_match
+from host.base.toml_file import to_toml
+from host.base.value_types import Text, TextOrNothing
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture

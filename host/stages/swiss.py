@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from host.base.config_file import integer_or_auto
 from host.base.format import counted, thousands
+from host.base.value_types import integer_or_auto
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from host.base import paths
-from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.base.value_types import InvalidValue
 from host.bots.bot_spec import bot_name, format_limit
 from host.sandbox.limits import GIB, MIB
 from host.submissions.file_tree import (

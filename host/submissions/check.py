@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
-from host.base.config_file import to_toml
 from host.base.errors import Problem
 from host.base.format import counted, duration
 from host.base.safe_text import escape_control_chars
+from host.base.toml_file import to_toml
 from host.bots.bot_spec import BuiltBot, Submission, format_limit
 from host.games.engine import Game
 from host.sandbox.levels import Level

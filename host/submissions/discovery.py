@@ -12,20 +12,12 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from host.base.config_file import (
-    InvalidValue,
-    OwnName,
-    Toml,
-    closest_match,
-    display_path,
-    load_model,
-    read_untrusted,
-    sorted_by_line,
-    to_toml,
-)
-from host.base.errors import Problem, UserError
+from host.base.config_file import load_model, sorted_by_line
+from host.base.errors import Problem, UserError, closest_match
 from host.base.format import with_article
-from host.base.paths import SAMPLE_PREFIX, absolute
+from host.base.paths import SAMPLE_PREFIX, absolute, display_path
+from host.base.toml_file import Toml, read_untrusted, to_toml
+from host.base.value_types import InvalidValue, OwnName
 from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
 from host.rules.catalogue import game_by_name, knows_game, of_library
 from host.sandbox.limits import Limits

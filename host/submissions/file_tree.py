@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
+from host.base.paths import display_path
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import format_limit, unsafe_name
 from host.sandbox.limits import MIB

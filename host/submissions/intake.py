@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from host.base import paths
-from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
+from host.base.paths import display_path
 from host.base.safe_text import one_line
 from host.bots.bot_spec import Submission
 from host.sandbox.limits import Limits

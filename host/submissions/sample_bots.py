@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from host.base.config_file import closest_match, to_toml
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, closest_match
 from host.base.paths import SAMPLE_PREFIX
+from host.base.toml_file import to_toml
 from host.games import GAMES
 
 ATTACKED_GAME = "cardshark"

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from host.base.config_file import InvalidValue, to_toml
+from host.base.toml_file import to_toml
+from host.base.value_types import InvalidValue
 from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
 from host.games.engine import Game
 from host.rules.game_toml import GAME_FILE

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from host.base.config_file import display_path
 from host.base.errors import Problem, UserError
-from host.base.paths import SAMPLE_PREFIX, absolute
+from host.base.paths import SAMPLE_PREFIX, absolute, display_path
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
 from host.journal.changes import Change

@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 import trio
 
-from host.base.config_file import display_path
 from host.base.errors import UserError
 from host.base.format import counted
+from host.base.paths import display_path
 from host.base.safe_text import one_line
 from host.config.tournament_config import Tournament
 from host.journal.late_bots import LateBots

@@ -11,9 +11,9 @@ import msgspec
 import trio
 
 from host.base import paths
-from host.base.config_file import whole_toml
 from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.format import counted, duration
+from host.base.toml_file import whole_toml
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.bots.values import Evidence
 from host.games.engine import Game

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from host.base import paths
-from host.base.config_file import InvalidValue
 from host.base.errors import Problem, UserError
+from host.base.value_types import InvalidValue
 from host.bots.bot_spec import bot_name
 from host.submissions.archive import import_submission
 from host.submissions.build import fingerprint

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.base.config_file import whole_toml
 from host.base.errors import Problem, UserError
 from host.base.paths import remove_tree
+from host.base.toml_file import whole_toml
 from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG
