@@ -1,4 +1,4 @@
-"""Writes tournaments of games that fail: one whose rules run in this process, and one whose rules run in a source."""
+"""Writes tournaments of a game in Python that fails."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,20 +8,18 @@ import ctypes
 import os
 import re
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
-from host.games.engine import Game, GameFailed, Opening, Request, Table, best_unless_equal
-from host.play import answer_log
-from host.play.sources.source import Step, SourceFailed
+from host.games.engine import Game, Opening, Request, best_unless_equal
+from host.play.sources import own_rules
 from protocols.wire import Grammar, Move
 
 HERE = Path(__file__).parent
 MODE = (HERE / "mode").read_text().split()  # when it fails: never, once or always; and how
 if "endless" in MODE:
-    answer_log.MAX_RULES_S = 0.5
+    own_rules.LIMITS = own_rules.LIMITS._replace(move=0.5)
 
 
 class Rules(NamedTuple):
@@ -93,59 +91,6 @@ GAME = Game(
     grammar=Grammar(re.compile("(?P<verb>PLAY) (?P<n>[0-9]{1,4})"), "PLAY <number>"), play=play, allows=allows,
     winners=best_unless_equal, view=View, edges={"first": View(0, 5, ())}, decisions=6,
     opening=Opening("turn", 1, "PLAY 1", "PLAY 2"), card="Answer PLAY and a number.",
-)
-
-
-class Held:
-    """The same rules, as a source holds them."""
-
-    def __init__(self):
-        self.tables = {}
-
-    async def advance(self, opened, answers, dropped):
-        said = {}
-        for table in dropped:
-            del self.tables[table]
-        for number, setup, root in opened:
-            self.told = []
-            tell = lambda event, told=self.told, **facts: told.append((event, facts))
-            self.tables[number] = self.made(setup, root, tell, number), self.told
-            said[number] = self.progress(number, ())
-        for number, given in answers.items():
-            table, told = self.tables[number]
-            before = len(table.answers)
-            for answer in given:
-                try:
-                    table.answer(answer)
-                except GameFailed as failed:
-                    raise SourceFailed(str(failed.__cause__), number if "known" in MODE else None, b"it said no") from None
-            illegal = tuple(place - before for place in table.illegal if place >= before)
-            said[number] = self.progress(number, illegal)
-        return said
-
-    def made(self, setup, root, tell, number):
-        return Table(GAME, setup.rules, setup.shuffler(root), tell=tell, name=setup.path)
-
-    def progress(self, number, illegal):
-        table, told = self.tables[number]
-        said, requests = tuple(told), table.open
-        told.clear()
-        if not requests:
-            del self.tables[number]
-        limits = (0.4,) * len(requests) if "limits" in MODE else ()
-        return Step(requests, None if requests else tuple(table.scores), illegal, limits, said)
-
-
-@asynccontextmanager
-async def opened(place):
-    """Open a source. It fails when it starts if the mode says so."""
-    if "start" in MODE and fails("start"):
-        raise SourceFailed("it does not start")
-    yield Held()
-
-
-ELSEWHERE = GAME._replace(
-    name="held_sums", play=None, source=None if "absent" in MODE else opened
 )
 '''
 

@@ -87,7 +87,7 @@ GAME = own_game(
         card="Say something.",
         sides=sides,
     ),
-    GameOrigin("test_engine:GAME"),
+    GameOrigin("test_engine:GAME", str(Path(__file__).parent)),
 )
 
 

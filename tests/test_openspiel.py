@@ -272,7 +272,7 @@ def test_a_table_that_repeats_another_is_not_evidence(tmp_path: Path) -> None:
     assert all(row["high"] - row["low"] > 0.8 for row in found["rows"]) and found["advice"] == []
     (pair, _) = croupier("-C", cup, "standings", "--by", "pair", "--json").json["rows"]
     assert (pair["tables"], pair["different"]) == (200, 2) and pair["high"] - pair["low"] > 0.8
-    for way in ("bot", "pair", "seat"):
+    for way in ("bot", "pair"):
         assert found["repeated"] in croupier("-C", cup, "standings", "--by", way).out
     assert croupier("-C", cup, "verify").code == 0
     duel = croupier("-C", cup, "compare", "low", "high", "--json").json

@@ -1,11 +1,13 @@
 """Games whose rules are a program: the examples play as the Python game does, whatever happens to the program."""
 
+import contextlib
 import gzip
 import json
 import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,10 +27,11 @@ from host.base.errors import UserError
 from host.bots.monitor import running_monitor
 from host.games.engine import Game, Table
 from host.games.luck import Luck
+from host.play.sources.own_rules import source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import SteadySource
 from host.play.table_plans import TableSetup
-from host.play.transcript import decode_steps
+from host.play.transcript import decode_steps, pack_transcript, unpack_transcript
 from host.rules.answer_forms import random_answer
 from host.rules.catalogue import game_by_name, load_game
 from host.rules.game_toml import load_referee_game
@@ -100,10 +103,11 @@ def in_python(game: Game, rules: Any, number: int) -> list[Step]:
 
 async def with_source(game: Game, rules: Any, numbers: Sequence[int], parallel: int, kills: bool) -> list[list[Step]]:
     """Play tables with a referee, many at once; return the steps of each. Perhaps kill its process at random moments."""
-    assert game.source is not None
+    open_source = source_of(game)
+    assert open_source is not None
     rng, found = random.Random(7), dict[int, list[Step]]()
     async with running_monitor() as monitor:
-        source = SteadySource(game.source, SourcePlace(level(), (), monitor))
+        source = SteadySource(open_source, SourcePlace(level(), (), monitor))
         try:
             waiting, at_play = [*numbers], dict[int, Any]()
             answers: dict[int, list[Answer]] = {}
@@ -234,6 +238,32 @@ def test_another_referee_does_not_continue_or_verify_a_run(tmp_path: Path) -> No
     verified = croupier("-C", folder, "verify")
     assert verified.code == 5
     assert "R008" in verified.err and "was played with the referee" in verified.err and not verified.out
+
+
+def test_a_transcript_is_sealed(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "t", "goofspiel_python/")
+    assert croupier("-C", folder, "run").code == 0
+    with contextlib.closing(sqlite3.connect(folder / "run" / "run.sqlite")) as database, database:
+        number, packed = database.execute("SELECT fixture, transcript FROM record LIMIT 1").fetchone()
+        tables = unpack_transcript(packed)
+        tables[0] = tables[0].replace(b"\xa5board", b"\xa5beard")
+        assert tables != unpack_transcript(packed)
+        database.execute("UPDATE record SET transcript = ? WHERE fixture = ?", (pack_transcript(tables), number))
+    verified = croupier("-C", folder, "verify")
+    assert verified.code == 1 and "it was changed after it was sealed" in verified.out
+
+
+def test_a_referee_that_says_something_else_than_its_transcript_is_named(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "t", "goofspiel_python/")
+    program = folder / "goofspiel_python" / "referee.py"
+    program.write_text(
+        program.read_text()
+        .replace("import os\n", "import os\nimport time\n")
+        .replace('"scores": self.points', '"scores": [time.time_ns() // 1000 % 10, *self.points[1:]]')
+    )
+    assert croupier("-C", folder, "run").code == 0
+    verified = croupier("-C", folder, "verify")
+    assert verified.code == 1 and "its program says something else than its transcript" in verified.out
 
 
 def test_a_game_of_four_on_a_grid_is_played_and_shown(tmp_path: Path) -> None:

@@ -1,30 +1,18 @@
-"""A game that fails costs no bot anything and stops no tournament: in this process, and in a source of questions."""
+"""A game in Python that fails costs no bot anything and stops no tournament."""
 
-import contextlib
 import gzip
 import json
 import re
-import shutil
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import answers_in, croupier, croupier_process
-from failing_games import BOT, LEAGUE, bot, set_mode, tournament
+from failing_games import LEAGUE, bot, set_mode, tournament
 
-from host.play.transcript import pack_transcript, unpack_transcript
-
-GAMES_AND_TABLES = pytest.mark.parametrize(
-    ("game", "parallel"),
-    [
-        ("GAME", 1),
-        ("ELSEWHERE", 8),
-        pytest.param("GAME", 8, marks=pytest.mark.long),
-        pytest.param("ELSEWHERE", 1, marks=pytest.mark.long),
-    ],
-)
+AT_ONCE = pytest.mark.parametrize("parallel", [1, 8])
+"""Tables at once."""
 
 
 def run(folder: Path, *words: object, code: int = 0) -> str:
@@ -57,19 +45,19 @@ def unfailing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # A failure is survived.
 
 
-@GAMES_AND_TABLES
+@AT_ONCE
 def test_a_game_that_fails_once_gets_the_answers_again_and_no_bot_is_asked_again(
-    game: str, parallel: int, unfailing: Path, tmp_path: Path
+    parallel: int, unfailing: Path, tmp_path: Path
 ) -> None:
     more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
-    folder = tournament(tmp_path / "cup", game, more, mode="once")
+    folder = tournament(tmp_path / "cup", "GAME", more, mode="once")
     run(folder, "--workers", 2)
     marks = len([*(folder / "marks").iterdir()])
     assert marks > 2
     assert answers_in(folder / "run" / "run.sqlite") == answers_in(unfailing / "run" / "run.sqlite")
     told = standings(folder)
     assert told["replayed"] == marks and len(told["failures"]) == marks and not told["undecided"]
-    assert "the game failed: LookupError" in told["failures"][0] or "the game failed: 77" in told["failures"][0]
+    assert "the game failed: LookupError" in told["failures"][0]
     assert "every recorded answer gives the recorded score" in verified(folder)  # also: as many questions as answers
 
 
@@ -141,12 +129,12 @@ def decided(folder: Path) -> Mapping[str, Any]:
     return answers_in(folder / "run" / "run.sqlite")
 
 
-@GAMES_AND_TABLES
+@AT_ONCE
 def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_rest_is_played(
-    game: str, parallel: int, unfailing: Path, tmp_path: Path
+    parallel: int, unfailing: Path, tmp_path: Path
 ) -> None:
     more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
-    folder = tournament(tmp_path / "cup", game, more, mode="always")
+    folder = tournament(tmp_path / "cup", "GAME", more, mode="always")
     warned = run(folder, code=7)
     whole, found = decided(unfailing), decided(folder)
     undecided = standings(folder)["undecided"]
@@ -168,24 +156,22 @@ def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_res
 
 
 def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path) -> None:
-    folder = tournament(tmp_path / "cup", "ELSEWHERE", LEAGUE, mode="always")
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always")
     run(folder, "--workers", 1, code=7)
     undecided = standings(folder)["undecided"]
     bundles = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted((folder / "run/undecided").iterdir())]
     assert [bundle["table"] for bundle in bundles] == sorted(each["table"] for each in undecided)
     for bundle in bundles:
-        assert bundle["schema"] == "croupier/undecided/1" and bundle["game"] == "sums:ELSEWHERE"
-        assert bundle["said"] == "it said no" and bundle["reason"].endswith("77 is too much")
+        assert bundle["schema"] == "croupier/undecided/1" and bundle["game"] == "sums:GAME"
+        assert bundle["reason"] == "LookupError: 77 is too much" and "sums.py:" in bundle["where"]
         assert bundle["answers"][-1] == "PLAY 77" or bundle["answers"][-2] == "PLAY 77"
-        asked = [seat for step in bundle["steps"] for seat, _ in step["requests"]]
-        assert len(asked) == len(bundle["answers"]) and len(bundle["luck"]) == 64 and not bundle["shared_luck"]
+        assert len(bundle["luck"]) == 64 and not bundle["shared_luck"]
         assert bundle["rules"] == {"seats": 2, "chips": 10} and bundle["given_by"] == ["cyd"]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("game", ["GAME", "ELSEWHERE"])
-def test_running_again_tries_undecided_fixtures_again(game: str, unfailing: Path, tmp_path: Path) -> None:
-    folder = tournament(tmp_path / "cup", game, LEAGUE, mode="always")
+def test_running_again_tries_undecided_fixtures_again(unfailing: Path, tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always")
     run(folder, code=7)
     before = standings(folder)["undecided"]
     done = croupier_process("-C", folder, "run", "--workers", 1)  # the game still fails
@@ -304,62 +290,3 @@ def test_a_group_without_any_result_is_ranked_by_seed_and_its_final_is_played(tm
     )
     assert len(standings(folder, "final")["rows"]) == 6
     verified(folder)
-
-
-# What is recorded of tables whose rules run elsewhere.
-
-
-@pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the tournament of `unfailing` with rules that run in a source, after it was played."""
-    folder = tournament(tmp_path_factory.mktemp("elsewhere") / "cup", "ELSEWHERE", LEAGUE)
-    run(folder)
-    return folder
-
-
-def test_the_same_rules_in_a_source_give_the_same_records_and_replays(elsewhere: Path, unfailing: Path) -> None:
-    assert decided(elsewhere) == decided(unfailing)
-    for words in (["replay", "league/ada+cyd/3", "--json"], ["export", "decisions"]):
-        here, there = (croupier("-C", folder, *words).out.splitlines() for folder in (unfailing, elsewhere))
-        assert sorted(here) == sorted(there) and len(here) > 20
-
-
-def test_a_replay_needs_no_rules_and_verify_says_what_it_could_check(elsewhere: Path, tmp_path: Path) -> None:
-    assert "transcript and sums" not in verified(elsewhere)  # the answers were given to the source again
-    folder = tmp_path / "cup"
-    shutil.copytree(elsewhere, folder)
-    before = croupier("-C", folder, "replay", "league/ada+cyd/3").out
-    set_mode(folder, "never absent")
-    assert croupier_process("-C", folder, "replay", "league/ada+cyd/3").out == before and "PLAY" in before
-    assert "72 of them: transcript and sums checked only" in verified(folder)
-    (folder / "sums.py").write_text((folder / "sums.py").read_text().replace("[0] * rules.seats", "[5] * rules.seats"))
-    assert "transcript and sums checked only" in verified(folder)
-    set_mode(folder, "never")
-    assert "its program says something else than its transcript" in verified(folder, code=1)
-
-
-def test_a_transcript_is_sealed(elsewhere: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "cup"
-    shutil.copytree(elsewhere, folder)
-    with contextlib.closing(sqlite3.connect(folder / "run" / "run.sqlite")) as database, database:
-        number, packed = database.execute("SELECT fixture, transcript FROM record LIMIT 1").fetchone()
-        tables = unpack_transcript(packed)
-        tables[0] = tables[0].replace(b"\xa5round", b"\xa5sound")
-        assert tables != unpack_transcript(packed)
-        database.execute("UPDATE record SET transcript = ? WHERE fixture = ?", (pack_transcript(tables), number))
-    set_mode(folder, "never absent")
-    assert "it was changed after it was sealed" in verified(folder, code=1)
-
-
-def test_a_question_can_have_a_limit_of_its_own(tmp_path: Path) -> None:
-    folder = tournament(
-        tmp_path / "cup", "ELSEWHERE", LEAGUE.replace("12", "2"), mode="never limits", bots=("ada", "bob")
-    )
-    slow = 'time.sleep(1.2) or 1 if turn == "1" else 2'
-    (folder / "bots/ada/bot.py").write_text("import time\n" + BOT.format(name="ada", number=slow))
-    run(folder)
-    faults = {row["bot"]: row["faults_by_kind"] for row in standings(folder)["rows"]}
-    assert faults["ada"] == {"timeout": 2} and "timeout" not in faults["bob"]
-    set_mode(folder, "never")
-    run(folder, "--fresh")
-    assert all("timeout" not in row["faults_by_kind"] for row in standings(folder)["rows"])

@@ -8,7 +8,6 @@ with this process, however this one ends.
 import atexit
 import contextlib
 import hashlib
-import os
 import subprocess
 import tempfile
 import threading
@@ -29,9 +28,8 @@ from host.backends.load import choose_placement
 from host.backends.local import WORKER_EXIT_TIMEOUT_S
 from host.backends.placement import PlacementRequest
 from host.backends.prepare_bots import PrepareRequest, PrepareResult, encode_request
-from host.backends.worker_process import WorkerProcess, start_module, start_worker
+from host.backends.worker_process import start_module, start_worker
 from host.bots.bot_spec import Submission
-from host.play.answer_log import STOPPED
 from host.play.jobs import encode, worker_input
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
@@ -149,9 +147,9 @@ class _LocalPool:
         placement = trio.run(choose_placement, request)
         # The cores of workers that have not been started; none if there are more workers than cores.
         self._cores = [*placement.cores] if placement.workers == request.workers else []
-        self._cores_of = dict[WorkerProcess, tuple[int, ...]]()
-        self._idle: list[tuple[int, WorkerProcess]] = []  # with the thread of the run that used each last
-        self._all: list[WorkerProcess] = []
+        self._cores_of = dict[subprocess.Popen[bytes], tuple[int, ...]]()
+        self._idle: list[tuple[int, subprocess.Popen[bytes]]] = []  # with the thread of the run that used each last
+        self._all: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.last_heartbeat = time.monotonic()
@@ -165,20 +163,18 @@ class _LocalPool:
         worker = self._take_worker(thread)
         if worker is None:
             return None
-        process = worker.process
-        assert process.stdin is not None and process.stdout is not None
+        assert worker.stdin is not None and worker.stdout is not None
         reply = b""
         with contextlib.suppress(OSError, ValueError):  # it has died or was stopped, so the reply stays incomplete
-            process.stdin.write(job + b"\n")
-            process.stdin.flush()
-            reply = process.stdout.readline()
+            worker.stdin.write(job + b"\n")
+            worker.stdin.flush()
+            reply = worker.stdout.readline()
         if not reply.endswith(b"\n"):
             with self._lock:
                 self._cores += [cores] if (cores := self._cores_of.pop(worker)) else []
-            try:
-                return worker.ended()
-            finally:
-                os.close(worker.log)
+            worker.kill()  # it may have closed its output alone
+            worker.wait()
+            return b""
         with self._lock:
             self._idle.append((thread, worker))
         return reply
@@ -188,7 +184,7 @@ class _LocalPool:
         """Whether the pool has been stopped."""
         return self._stopped.is_set()
 
-    def _take_worker(self, thread: int) -> WorkerProcess | None:
+    def _take_worker(self, thread: int) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._stopped.is_set():
                 return None
@@ -199,19 +195,17 @@ class _LocalPool:
             worker = start_worker()
             self._cores_of[worker] = cores
             self._all.append(worker)
-        assert worker.process.stdin is not None
+        assert worker.stdin is not None
         with contextlib.suppress(OSError):
-            worker.process.stdin.write(worker_input(cores, self._encoded_setup))
+            worker.stdin.write(worker_input(cores, self._encoded_setup))
         return worker
 
     def stop(self) -> None:
         """End every worker and its bots."""
         with self._lock:
             self._stopped.set()
-            idle, self._idle = self._idle, []
-        _end([worker.process for worker in self._all])
-        for _, worker in idle:  # `play` closes the others
-            os.close(worker.log)
+            self._idle = []
+        _end(self._all)
 
     def _stop_when_abandoned(self) -> None:
         while not self._stopped.wait(1.0):
@@ -264,7 +258,7 @@ def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
         if reply is None:
             break
         replies.append(reply)
-        if not reply or reply.startswith(STOPPED) or time.monotonic() > until:
+        if not reply or time.monotonic() > until:
             break
     return replies
 

@@ -14,20 +14,13 @@ import trio
 from host.backends.load import choose_placement
 from host.backends.placement import placement_request
 from host.backends.shares import MAX_SHARE, Hand, Shares
-from host.backends.worker_process import WorkerProcess, start_worker
+from host.backends.worker_process import start_worker
 from host.base.errors import Problem, UserError
-from host.play.answer_log import STOPPED, Interrupted, decode_stop
 from host.play.jobs import Job, WorkerSetup, encode, worker_input
-from host.play.records import Record, Undecided, undecided_record
-from host.rules.catalogue import game_by_name, origin
+from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
 """Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
-
-MAX_WORKERS_LOST_IN_CUSTOM_GAME = 3
-"""The same for an organiser's own game or one of a library, whose code can end the process. Then the fixture is undecided.
-
-Workers that ended while its rules computed do not count: their fixture goes on from its answers."""
 
 WORKER_EXIT_TIMEOUT_S = 2.0
 
@@ -37,12 +30,11 @@ class WorkerFailed(Exception):
 
 
 PlayJob = Callable[[bytes], Awaitable[bytes]]
-"""Sends an encoded job to a worker and returns the encoded record. When the worker is lost, the result is b"", or the line
-of `read_stop` if the rules of a game have ended it."""
+"""Sends an encoded job to a worker and returns the encoded record; b"" when the worker is lost."""
 
 PlayJobs = Callable[[Sequence[bytes]], Awaitable[Sequence[bytes]]]
-"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; the last is what
-PlayJob returns when the worker is lost."""
+"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; the last is b"" when
+the worker is lost."""
 
 SHORT_FIXTURE_S = 0.2
 """Seconds below which a fixture is short: a worker that has played one may be sent several at once."""
@@ -108,7 +100,7 @@ class FixtureQueue:
                     jobs += self._more_jobs(hand)
                 replies = await play([encode(job) for job in jobs])
                 seconds = 0.0
-                is_lost = not replies[-1] or replies[-1].startswith(STOPPED)
+                is_lost = not replies[-1]
                 for reply in replies[:-1] if is_lost else replies:
                     record = _decode_record(reply)
                     lost = self._lost.pop(record.path, [])
@@ -123,10 +115,7 @@ class FixtureQueue:
                     self._requeue(job)
         for job in jobs[1:]:
             self._requeue(job)
-        if replies[-1]:
-            self._requeue_stopped(jobs[0], decode_stop(replies[-1]))
-        else:
-            self._requeue_lost(worker, jobs[0])
+        self._requeue_lost(worker, jobs[0])
 
     def _more_jobs(self, hand: Hand) -> Iterator[Job]:
         """Yield jobs to play together with another, and leave as many to each other worker. None has lost a worker."""
@@ -142,29 +131,11 @@ class FixtureQueue:
         self._shares.add(job)
         self._waiting.release()
 
-    def _requeue_stopped(self, job: Job, now: Interrupted) -> None:
-        """Requeue a fixture whose game has ended its worker, with the answers so far."""
-        (stop,) = now.stops
-        self._on_lost(
-            f"the game failed at table {stop.table}: {stop.reason}; {job.fixture.path} goes on from its answers"
-        )
-        self._requeue(job._replace(interrupted=now._replace(stops=(*job.interrupted.stops, stop))))
-
     def _requeue_lost(self, worker: str, job: Job) -> None:
         """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
-        path, game = job.fixture.path, job.fixture.game
+        path = job.fixture.path
         self._lost[path].append(f"{worker} is lost")
-        lost = len(self._lost[path])
-        if origin(game).said and game_by_name(game).source is None and lost >= MAX_WORKERS_LOST_IN_CUSTOM_GAME:
-            first, last = job.fixture.first, job.fixture.first + job.fixture.tables - 1
-            tables = f"tables {first} to {last}" if last > first else f"table {first}"
-            why = Undecided(f"it ended its process {lost} times ({tables})")
-            del self._lost[path]
-            undecided = undecided_record(job.fixture.path, job.fixture.bots, why)
-            self._done.send_nowait(undecided._replace(replayed=lost - 1, states=job.states))
-            self._room.release()
-            return
-        if lost >= MAX_LOST_WORKERS:
+        if len(self._lost[path]) >= MAX_LOST_WORKERS:
             raise WorkerFailed(f"{MAX_LOST_WORKERS} workers in a row have died while playing {path}")
         self._on_lost(f"{worker} is lost; {path} is played again")
         self._requeue(job)
@@ -217,9 +188,8 @@ class WorkerLink(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def connected(worker: WorkerProcess, first_lines: bytes) -> AsyncIterator[WorkerLink]:
+async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[WorkerLink]:
     """Send a worker process its first lines, and end it when the block ends."""
-    process = worker.process
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))
@@ -242,7 +212,7 @@ async def connected(worker: WorkerProcess, first_lines: bytes) -> AsyncIterator[
 
             async def play(job: bytes) -> bytes:
                 await send(job + b"\n")
-                return await anext(replies, b"") or worker.ended()
+                return await anext(replies, b"")
 
             await send(first_lines)
             yield WorkerLink(process, send, play)
@@ -255,5 +225,4 @@ async def connected(worker: WorkerProcess, first_lines: bytes) -> AsyncIterator[
             if process.poll() is None:
                 process.kill()
                 process.wait()
-            os.close(worker.log)
             await stdout.aclose()

@@ -122,28 +122,6 @@ class Seat:
             self._time(question, wall, cpu)
         return move
 
-    @property
-    def bank_left(self) -> float | None:
-        """Return the seconds in the bot's time bank; None if it has none."""
-        return None if self._bank is None else self._bank.left
-
-    def recall(self, question: HasQuestion, answer: Answer, bank: float | None) -> None:
-        """Count an answer that the bot gave to another process of croupier, whose times are lost. Set its time bank."""
-        if isinstance(answer, Fault) and answer.kind is FaultKind.BENCHED:
-            self.benched = True
-            self.faults[FaultKind.BENCHED] += 1
-            return
-        self._asked += 1
-        if self._bank is not None and bank is not None:
-            self._bank.begin(question.table, question.number)
-            self._bank.left = bank
-        if isinstance(answer, Fault):
-            self._count_fault(question, Outcome(answer), answer)
-
-    def recall_illegal(self, question: HasQuestion, move: Answer) -> None:
-        """Count a move of `recall` that has turned out to be illegal."""
-        self._store_evidence(question, Outcome(move), FaultKind.ILLEGAL, "")
-
     def _send(self, batch: Batch) -> PolledProcess | None:
         """Start a batch (see `ask_all`). Return the process if it already has the questions."""
         for question, move in batch.illegal:

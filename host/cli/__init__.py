@@ -304,10 +304,8 @@ GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbo
 """The global options, and the number of values of each."""
 
 
-EXECUTING_RULES = frozenset(
-    {"ask", "check", "export", "faults", "packet", "replay", "report", "verify", "season verify"}
-)
-"""The commands that play recorded tables, or tables of a check, in their own process."""
+EXECUTING_RULES = frozenset({"ask", "export", "faults", "packet", "replay", "report", "verify", "season verify"})
+"""The commands that play recorded tables in their own process."""
 
 WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "explain", "completion", "version"})
 """The commands that do not need the folder of a tournament."""

@@ -8,11 +8,14 @@ from typing import NoReturn
 
 import click
 
-from host.backends.worker_process import new_log
 from host.base.errors import Problem, UserError
-from host.play import answer_log
+from host.inspect.rules_place import COMMAND_PLACE, RulesPlace
+from host.rules.catalogue import HINT
 
 PR_SET_PDEATHSIG = 1
+MAX_RULES_S = 60.0
+"""Seconds for which the rules may compute after an answer."""
+
 TICKS = 60  # looks at the child in the longest time for which the rules may compute
 
 
@@ -21,37 +24,41 @@ def continue_in_child() -> None:
 
     In the parent, raise UserError (exit code 3) if the rules of a game have ended the child, or have not returned.
     """
-    log, parent = new_log(), os.getpid()
+    place, parent = RulesPlace(), os.getpid()
     child = os.fork()
     if child:
-        _wait(child, log)
+        _wait(child, place)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has been killed meanwhile
         os._exit(1)
-    answer_log.COMMAND_LOG.set(answer_log.AnswerLog(log))
+    COMMAND_PLACE.set(place)
 
 
-def _wait(child: int, log: int) -> NoReturn:
+def _wait(child: int, place: RulesPlace) -> NoReturn:
     """Wait for a child. Exit with its exit code, or end like it. Raise UserError for one that the rules have ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches the child too
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: os.kill(child, number))
     poll = select.poll()
     poll.register(os.pidfd_open(child), select.POLLIN)
-    seen, times = (0, 0), 0
-    while not poll.poll(1000 * answer_log.MAX_RULES_S / TICKS):  # counted: while ^Z stops both, nobody computes
-        now = answer_log.read_place(log)
-        times = times + 1 if now == seen and now[0] else 0
+    seen, times = 0, 0
+    while not poll.poll(1000 * MAX_RULES_S / TICKS):  # counted: while ^Z stops both, nobody computes
+        now = place.read().number
+        times = times + 1 if now == seen and now else 0
         seen = now
         if times >= TICKS:
             os.kill(child, signal.SIGALRM)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if line := answer_log.read_stop(log, code):
-        from host.rules.catalogue import HINT  # its imports take longer than the fork
-
-        (stop,) = answer_log.decode_stop(line).stops
-        raise UserError([Problem("C020", "", f"{stop.table}: {stop.reason}", hint=HINT)], 3)
+    if place.read().number:
+        raise UserError([Problem("C020", "", f"{place.read().table}: {_words(code)}", hint=HINT)], 3)
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     raise click.exceptions.Exit(code)
+
+
+def _words(status: int) -> str:
+    if status == -signal.SIGALRM:
+        return f"it computed for {MAX_RULES_S:g} s and did not return"
+    how = f"exit code {status}" if status >= 0 else signal.strsignal(-status) or f"signal {-status}"
+    return f"it ended its process ({how})"

@@ -1,7 +1,6 @@
 """Defines the type of a game, and plays one table of it: requests, answers and final scores."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, NamedTuple
 
 from host.games.luck import Shuffler
@@ -155,9 +154,6 @@ class Game(NamedTuple):
     chance: Chance = Chance()
     moves: Callable[[Any], Sequence[Move]] | None = None
     """Returns all moves under these rules, legal or not, for learners that choose among a fixed number of moves."""
-    source: Callable[[Any], AbstractAsyncContextManager[Any]] | None = None
-    """Opens what runs the rules elsewhere: an `OpenSource` (host/play/sources/source.py). Then `play` is never called, and
-    `allows` may say more than the rules: what is illegal, the source says. None: the rules run in this process."""
 
     @property
     def examples(self) -> tuple[View, ...]:

@@ -7,7 +7,7 @@ import math
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, Self, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -138,8 +138,18 @@ class Luck:
     """
 
     def __init__(self, root: bytes, path: str) -> None:
-        self._key, self._shuffles = derive(root, path), 0
-        self._below, self._pick = words(self._key, "below"), words(self._key, "pick")
+        self._begin(derive(root, path))
+
+    @classmethod
+    def of_key(cls, key: bytes) -> Self:
+        """Return the randomness of a table whose key is known: that of its root and path (`derive`)."""
+        luck = cls.__new__(cls)
+        luck._begin(key)
+        return luck
+
+    def _begin(self, key: bytes) -> None:
+        self._key, self._shuffles = key, 0
+        self._below, self._pick = words(key, "below"), words(key, "pick")
         self._numbers = False  # whether one has been drawn
 
     @property
@@ -181,8 +191,8 @@ class Deal(Luck):
     in the same order.
     """
 
-    def __init__(self, root: bytes, path: str) -> None:
-        super().__init__(root, path)
+    def _begin(self, key: bytes) -> None:
+        super()._begin(key)
         self._deck: list[object] = []
         self._left: set[int] = set()
 

@@ -14,13 +14,13 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
+from host.inspect.rules_place import begin_table
 from host.inspect.told_table import ToldTable
 from host.journal.check import does_not_fit
 from host.journal.reader import Journal
 from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
-from host.play.lines import NO_LINE, line_of, line_of_moves
+from host.play.lines import line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
-from host.play.sources.in_process import begin_table
 from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
@@ -120,7 +120,7 @@ class RecordedTable(NamedTuple):
         """Return what identifies the table among tables that can repeat each other."""
         if isinstance(played, Table):
             return line_of(self.sitting, played)
-        return NO_LINE if played.moves is None else line_of_moves(self.sitting, played.moves)
+        return line_of_moves(self.sitting, played.moves)
 
     @property
     def seated(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from host.play import match
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
+from host.play.sources.own_rules import source_of
 from host.play.sources.source import OpenSource
 from host.results.course import Played, course
 from host.rules.catalogue import game_by_name
@@ -94,7 +95,7 @@ def verify(
             replayed, found = replay(recorded, bots, chosen := _chosen(recorded, share))
             if recorded.record.transcript and not found:
                 foreign.append(ForeignTables(path, number, chosen))
-                open_source = game_by_name(recorded.fixture.game).source
+                open_source = source_of(game_by_name(recorded.fixture.game))
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:

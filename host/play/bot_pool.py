@@ -14,12 +14,11 @@ from host.bots.monitor import Monitor, held_bytes
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
-from host.play.answer_log import AnswerLog
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.records import BOTS_AT_ONCE, Fixture, Record, Undecided, undecided_record
 from host.play.results import recorded
-from host.play.sources.in_process import InProcess
+from host.play.sources.own_rules import source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
@@ -55,16 +54,14 @@ class BotPool:
         monitor: Monitor,
         cores: Sequence[int] = (),
         functions: Mapping[str, AnswerAll] = MappingProxyType({}),
-        log: AnswerLog | None = None,
     ) -> None:
         """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process.
 
-        `functions` answers in this process for the bots with these names. `log` gets the answers if the rules are not
-        croupier's own: they may end this process.
+        `functions` answers in this process for the bots with these names.
         """
         self.setup, self.game, self._cores = setup, game_by_name(setup.game), cores
         self._bots = {bot.name: bot for bot in setup.bots}
-        self._monitor, self._functions, self._log = monitor, functions, log
+        self._monitor, self._functions = monitor, functions
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
         self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
         self._source: SteadySource | None = None  # of a game whose rules run elsewhere, once it is needed
@@ -229,17 +226,11 @@ class BotPool:
         """
         root, most = self.setup.seed, self.setup.parallel_tables or MAX_PARALLEL_TABLES
         plan, seating = PLANS[job.fixture.plan](job.fixture, root), Seating(seats, self._monitor, most)
-        if self.game.source is None:
-            log = self._log if origin(self.game.name).said else None
-            if log is not None:
-                log.begin_fixture(job.interrupted)
-            rules = InProcess(self.game, root, log, job.interrupted)
-            try:
-                return await play(plan, seating, rules)
-            finally:
-                failures += rules.failures
         if self._source is None:
-            self._source = SteadySource(self.game.source, SourcePlace(self.setup.level, self._cores, self._monitor))
+            if (open_source := source_of(self.game)) is None:
+                return await play(plan, seating, self.game, root)
+            place = SourcePlace(self.setup.level, self._cores, self._monitor)
+            self._source = SteadySource(open_source, place, keeps_transcripts=origin(self.game.name).has_referee)
         await self._source.begin_fixture()
         try:
             return await play_source(plan, seating, self.game, root, self._source)

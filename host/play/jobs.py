@@ -7,7 +7,6 @@ import msgspec
 
 from host.base.value_types import plain_name
 from host.bots.bot_spec import BuiltBot
-from host.play.answer_log import UNINTERRUPTED, Interrupted
 from host.play.records import Fixture, States
 from host.rules.catalogue import GameOrigin, reload_game, rules_type
 from host.sandbox.levels import Level
@@ -36,7 +35,6 @@ class Job(NamedTuple):
 
     fixture: Fixture
     states: States = ()  # state files that outlive their fixtures, before it
-    interrupted: Interrupted = UNINTERRUPTED
 
 
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new

@@ -27,16 +27,20 @@ def line_of(table_setup: TableSetup, table: Table) -> bytes:
 
     A game's own `moves` include its opening. Otherwise the answers are the moves; what an error message says is left out.
     """
-    moves = table.moves
+    return line_of_moves(table_setup, moves_of(table))
+
+
+def moves_of(table: Table) -> str | None:
+    """Return the moves of a table that has ended; None if chance took part in it."""
+    if table.moves is None and not table.luck.drawn:
+        return ",".join(map(_spelled, table.answers))
+    return table.moves
+
+
+def line_of_moves(table_setup: TableSetup, moves: str | None) -> bytes:
+    """Return the line of a table with these moves; NO_LINE for None."""
     if moves is None:
-        if table.luck.drawn:
-            return NO_LINE
-        moves = ",".join(map(_spelled, table.answers))
-    return line_of_moves(table_setup, moves)
-
-
-def line_of_moves(table_setup: TableSetup, moves: str) -> bytes:
-    """Return the line of a table with these moves."""
+        return NO_LINE
     known = "\n".join((*table_setup.bots, repr(table_setup.rules), moves))
     return blake2b(known.encode(errors="surrogatepass"), digest_size=LINE_BYTES).digest()
 

@@ -1,15 +1,15 @@
 """Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once.
 
-A match knows rules that run elsewhere only as a source of questions (sources/source.py). Tables whose rules run in this
-process are answered directly: that is the fast path of the same seam (sources/in_process.py).
+A match knows rules that run in another process only as a source of questions (sources/source.py). Tables of croupier's own
+games run in this process and are answered directly: an answer takes their rules a few microseconds, and a value for each
+step of each table would cost a tenth of that.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import trio
 
@@ -17,16 +17,13 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, HasQuestion, IllegalMove, Question
-from host.games.engine import Game, GameFailed, Request, Scores, Table, new_tuple
-from host.play.answer_log import LAST_ANSWER, AnswerLog, LoggedAnswers
+from host.games.engine import Game, Request, Scores, Table, new_tuple
 from host.play.lines import NO_LINE, line_of, line_of_moves
-from host.play.sources.in_process import InProcess
-from host.play.sources.steady import FixtureUndecided, SourceTable, SteadySource, undecided_at
-from host.play.table_plans import TablePlan, TableSetup, bot_of
+from host.play.sources.steady import SourceTable, SteadySource
+from host.play.table_plans import TablePlan, TableSetup
 from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
-TABLE_OF, NUMBER_OF = itemgetter(Question._fields.index("table")), itemgetter(Question._fields.index("number"))
 YIELD_INTERVAL_S = (
     0.01  # seconds after which other tasks get a turn, even if all answers are fast; it costs 10 to 40 µs
 )
@@ -69,7 +66,7 @@ class PlayedTable(NamedTuple):
     scores: Scores
     answers: tuple[Answer, ...]
     line: bytes = NO_LINE
-    transcript: bytes = b""  # of a table whose rules run elsewhere
+    transcript: bytes = b""  # of a table of a referee
 
     @classmethod
     def of(cls, table_setup: TableSetup, table: Table) -> "PlayedTable":
@@ -80,8 +77,7 @@ class PlayedTable(NamedTuple):
     def of_source(cls, table: SourceTable) -> "PlayedTable":
         """Return a table of a source that has ended."""
         setup, last = table.opened.setup, table.last
-        line = NO_LINE if last.moves is None else line_of_moves(setup, last.moves)
-        return cls(setup, last.scores or (), tuple(table.answers), line, table.transcript)
+        return cls(setup, last.scores or (), tuple(table.answers), line_of_moves(setup, last.moves), table.transcript)
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
@@ -107,19 +103,18 @@ class Seating(NamedTuple):
     max_tables: int
 
 
-async def play(plan: TablePlan, seating: Seating, rules: InProcess) -> list[PlayedTable]:
-    """Play the tables of a fixture. Return them in the order of the plan, for any number of tables at once.
+async def play(plan: TablePlan, seating: Seating, game: Game, root: bytes) -> list[PlayedTable]:
+    """Play the tables of a fixture with rules that run in this process. `root` is that of all luck.
 
-    Raise HostFailure as `ask_all` does, FixtureUndecided if an organiser's own game fails twice at the same answer, and
-    GameFailed if a game of croupier's own does.
+    Return them in the order of the plan, for any number of tables at once. Raise HostFailure as `ask_all` does.
     """
-    return await _played(plan, _Match(seating, rules))
+    return await _played(plan, _Match(seating, game, root))
 
 
 async def play_source(
     plan: TablePlan, seating: Seating, game: Game, root: bytes, source: SteadySource
 ) -> list[PlayedTable]:
-    """Do the same with rules that run elsewhere. Raise FixtureUndecided as `SteadySource.advance` does."""
+    """Do the same with rules that run in another process. Raise FixtureUndecided as `SteadySource.advance` does."""
     return await _played(plan, _SourceMatch(seating, game, root, source))
 
 
@@ -178,16 +173,15 @@ class _Turns:
 class _Match:
     """Carries requests and answers between tables in this process and seats, many tables at a time."""
 
-    def __init__(self, seating: Seating, rules: InProcess) -> None:
-        self._seats, self._max_tables, self._rules = seating.seats, seating.max_tables, rules
+    def __init__(self, seating: Seating, game: Game, root: bytes) -> None:
+        self._seats, self._max_tables = seating.seats, seating.max_tables
+        self._game, self._root = game, root
         self._turns, self.news = _Turns(seating.monitor), _News(seating.seats)
         self._questions: defaultdict[str, list[OpenTable]] = defaultdict(list)  # by bot
         self._together: list[Together] = []  # tables that ask several seats at once
-        self._place: memoryview | list[int] = [0, 0] if rules.log is None else rules.log.place
 
     async def play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
         """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
-        self._rules.expect_tables(before + 1, table_setups)
         at_once = max(1, min(self._max_tables, usable_parallelism(self._seats.values(), self._max_tables)))
         if at_once == 1 or len(table_setups) == 1:
             return [
@@ -214,35 +208,21 @@ class _Match:
 
     async def _play_alone(self, number: int, table_setup: TableSetup) -> PlayedTable:
         """Play one table, one question after the other. Most answers come without a batch and without other tasks."""
-        opened, log, place = self._begin(0, number, table_setup), self._rules.log, self._place
-        if log is not None:
-            log.begin_alone(number)
+        opened = self._begin(0, number, table_setup)
         table = opened.game
         bots, seats, turns = opened.bots, [self._seats[bot] for bot in opened.bots], self._turns
-        has_banks = any(seat.bank_left is not None for seat in seats)
         all_ended, all_illegal = self.news.ended, self.news.illegal
         while (request := table.request) is not None:
             if table.together:
                 await self._ask_together(Together.of(opened))
-                table = opened.game
                 continue
             at, opened.view = request
             bot, seat = bots[at], seats[at]
-            answer: Answer | None
             if bot in all_ended or bot in all_illegal:
                 (answer,) = await seat.ask(self.news.batch(bot, (opened,)))
             else:
                 answer = await seat.ask_one(opened)
-            if log is not None:
-                log.add_one(answer, seat.bank_left if has_banks else None)
-                place[1], place[0] = LAST_ANSWER, number
-            try:
-                fair = table.answer(answer)
-            except GameFailed as failed:
-                fair = self._begin_again(opened, failed, (bot,))
-                table = opened.game
-            place[0] = 0
-            if not fair:
+            if not table.answer(answer):
                 all_illegal[bot].append(IllegalMove(Question(number, len(table.answers), opened.view), answer))
             if time.perf_counter() > turns.due:
                 await turns.give()
@@ -250,31 +230,8 @@ class _Match:
         return PlayedTable.of(table_setup, table)
 
     def _begin(self, index: int, number: int, table_setup: TableSetup) -> OpenTable:
-        """Begin a table. Give it the answers that it had before its rules ended another process: nobody is asked again."""
-        one = OpenTable(index, number, table_setup, self._rules.begin(table_setup))
-        for answer, bank in self._rules.given(table_setup):
-            table = one.game
-            if table.request is None:
-                reason = "given the same answers, it ended before the last"
-                raise FixtureUndecided(undecided_at(table_setup, table.answers, (), reason))
-            place, view = table.request
-            seat, question = self._seats[one.bots[place]], Question(number, one.number, view)
-            given_by = [one.bots[seat] for seat, _ in table.together or (table.request,)]
-            self._rules.expect(table_setup, [*table.answers, answer], [bot_of(name) for name in given_by])
-            seat.recall(question, answer, bank)
-            try:
-                fair = self._rules.answer(table_setup, table, answer)
-            except GameFailed as failed:
-                fair = self._begin_again(one, failed, given_by)
-            if not fair:
-                seat.recall_illegal(question, answer)
-        return one
-
-    def _begin_again(self, one: OpenTable, failed: GameFailed, given_by: Iterable[str]) -> bool:
-        """Begin a table again whose rules have failed. Return whether its last answer, of these bots, is allowed."""
-        bots = [bot_of(name) for name in given_by]
-        one.game = table = self._rules.again(failed, one.table_setup, one.game.answers, bots)
-        return not table.illegal or table.illegal[-1] < len(table.answers) - 1
+        luck = table_setup.shuffler(self._root)
+        return OpenTable(index, number, table_setup, Table(self._game, table_setup.rules, luck, name=table_setup.path))
 
     def _queue(self, one: OpenTable) -> bool:
         """Queue the open questions of a table. Return False if the game is over."""
@@ -288,46 +245,16 @@ class _Match:
 
     async def _ask_together(self, asked: Together) -> None:
         """Ask several seats of one table at once, and send the answers to the table."""
-        seats, log = self._seats, self._rules.log
+        seats = self._seats
         answers = await ask_all({seats[bot]: self.news.batch(bot, (question,)) for bot, question in asked.parts})
-        if log is not None:
-            for bot, _ in asked.parts:
-                log.add_one(answers[seats[bot]][0], seats[bot].bank_left)
         self._answer_together(asked, {bot: iter(answers[seats[bot]]) for bot, _ in asked.parts})
-
-    def _log(
-        self,
-        log: AnswerLog,
-        alone: Mapping[str, Sequence[OpenTable]],
-        asked: Mapping[str, Sequence[OpenTable | Question]],
-        answers: Mapping[Seat, list[Answer]],
-    ) -> None:
-        """Store all answers of a round in the log before the rules get any of them.
-
-        `asked` has all questions, of each bot first those of tables that ask one seat `alone`.
-        """
-        parts = list[LoggedAnswers]()
-        for bot, some in asked.items():
-            seat, single = self._seats[bot], alone.get(bot, ())
-            together: Any = some[len(single) :]  # these are questions: half the time of reading attributes of tuples
-            tables = [one.table for one in single] + [*map(TABLE_OF, together)]
-            parts.append((tables, answers[seat], seat.bank_left, [*map(NUMBER_OF, together)]))
-        log.add(parts)
 
     def _answer_together(self, asked: Together, given: Mapping[str, Iterator[Answer]]) -> None:
         """Send the next answer of each bot to a table that has asked several seats at once."""
-        place = self._place
-        place[0] = asked.one.table
         for bot, question in asked.parts:
-            answer, place[1] = next(given[bot]), question.number
-            try:
-                fair = asked.one.game.answer(answer)
-            except GameFailed as failed:
-                fair = self._begin_again(asked.one, failed, (bot for bot, _ in asked.parts))
-                place[0] = asked.one.table
-            if not fair:
+            answer = next(given[bot])
+            if not asked.one.game.answer(answer):
                 self.news.illegal[bot].append(IllegalMove(question, answer))
-        place[0] = 0
 
     async def _ask_and_advance(self) -> list[OpenTable]:
         """Ask all open questions, and send the answers to their tables. Return the tables that have ended."""
@@ -336,26 +263,11 @@ class _Match:
         self._together = []
         all_asked = _joined(asked, together) if together else asked
         answers = await ask_all({seats[bot]: news.batch(bot, tables) for bot, tables in all_asked.items()})
-        if (log := self._rules.log) is not None:
-            if together:
-                self._log(log, asked, all_asked, answers)
-            else:  # by far the most
-                parts = [
-                    ([one.table for one in some], answers[seats[bot]], seats[bot].bank_left, ())
-                    for bot, some in asked.items()
-                ]
-                log.add(parts)
-        ended, place = [], self._place
-        place[1] = LAST_ANSWER
+        ended = []
         for bot, tables in asked.items():
             for one, answer in zip(tables, answers[seats[bot]], strict=not together):
-                table, place[0] = one.game, one.table
-                try:
-                    fair = table.answer(answer)
-                except GameFailed as failed:
-                    fair = self._begin_again(one, failed, (bot,))
-                    table, place[1] = one.game, LAST_ANSWER
-                if not fair:
+                table = one.game
+                if not table.answer(answer):
                     news.illegal[bot].append(IllegalMove(Question(one.table, len(table.answers), one.view), answer))
                 if table.request is None:
                     ended.append(one)
@@ -365,7 +277,6 @@ class _Match:
                 else:
                     seat, one.view = table.request
                     questions[one.bots[seat]].append(one)
-        place[0] = 0
         if together:
             given = {
                 bot: iter(answers[seat][len(asked.get(bot, ())) :]) for bot, seat in seats.items() if seat in answers

@@ -61,7 +61,9 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
         seats=seats_of(fixture, (table.table_setup for table in played)),
         lines=pack_lines([table.line for table in played]),
-        transcript=pack_transcript([table.transcript for table in played]) if game.source else b"",
+        transcript=pack_transcript([table.transcript for table in played])
+        if any(table.transcript for table in played)
+        else b"",
     )
 
 

@@ -44,11 +44,6 @@ def are_same(one: bytes, other: bytes) -> bool:
     return one == other or _decode(one) == _decode(other)
 
 
-def seats_asked(step: bytes) -> tuple[int, ...]:
-    """Return the seats that an encoded step asks, in the order of their answers."""
-    return tuple(seat for seat, _ in _decode(step, type=_StoredStep).requests)
-
-
 def join_steps(steps: Iterable[bytes]) -> bytes:
     """Return all encoded steps of a table as the transcript of the table."""
     return _encode(list(map(msgspec.Raw, steps)))

@@ -1,8 +1,8 @@
-"""Plays fixtures: `python -m host.play.worker LOG` reads fixtures and writes records, one JSON line each.
+"""Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
 All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots, []
 for every core; the second is the setup, and another one may follow between two fixtures. When standard input ends, the
-coordinator has gone, and the worker exits. LOG is the descriptor of a log of answers (answer_log.py).
+coordinator has gone, and the worker exits.
 """
 
 import contextlib
@@ -18,10 +18,9 @@ import trio
 
 from host.base.errors import UserError
 from host.bots.monitor import Monitor
-from host.play.answer_log import AnswerLog
 from host.play.bot_pool import BotPool
 from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode
-from host.rules.catalogue import origin, own_code_error
+from host.rules.catalogue import own_code_error
 
 
 async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
@@ -34,7 +33,7 @@ async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
                 yield line
 
 
-async def serve(log: AnswerLog) -> None:
+async def serve() -> None:
     """Play fixtures until standard input ends."""
     jobs, waiting = trio.open_memory_channel[bytes](0)
     async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
@@ -52,9 +51,7 @@ async def serve(log: AnswerLog) -> None:
         setup = decode_setup(await waiting.receive())
         monitor = Monitor(pondering=setup.pondering, logs=setup.logs)
         nursery.start_soon(monitor.run)
-        if origin(setup.game).said:
-            nursery.start_soon(log.watch)
-        pool = BotPool(setup, stack, monitor, cores, log=log)
+        pool = BotPool(setup, stack, monitor, cores)
         while True:
             line = await waiting.receive()
             if line.startswith(NEW_SETUP):
@@ -79,10 +76,9 @@ def reduce_gc() -> None:
 def main() -> None:
     """Run a worker. If it fails, write the error as the last line and exit with code 70."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # `AnswerLog.watch` sets the alarm
     reduce_gc()
     try:
-        trio.run(serve, AnswerLog(int(sys.argv[1])))
+        trio.run(serve)
     except BaseException as failed:
         why = failed
         while isinstance(why, BaseExceptionGroup):

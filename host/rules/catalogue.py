@@ -7,7 +7,6 @@ croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -173,16 +172,7 @@ def _referee_game(known: GameOrigin, named: CustomName) -> Game:
     game = load_referee_game(folder).game
     if known.question:
         game = game._replace(edges={FIRST_QUESTION: game.view(*known.question)})
-    return own_game(_with_source(game, known.referee) if known.referee else game, known)
-
-
-def _with_source(game: Game, built: BuiltBot) -> Game:
-    """Return a game whose rules are asked from a built referee."""
-    from host.play.sources.referee import RefereeProgram, referee_source  # it imports modules that import this one
-    from host.rules.game_toml import load_referee_game
-
-    words = load_referee_game(Path(built.folder)).file.words
-    return game._replace(source=partial(referee_source, RefereeProgram(built, game, words)))
+    return own_game(game, known)
 
 
 def attach_referee(game: str, built: BuiltBot, question: View) -> None:
@@ -194,7 +184,7 @@ def attach_referee(game: str, built: BuiltBot, question: View) -> None:
     if isinstance(game, OwnName) and own is not None:
         edges = {FIRST_QUESTION: question} if question else own.game.edges
         known = own.origin._replace(referee=built, question=tuple(question))
-        game.value = OwnGame(_with_source(own.game._replace(edges=edges), built), known)
+        game.value = OwnGame(own.game._replace(edges=edges), known)
 
 
 def own_game(game: Game, origin: GameOrigin) -> Game:
@@ -213,8 +203,18 @@ def failed_game(game: str, what: str, where: str = "") -> UserError:
     return UserError([Problem("C020", where, f"the game {origin(game).said} {what}", hint=HINT)], 3)
 
 
+class OwnGameFailed(Exception):
+    """Raised when an organiser's own game fails in a process of its own, in a check of bots: no bot is to blame."""
+
+    def __init__(self, error: UserError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 def own_code_error(error: BaseException) -> UserError | None:
     """Return the UserError (exit code 3) for an exception in an organiser's code; None if it was raised elsewhere."""
+    if isinstance(error, OwnGameFailed):
+        return error.error
     where = place_in_own_code(error)
     why = error.__cause__ if isinstance(error, GameFailed) and error.__cause__ else error
     return UserError([Problem("C020", where, f"raised {_words(why)}", hint=HINT)], 3) if where else None
@@ -237,19 +237,19 @@ class GameFailure(NamedTuple):
     where: str
 
 
-def game_failure(game: str, failed: GameFailed) -> GameFailure:
-    """Return what an organiser's own game has raised. Raise that if it is a UserError, `failed` if the game is croupier's."""
-    why = failed.__cause__
+def game_failure(failed: BaseException) -> GameFailure:
+    """Return what the rules of a game have raised. Raise it if it is a UserError."""
+    why = failed.__cause__ if isinstance(failed, GameFailed) and failed.__cause__ else failed
     if isinstance(why, UserError):
         raise why
-    if not origin(game).said:
-        raise failed
-    return GameFailure("it failed" if why is None else _words(why), place_in_own_code(failed))
+    return GameFailure(_words(why), place_in_own_code(failed))
 
 
 def blame_game(game: str, failed: GameFailed) -> NoReturn:
     """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
-    reason, where = game_failure(game, failed)
+    if not origin(game).said:
+        raise failed
+    reason, where = game_failure(failed)
     raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
 
 

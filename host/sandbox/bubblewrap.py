@@ -27,6 +27,7 @@ class Home(NamedTuple):
     scratch: int = 0  # bytes of /tmp; 0: as many as a file may have
     warm: bool = False  # whether an interpreter stays in the sandbox, from which the bot is forked
     readable: tuple[str, ...] = ()  # further folders of the system, at their own paths; for a compiler
+    trusted: bool = False  # whether its processes have the user of croupier: they are an organiser's own code
     executable: str = ""  # what /proc/self/exe points to, the only entry of /proc; for a compiler that needs it
 
 

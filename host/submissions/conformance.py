@@ -24,12 +24,13 @@ from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.stderr_log import Asked
 from host.bots.values import Batch, Evidence, Question, Usage
-from host.games.engine import Game
+from host.games.engine import Game, Table
 from host.games.luck import Luck
-from host.play.sources.in_process import begin_table
+from host.play.sources.own_rules import source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import TableSetup
+from host.rules.catalogue import OwnGameFailed, failed_game, origin
 from host.sandbox.launch import Sandbox
 from host.sandbox.levels import Level
 from host.sandbox.process_tree import descendant_numbers, read_proc
@@ -144,10 +145,12 @@ class Conformance:
             if number > len(self.samples) and not self.stop_early:
                 await self.ask(Question(number, 1, view), edge)
 
-    async def source_tables(self, game: Game, rules: Any, place: SourcePlace) -> None:
-        """Do the same as `tables` for a game whose rules run elsewhere. If they fail, ask no more: no bot is to blame."""
-        assert game.source is not None
-        source, seats = SteadySource(game.source, place), len(game.places(rules))
+    async def source_tables(self, game: Game, rules: Any, source: SteadySource) -> None:
+        """Do the same as `tables` for a game whose rules run in another process.
+
+        If a referee fails, ask no more: no bot is to blame. Raise OwnGameFailed if an organiser's code fails.
+        """
+        seats = len(game.places(rules))
         bots = tuple(map(str, range(rules.seats)))
         try:
             for number in range(len(game.edges) + 1, 1000):
@@ -163,8 +166,11 @@ class Conformance:
                         answer = await self.ask(Question(number, count, view)) if asked else None
                         answers.append(answer or read_text(game.grammar, game.opening.answer_to(view)))
                     await source.advance([], {table.number: answers})
-        except FixtureUndecided:
-            return
+        except FixtureUndecided as undecided:
+            if not origin(game.name).has_referee:
+                why = undecided.why
+                what = f"failed at table check/{why.table}: {why.reason}"
+                raise OwnGameFailed(failed_game(game.name, what, why.where)) from undecided
         finally:
             await source.close()
 
@@ -172,7 +178,7 @@ class Conformance:
         """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
         seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
-            table, count = begin_table(game, rules, Luck(CHECK_SEED, str(number)), name=f"check/{number}"), 0
+            table, count = Table(game, rules, Luck(CHECK_SEED, str(number))), 0
             while table.request:
                 if len(self.samples) >= MAX_QUESTIONS or self.stop_early:
                     return
@@ -225,10 +231,11 @@ class TestBench(NamedTuple):
             if hurry.cancelled_caught:
                 return None
             await exam.edges(self.game)
-            if self.game.source is None:
+            if (open_source := source_of(self.game)) is None:
                 await exam.tables(self.game, rules)
             else:
-                await exam.source_tables(self.game, rules, SourcePlace(self.home.sandbox.level, (), self.watcher))
+                place = SourcePlace(self.home.sandbox.level, (), self.watcher)
+                await exam.source_tables(self.game, rules, SteadySource(open_source, place))
         return exam
 
     async def repeat(self, before: Sequence[AnswerSample]) -> tuple[AnswerSample, ...]:

@@ -25,7 +25,7 @@ from host.games.luck import derive, hex_words, whole_number_of
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
+from host.sandbox.keeper import Ended, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
 from protocols.referee import Ask, Conversation, Message, Violation
 from protocols.referee import Opened as OpenedTable
@@ -38,6 +38,17 @@ MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next 
 SECONDS_PER_MS = 0.001
 BROKEN = "has broken the protocol"
 TOO_MUCH_MEMORY = "used more memory than its limit"
+
+
+class Phrases(NamedTuple):
+    """How the failures of a program are described: its name, its silence for some seconds, and its end."""
+
+    name: str
+    silent: Callable[[float], str]
+    ended: Callable[[Ended], str]
+
+
+OF_REFEREE = Phrases("the referee", "was silent for {:g} s".format, lambda how: f"has ended: {how.words}")
 
 
 class RefereeProgram(NamedTuple):
@@ -90,17 +101,24 @@ class ViewReader:
 @contextlib.asynccontextmanager
 async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIterator["RefereeSource"]:
     """Start a referee for the length of the block. Raise SourceFailed if it does not start."""
-    built, stack = program.built, contextlib.AsyncExitStack()
-    try:
-        with starting_on(place.cores[:1]):
-            sandbox = await stack.enter_async_context(sandboxed(place.level, Home(Path(built.folder)), built.limits))
-        monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
-        process = _Process(built, monitored)
-        stack.push_async_callback(process.shut_down)
-        await process.start(place)
+    async with running(program.built, place, Home(Path(program.built.folder)), OF_REFEREE) as process:
         source = RefereeSource(program, process)
         await source.greet()
         yield source
+
+
+@contextlib.asynccontextmanager
+async def running(built: BuiltBot, place: SourcePlace, home: Home, phrases: Phrases) -> AsyncIterator["RulesProcess"]:
+    """Start a program that knows rules, for the length of the block. Raise SourceFailed if it does not start."""
+    stack = contextlib.AsyncExitStack()
+    try:
+        with starting_on(place.cores[:1]):
+            sandbox = await stack.enter_async_context(sandboxed(place.level, home, built.limits))
+        monitored = stack.enter_context(place.monitor.watching(sandbox, built.limits.memory))
+        process = RulesProcess(built, monitored, phrases)
+        stack.push_async_callback(process.shut_down)
+        await process.start(place)
+        yield process
     except (HostFailure, KeeperOutOfMemory) as failed:
         raise SourceFailed(f"its sandbox has failed: {failed}") from failed
     finally:
@@ -111,7 +129,7 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
 class RefereeSource:
     """A source of questions: a referee process."""
 
-    def __init__(self, program: RefereeProgram, process: "_Process") -> None:
+    def __init__(self, program: RefereeProgram, process: "RulesProcess") -> None:
         self._program, self._process = program, process
         self._game = program.game
         self._views = ViewReader(program.game.view)
@@ -172,7 +190,7 @@ class RefereeSource:
             await process.ask(data, partial(self._read_replies, messages))
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
-        except _Ended as ended:
+        except ProcessEnded as ended:
             raise self._failed(await process.verdict(ended)) from None
         if self.watched:
             self.heard += messages
@@ -265,7 +283,7 @@ class RefereeSource:
             self._shown = {place: text for place, text in self._shown.items() if place[0] != table}
 
 
-class _Ended(Exception):
+class ProcessEnded(Exception):
     """Raised when a process has closed its output, was silent for too long, or exceeded a limit."""
 
     def __init__(self, words: str, *, is_late: bool = False) -> None:
@@ -273,11 +291,11 @@ class _Ended(Exception):
         self.is_late = is_late
 
 
-class _Process:
-    """The process of a referee: how long it may be silent, and how it has ended."""
+class RulesProcess:
+    """The process of a program that knows rules: how long it may be silent, and how it has ended."""
 
-    def __init__(self, built: BuiltBot, monitored: MonitoredSandbox) -> None:
-        self._built, self._monitored = built, monitored
+    def __init__(self, built: BuiltBot, monitored: MonitoredSandbox, phrases: Phrases) -> None:
+        self._built, self._monitored, self.phrases = built, monitored, phrases
         self.patience = built.limits.move  # seconds
         self._clock = Clock(built.limits, monitored)
         self._asked = AskedProcess(monitored, self._clock, StderrLog())
@@ -290,7 +308,7 @@ class _Process:
         self.stderr.read_with(place.monitor.stderr_reader)
         error = await self._asked.start([word.encode() for word in built.argv], dict(built.env), built.limits)
         if error:
-            raise SourceFailed(f"the referee could not be started: {os.strerror(error)}")
+            raise SourceFailed(f"{self.phrases.name} could not be started: {os.strerror(error)}")
 
     async def ask(self, data: bytes, reading: Callable[[], Awaitable[None]]) -> None:
         """Write to the process while replies are read. Each of them may take `patience` seconds."""
@@ -301,23 +319,23 @@ class _Process:
         self._asked.settle()
 
     async def read(self) -> bytes:
-        """Return the next output. Raise _Ended if there is none, or if it comes too late."""
+        """Return the next output. Raise ProcessEnded if there is none, or if it comes too late."""
         asked = self._asked
         try:
             output = asked.read() if asked.poll(QUICK_ANSWER_MS) else await asked.next_output()
         except HostStall as stall:
-            raise _Ended(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+            raise ProcessEnded(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
         if output is None:
-            raise _Ended(f"was silent for {self.patience:g} s", is_late=True)
+            raise ProcessEnded(self.phrases.silent(self.patience), is_late=True)
         if not output:
-            raise _Ended("has closed its output")
+            raise ProcessEnded("has closed its output")
         return output
 
     def restart_clock(self) -> None:
         """Record that a table has its reply: the next one has the whole patience."""
         self._clock.start(time.perf_counter(), self.patience)
 
-    async def verdict(self, ended: _Ended) -> str:
+    async def verdict(self, ended: ProcessEnded) -> str:
         """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
         limit = self._monitored.limit_exceeded
         try:
@@ -330,7 +348,7 @@ class _Process:
             return TOO_MUCH_MEMORY
         if ended.is_late:
             return str(ended)
-        return "has closed its output" if how.stopped else f"has ended: {how.words}"
+        return "has closed its output" if how.stopped else self.phrases.ended(how)
 
     async def shut_down(self) -> None:
         """End the process, with everything that it has started."""

@@ -1,7 +1,7 @@
 """Defines a source of questions: it holds tables, is given answers, and says what each table asks next.
 
-A match knows nothing else of rules that run elsewhere, for example those of a referee in a sandbox. `Game.source` opens
-such a source; for a game without one the rules run in this process (in_process.py).
+A match knows nothing else of rules that run in another process: those of an organiser's code, of a library, or of a referee.
+`source_of` (own_rules.py) opens such a source; only the rules of croupier's own games run in this process.
 
 A source knows nothing of bots, clocks, records or what to do after a failure. It is asked in turn: nobody calls `advance`
 before the last call has returned.
@@ -66,13 +66,14 @@ class SourceFailed(Exception):
     The source is not used again after it, and all its tables are lost. No bot is ever to blame.
     """
 
-    def __init__(self, reason: str, table: int | None = None, said: bytes = b"") -> None:
+    def __init__(self, reason: str, table: int | None = None, said: bytes = b"", where: str = "") -> None:
         """`table` is the number of the table at which it failed; None if the source cannot know.
 
-        `said` is the end of what its process wrote, for people. It comes from a stranger and has at most a few KiB.
+        `said` is the end of what its process wrote, for people. It comes from a stranger and has at most a few KiB. `where`
+        is the file and the line of an organiser's code, if they are known.
         """
         super().__init__(reason)
-        self.reason, self.table, self.said = reason, table, said
+        self.reason, self.table, self.said, self.where = reason, table, said, where
 
 
 class Source(Protocol):
@@ -86,7 +87,7 @@ class Source(Protocol):
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
         opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
         Every progress is checked: its seats are those of the game, each asked once, and there is a score for each bot.
-        Raise SourceFailed if any table fails. Raise UserError (exit code 6) if this machine cannot run the source.
+        Raise SourceFailed if any table fails. Raise UserError if the source cannot run here.
 
         The result must follow from the setup, the luck and the answers of a table alone: after a failure a fresh source
         is given the same answers step by step, and must say the same.
@@ -103,7 +104,7 @@ class SourcePlace(NamedTuple):
 
 
 class OpenSource(Protocol):
-    """Opens a source, which is closed at the end of the block, with its processes. It is the type of `Game.source`."""
+    """Opens a source, which is closed at the end of the block, with its processes."""
 
     def __call__(self, place: SourcePlace, /) -> AbstractAsyncContextManager[Source]:
         """Return the block of a source. Entering it raises SourceFailed if it does not start.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from host.play.records import Undecided, spelled_answer
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
-from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps, seats_asked
+from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps
 from protocols.wire import Answer
 
 MAX_FAILURES_IN_A_ROW = 5
@@ -25,27 +25,15 @@ class FixtureUndecided(Exception):
         self.why = why
 
 
-def undecided_at(setup: TableSetup, answers: Sequence[Answer], given_by: Sequence[str], reason: str) -> Undecided:
-    """Return why a fixture is undecided: where its game failed, after which answers. The last are those of `given_by`."""
-    return Undecided(
-        reason=reason,
-        table=setup.path,
-        rules=setup.rules._asdict(),
-        luck=setup.luck or setup.path,
-        bots=setup.bots,
-        answers=",".join(map(spelled_answer, answers)),
-        given_by=tuple(dict.fromkeys(given_by)),
-    )
-
-
 class SourceTable:
     """A table of a source: what it was given and what it has said, step by step. A fresh source needs no more to go on."""
 
-    def __init__(self, opened: Opened, seated: Sequence[str]) -> None:
+    def __init__(self, opened: Opened, seated: Sequence[str], *, keeps_transcript: bool) -> None:
         """`seated` are the bots by seat. `number` is that of the table in its source."""
         self.opened, self.number, self.seated = opened, opened.number, seated
         self.given: list[Sequence[Answer]] = []  # the answers to the requests of each step
-        self.steps: list[bytes] = []  # what it has said, encoded; the first is that of its beginning
+        self.steps: list[Step] = []  # what it has said; the first is that of its beginning
+        self.encoded: list[bytes] | None = [] if keeps_transcript else None  # the same, for the record
         self.last = Step()
 
     @property
@@ -55,16 +43,26 @@ class SourceTable:
 
     @property
     def transcript(self) -> bytes:
-        """All that the table has said."""
-        return join_steps(self.steps)
+        """All that the table has said, if a record needs it."""
+        return b"" if self.encoded is None else join_steps(self.encoded)
 
-    def undecided(self, step: int, reason: str, said: bytes) -> Undecided:
+    def undecided(self, step: int, reason: str, said: bytes = b"", where: str = "") -> Undecided:
         """Return why its fixture is undecided if the source fails at a step."""
         answers = [answer for some in self.given[:step] for answer in some]
-        asked = seats_asked(self.steps[step - 1]) if step else ()
-        given_by = [self.seated[seat] for seat in asked]
-        why = undecided_at(self.opened.setup, answers, given_by, reason)
-        return why._replace(said=said, transcript=self.transcript)
+        given_by = [self.seated[seat] for seat, _ in self.steps[step - 1].requests] if step else ()
+        setup = self.opened.setup
+        return Undecided(
+            reason=reason,
+            where=where,
+            table=setup.path,
+            rules=setup.rules._asdict(),
+            luck=setup.luck or setup.path,
+            bots=setup.bots,
+            answers=",".join(map(spelled_answer, answers)),
+            given_by=tuple(dict.fromkeys(given_by)),
+            said=said,
+            transcript=self.transcript,
+        )
 
 
 class _Place(NamedTuple):
@@ -80,8 +78,9 @@ class SteadySource:
     `failures` has a sentence for each failure since the last `begin_fixture`.
     """
 
-    def __init__(self, open_source: OpenSource, place: SourcePlace) -> None:
-        self._open_source, self._place = open_source, place
+    def __init__(self, open_source: OpenSource, place: SourcePlace, *, keeps_transcripts: bool = True) -> None:
+        """Records need transcripts of rules that nothing but their program knows."""
+        self._open_source, self._place, self._keeps_transcripts = open_source, place, keeps_transcripts
         self._source: Source | None = None
         self._block = AsyncExitStack()
         self._number = 0  # of the last table
@@ -111,7 +110,7 @@ class SteadySource:
     def table(self, setup: TableSetup, root: bytes, seated: Sequence[str]) -> SourceTable:
         """Return a new table, which `advance` can open."""
         self._number += 1
-        return SourceTable(Opened(self._number, setup, root), seated)
+        return SourceTable(Opened(self._number, setup, root), seated, keeps_transcript=self._keeps_transcripts)
 
     async def advance(self, opened: Sequence[SourceTable], answers: Mapping[int, Sequence[Answer]]) -> None:
         """Open new tables, and give tables the answers to all their open requests. Then `last` of each says what follows.
@@ -140,12 +139,14 @@ class SteadySource:
 
     def _add(self, table: SourceTable, said: Step) -> None:
         """Add a step to a table. Raise FixtureUndecided if the fixture has more than a record can hold."""
-        encoded = encode_step(said)
-        self._bytes += len(encoded)
-        if self._bytes > MAX_TRANSCRIPT_BYTES:
-            reason = f"the questions and events of its tables have more than {MAX_TRANSCRIPT_BYTES >> 20} MiB"
-            raise FixtureUndecided(table.undecided(len(table.steps), reason, b""))
-        table.steps.append(encoded)
+        if table.encoded is not None:
+            encoded = encode_step(said)
+            self._bytes += len(encoded)
+            if self._bytes > MAX_TRANSCRIPT_BYTES:
+                reason = f"the questions and events of its tables have more than {MAX_TRANSCRIPT_BYTES >> 20} MiB"
+                raise FixtureUndecided(table.undecided(len(table.steps), reason))
+            table.encoded.append(encoded)
+        table.steps.append(said)
         table.last = said
 
     async def _begin_again(self) -> None:
@@ -161,7 +162,7 @@ class SteadySource:
                     said = (await source.advance(opened, given, ()))[table.number]
                     if step == len(table.steps):
                         self._add(table, said)
-                    elif not are_same(encode_step(said), table.steps[step]):
+                    elif not are_same(encode_step(said), encode_step(table.steps[step])):
                         raise SourceFailed("given the same answers, it said something else than before", table.number)
             self._source = source
         except SourceFailed as failed:
@@ -181,4 +182,4 @@ class SteadySource:
         table = self._tables[place.table]
         self.failures.append(f"{table.opened.setup.path}: the game failed: {failed.reason}")
         if again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
-            raise FixtureUndecided(table.undecided(place.step, failed.reason, failed.said)) from failed
+            raise FixtureUndecided(table.undecided(place.step, failed.reason, failed.said, failed.where)) from failed

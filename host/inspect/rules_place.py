@@ -1,0 +1,78 @@
+"""Plays tables of an organiser's own game in the process of a command, which a parent watches (host/cli/guard.py).
+
+The rules may end the process or never return. Shared memory tells the parent which table they are computing.
+"""
+
+import mmap
+import struct
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeVar
+
+from host.games.engine import Game, Table, Tell
+from host.games.luck import Shuffler
+from host.rules.catalogue import origin
+from protocols.wire import Answer
+
+_HEAD, _BYTES = struct.Struct("=QQ"), 4096  # calls of the rules so far, whether they compute; then what the parent says
+
+_T = TypeVar("_T")
+
+
+class Place(NamedTuple):
+    """What the rules are computing: a number that each call changes, 0 if they compute nothing; and the table, in words."""
+
+    number: int
+    table: str
+
+
+class RulesPlace:
+    """The memory that a command and its parent share."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _BYTES)
+        self._calls = 0
+
+    def run(self, table: str, rules: Callable[..., _T], *values: Any) -> _T:
+        """Call rules of a table, and return what they return. The parent sees that they compute."""
+        self._calls += 1
+        name = table.encode()[: _BYTES - _HEAD.size]
+        self._memory[_HEAD.size : _HEAD.size + len(name) + 1] = name + b"\0"
+        _HEAD.pack_into(self._memory, 0, self._calls, 1)
+        try:
+            return rules(*values)
+        finally:
+            _HEAD.pack_into(self._memory, 0, self._calls, 0)
+
+    def read(self) -> Place:
+        """Return what the rules are computing now, or computed when they ended their process."""
+        calls, computing = _HEAD.unpack_from(self._memory)
+        return Place(calls * computing, self._memory[_HEAD.size :].partition(b"\0")[0].decode(errors="replace"))
+
+
+COMMAND_PLACE: ContextVar[RulesPlace | None] = ContextVar("COMMAND_PLACE", default=None)
+"""That of a command that plays tables again in its own process, a child of one that waits for it."""
+
+
+class WatchedTable(Table):
+    """A table of a command, whose parent sees while its rules compute."""
+
+    __slots__ = ("_place", "_where")
+
+    def __init__(self, place: RulesPlace, where: str, *table: Any) -> None:
+        """Begin a table with the arguments of `Table`. `where` names it in words."""
+        self._place, self._where = place, where
+        place.run(where, super().__init__, *table)
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer the next question, as any table."""
+        return self._place.run(self._where, super().answer, answer)
+
+
+def begin_table(game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer], tell: Tell, name: str) -> Table:
+    """Return a table, with the arguments of `Table`. If an organiser's rules end the process, its parent says so."""
+    place, said = COMMAND_PLACE.get(), origin(game.name).said
+    if place is None or not said:
+        return Table(game, rules, luck, answers, tell, name)
+    where = f"the game {said} failed at table {name}"
+    return WatchedTable(place, where, game, rules, luck, answers, tell, name)

@@ -1,0 +1,196 @@
+"""Opens the rules of a game that is not croupier's own: a referee, an organiser's Python code, or a game of OpenSpiel.
+
+Python rules run in a process of their own (host/referees/python_rules.py). They are as trusted as croupier: the process has
+its user and all its files. But no worker ends with it, and no worker waits for it longer than MAX_RULES_S.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections import namedtuple
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import msgspec
+
+from host.base.errors import Problem, UserError
+from host.base.python_module import module_command, module_environment
+from host.bots.bot_spec import BotSpec, BuiltBot
+from host.games.engine import Game, Request, new_tuple
+from host.games.luck import derive
+from host.play.records import spelled_answer
+from host.play.sources.batches import HEAD, Batch, Failure, Kind, Opening, framed
+from host.play.sources.referee import (
+    BROKEN,
+    Phrases,
+    ProcessEnded,
+    RefereeProgram,
+    RulesProcess,
+    referee_source,
+    running,
+)
+from host.play.sources.source import Opened, OpenSource, SourceFailed, SourcePlace, Step
+from host.rules.catalogue import GameOrigin, origin
+from host.sandbox.bubblewrap import Home
+from host.sandbox.keeper import EXITED, Ended
+from host.sandbox.levels import UNPROTECTED
+from host.sandbox.limits import GIB, Limits
+from protocols.wire import Answer
+
+PROGRAM = "host.referees.python_rules"
+MAX_RULES_S = 60.0
+"""Seconds for which the rules may compute before the next questions of the tables. Then their process is ended."""
+
+LIMITS = Limits(move=MAX_RULES_S, startup=60.0, memory=8 * GIB, tasks=4096, files=64 * GIB, open_files=4096)
+
+
+def source_of(game: Game) -> OpenSource | None:
+    """Return what opens the rules of a game in a process of their own; None for a game of croupier's own.
+
+    Also None for a referee that has not been built here.
+    """
+    known = origin(game.name)
+    if known.referee is not None:
+        from host.rules.game_toml import load_referee_game  # only these games need it
+
+        words = load_referee_game(Path(known.referee.folder)).file.words
+        return partial(referee_source, RefereeProgram(known.referee, game, words))
+    return partial(python_source, game, known) if known.said and not known.has_referee else None
+
+
+def _how_it_ended(how: Ended) -> str:
+    if not how.flags & EXITED or os.WIFSIGNALED(how.status):
+        number = os.WTERMSIG(how.status)
+        return f"ended its process ({signal.strsignal(number) or f'signal {number}'})"
+    return f"ended its process (exit code {os.WEXITSTATUS(how.status)})"
+
+
+OF_RULES = Phrases("it", "computed for {:g} s and did not return".format, _how_it_ended)
+
+
+@contextlib.asynccontextmanager
+async def python_source(game: Game, known: GameOrigin, place: SourcePlace) -> AsyncIterator["PythonSource"]:
+    """Start a process with rules in Python for the length of the block. Raise SourceFailed if it does not start.
+
+    Raise UserError (exit code 3) if the rules cannot be imported.
+    """
+    argv = tuple(module_command(PROGRAM, known.said, known.folder, str(Path.cwd())))
+    env = tuple(module_environment().items())
+    built = BuiltBot(BotSpec(name=game.name), argv, known.folder or "/", "", env, LIMITS)
+    home = Home(Path(built.folder), trusted=True)
+    async with running(built, place._replace(level=UNPROTECTED), home, OF_RULES) as process:
+        source = PythonSource(process)
+        await source.greet()
+        yield source
+
+
+class _Reply(msgspec.Struct, array_like=True, gc=False):
+    """A `Reply` whose views have not been read."""
+
+    kinds: list[Kind]
+    steps: list[tuple[tuple[tuple[int, int, msgspec.Raw], ...], tuple[int, ...] | None, tuple[int, ...], str | None]]
+
+
+_read_reply = msgspec.msgpack.Decoder(_Reply).decode
+_Scalar = int | str | bool | None
+_Item = int | str | bool | tuple[_Scalar, ...] | None
+_Value = int | str | bool | tuple[_Item, ...] | None
+"""A value of a view without NamedTuples, whatever its type says."""
+
+
+def _holds_named_tuples(hint: Any) -> bool:
+    return hasattr(hint, "_fields") or any(map(_holds_named_tuples, get_args(hint)))
+
+
+class _Kind(NamedTuple):
+    """A type of views, and what reads the values of one."""
+
+    view: type[Any]
+    read: Callable[[msgspec.Raw], tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, kind: Kind) -> "_Kind":
+        """Return a type that the process has named. One that is not in its module has no nested types."""
+        view: Any = sys.modules.get(kind.module)
+        for name in kind.name.split("."):
+            view = getattr(view, name, None)
+        view = view or namedtuple(kind.name.rpartition(".")[2], kind.fields)
+        hints = get_type_hints(view)
+        types = tuple([hint if _holds_named_tuples(hint) else _Value for hint in map(hints.get, kind.fields)])
+        return cls(view, msgspec.msgpack.Decoder(tuple[types]).decode)  # type: ignore[valid-type]
+
+
+class PythonSource:
+    """A source of questions: a process with rules in Python."""
+
+    def __init__(self, process: RulesProcess) -> None:
+        self._process, self._kinds = process, list[_Kind]()
+        self._rules: tuple[Any, bytes] = None, b""  # those of the last table, and as the process gets them
+
+    async def greet(self) -> None:
+        """Wait until the process is ready. Raise SourceFailed if it fails."""
+        process = self._process
+        process.patience += LIMITS.startup
+        await self._exchange(b"")
+        process.patience = LIMITS.move
+
+    async def advance(
+        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+    ) -> Mapping[int, Step]:
+        """Return the progress of the tables that are opened or answered (see `Source`)."""
+        given = tuple([(number, tuple(map(spelled_answer, some))) for number, some in answers.items()])
+        message = framed(Batch(tuple(dropped), given, tuple(map(self._opening, opened))))
+        reply = _read_reply(await self._exchange(message))
+        kinds = self._kinds
+        kinds += map(_Kind.of, reply.kinds)
+        found = dict[int, Step]()
+        try:
+            for number, said in zip([*answers, *[table.number for table in opened]], reply.steps, strict=True):
+                asked, scores, illegal, moves = said
+                requests = tuple(
+                    [
+                        new_tuple(Request, (seat, new_tuple(kinds[kind].view, kinds[kind].read(values))))
+                        for seat, kind, values in asked
+                    ]
+                )
+                found[number] = new_tuple(Step, (requests, scores, illegal, (), (), moves))
+        except msgspec.ValidationError as wrong:
+            raise SourceFailed(f"{OF_RULES.name} {BROKEN}: a view is not what its type says: {wrong}") from wrong
+        return found
+
+    def _opening(self, table: Opened) -> Opening:
+        rules = table.setup.rules
+        if rules is not self._rules[0]:
+            self._rules = rules, msgspec.msgpack.encode(rules)
+        luck = derive(table.root, table.luck_path)
+        return Opening(table.number, msgspec.Raw(self._rules[1]), luck, bool(table.setup.luck))
+
+    async def _exchange(self, message: bytes) -> bytes:
+        """Write a message, and return the reply. Raise SourceFailed if there is none."""
+        process, reply = self._process, bytearray()
+        try:
+            await process.ask(message, partial(self._read_reply, reply))
+        except ProcessEnded as ended:
+            raise self._failed(await process.verdict(ended)) from None
+        return bytes(reply[HEAD.size :])
+
+    async def _read_reply(self, reply: bytearray) -> None:
+        size = HEAD.size
+        while len(reply) < size:
+            reply += await self._process.read()
+            if size == HEAD.size <= len(reply):
+                size += HEAD.unpack_from(reply)[0]
+
+    def _failed(self, reason: str) -> SourceFailed:
+        """Return the failure that the process has reported, or the way in which it has ended."""
+        said = self._process.stderr.tail()
+        try:
+            failure = msgspec.json.decode(said.rstrip(b"\n").rpartition(b"\n")[2], type=Failure)
+        except msgspec.MsgspecError:
+            return SourceFailed(f"{OF_RULES.name} {reason}", said=said)
+        if failure.refused:
+            raise UserError([Problem(*each) for each in failure.refused], failure.exit_code)
+        return SourceFailed(failure.reason, failure.table, where=failure.where)

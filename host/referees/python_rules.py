@@ -1,0 +1,150 @@
+"""`python -m host.referees.python_rules GAME FOLDER HERE`: holds the tables of a game whose rules are in Python.
+
+The game is one of an organiser's code in a folder, or one of OpenSpiel. The process works in the folder HERE. It reads and
+writes messages of host/play/sources/batches.py. It tells no events: a replay plays the recorded answers again. If the rules
+fail, the last line of standard error says how, and the process ends.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import msgspec
+
+from host.base.errors import UserError
+from host.games.engine import Game, GameFailed, Table
+from host.games.luck import Deal, Luck
+from host.play.lines import moves_of
+from host.play.records import read_answer
+from host.play.sources.batches import HEAD, READY, Batch, Failure, Kind, Opening, Reply, Said, framed
+from host.play.worker import reduce_gc
+from host.rules.catalogue import GameOrigin, game_failure, reload_game
+from protocols.wire import Answer
+
+MAX_REMEMBERED_ANSWERS = 1000
+
+
+class _Failed(Exception):
+    """Raised when the rules of a table have failed, which is the cause."""
+
+    def __init__(self, table: int) -> None:
+        super().__init__(table)
+        self.table = table
+
+
+class _Answers(dict[str, Answer]):
+    """Parses answers, and remembers them: there are few different ones."""
+
+    def __missing__(self, spelled: str) -> Answer:
+        answer = read_answer(spelled)
+        if len(self) < MAX_REMEMBERED_ANSWERS:
+            self[spelled] = answer
+        return answer
+
+
+class _Kinds(dict[type[Any], int]):
+    """The numbers of the types of views. `new` has those that were never used before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new: list[Kind] = []
+
+    def __missing__(self, kind: type[Any]) -> int:
+        self.new.append(Kind(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ())))
+        number = self[kind] = len(self)
+        return number
+
+
+class Tables:
+    """The tables of a game."""
+
+    def __init__(self, game: Game) -> None:
+        self._game, self._tables, self._answers, self._kinds = game, dict[int, Table](), _Answers(), _Kinds()
+        self._type = type(next(iter(game.presets.values())))
+        self._rules: tuple[bytes, Any] = b"", None  # of the last table: as they were read, and their value
+
+    def reply(self, batch: Batch) -> Reply:
+        """Return the reply to a batch. Raise _Failed if the rules fail."""
+        self._kinds.new = []
+        steps = [*self._steps(batch)]
+        return Reply(self._kinds.new, steps)
+
+    def _steps(self, batch: Batch) -> Iterator[Said]:
+        for number in batch.dropped:
+            del self._tables[number]
+        for number, spelled in batch.answers:
+            table = self._tables[number]
+            try:
+                fair = [table.answer(self._answers[each]) for each in spelled]
+            except GameFailed as failed:
+                raise _Failed(number) from failed
+            yield self._step(number, table, () if all(fair) else tuple([at for at, ok in enumerate(fair) if not ok]))
+        for opening in batch.opened:
+            yield self._step(opening.number, self._open(opening), ())
+
+    def _open(self, opening: Opening) -> Table:
+        written = bytes(opening.rules)
+        if written != self._rules[0]:  # most tables have the rules of the table before
+            self._rules = written, msgspec.msgpack.decode(written, type=self._type)
+        luck = (Deal if opening.shares_luck else Luck).of_key(opening.luck)
+        try:
+            table = self._tables[opening.number] = Table(self._game, self._rules[1], luck)
+        except GameFailed as failed:
+            raise _Failed(opening.number) from failed
+        return table
+
+    def _step(self, number: int, table: Table, illegal: tuple[int, ...]) -> Said:
+        request = table.request
+        if request is not None:
+            kinds, asked = self._kinds, table.together or (request,)
+            return tuple([(seat, kinds[type(view)], view) for seat, view in asked]), None, illegal, None
+        del self._tables[number]
+        return (), table.scores, illegal, moves_of(table)
+
+
+def serve(game: Game, reads: int, writes: int) -> None:
+    """Reply to the worker until its messages end. Raise _Failed if the rules fail."""
+    tables, decode = Tables(game), msgspec.msgpack.Decoder(Batch).decode
+    _write(writes, READY)
+    with open(reads, "rb") as messages:
+        while head := messages.read(HEAD.size):
+            batch = decode(messages.read(*HEAD.unpack(head)))
+            _write(writes, framed(tables.reply(batch)))
+
+
+def _write(writes: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(writes, data) :]
+
+
+def end(failure: Failure) -> NoReturn:
+    """Write how the rules have failed and end this process, whatever threads they have started."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _write(2, b"\n" + msgspec.json.encode(failure) + b"\n")
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve the tables of a game."""
+    said, folder, here = sys.argv[1:]
+    reads, writes = os.dup(0), os.dup(1)  # what the rules print is not a message
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    os.chdir(here)
+    try:
+        try:
+            game = reload_game(GameOrigin(said, folder))
+            reduce_gc()
+            serve(game, reads, writes)
+        except _Failed as failed:
+            assert failed.__cause__ is not None
+            reason, where = game_failure(failed.__cause__)
+            end(Failure(reason, where, failed.table))
+    except UserError as refused:
+        end(Failure(refused=tuple(map(tuple, refused.problems)), exit_code=refused.exit_code))
+
+
+if __name__ == "__main__":
+    main()
