@@ -354,6 +354,7 @@ class RulesProcess:
         """End the process, with everything that it has started."""
         asked, has_started = self._asked, self._asked.state is not State.NEW
         if asked.is_open:
+            self._clock.forget()
             asked.close_input()
             with trio.CancelScope(shield=True), contextlib.suppress(KeeperDied, KeeperOutOfMemory):
                 if has_started:
