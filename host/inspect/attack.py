@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import running_monitor
@@ -37,25 +39,25 @@ BROKEN_OUT = Move("B", 666)
 HONEST = "lim17"
 
 
-class Rogue(NamedTuple):
-    """A rogue: a bot that attacks the host, with its expected verdicts at one level."""
+class Rogue(msgspec.Struct, frozen=True):
+    """A rogue: a bot that attacks the host, with its expected verdicts at one level. A row of gallery.toml, by its keys."""
 
     name: str
     file: Path
     verdict: tuple[str, ...]
-    also: tuple[str, ...]
-    limits: Limits
-    game: str
-    protocol: str
-    numbers: bool
-    parallel_tables: int
-    tables: int
-    beside: str
-    twice: bool
-    long: bool
-    short: bool
-    needs_numbers: bool
-    made: bool
+    also: tuple[str, ...] = ()
+    limits: Limits = AMPLE
+    game: str = sample_bots.ATTACKED_GAME
+    protocol: str = ""
+    numbers: bool = False
+    parallel_tables: int = 1
+    tables: int = 2
+    beside: str = "quick"
+    twice: bool = False
+    long: bool = False
+    short: bool = False
+    needs_numbers: bool = False
+    made: bool = False
 
     def spec_changes(self) -> dict[str, Any]:
         """Return the keys of bot.toml that the gallery sets for this rogue."""
@@ -101,24 +103,9 @@ def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
     limits: dict[str, Any] = {
         key: (size if "iB" in value else seconds)(value) for key, value in row.get("limits", {}).items()
     }
-    return Rogue(
-        name=name,
-        file=folder() / row["file"],
-        verdict=(verdict,) if isinstance(verdict, str) else tuple(verdict),
-        also=tuple(row.get("also", ())),
-        limits=AMPLE._replace(**limits),
-        game=row.get("game", sample_bots.ATTACKED_GAME),
-        protocol=row.get("protocol", ""),
-        numbers=row.get("numbers", False),
-        parallel_tables=row.get("parallel_tables", 1),
-        tables=row.get("tables", 2),
-        beside=row.get("beside", "quick"),
-        twice=row.get("twice", False),
-        long=row.get("long", False),
-        short=row.get("short", False),
-        needs_numbers=row.get("needs_numbers", False),
-        made=row.get("made", False),
-    )
+    about = {key: value for key, value in row.items() if key not in {*Level}}
+    about |= {"verdict": (verdict,) if isinstance(verdict, str) else tuple(verdict), "also": tuple(row.get("also", ()))}
+    return Rogue(**about | {"name": name, "file": folder() / row["file"], "limits": AMPLE._replace(**limits)})
 
 
 class RogueOutcome(NamedTuple):
