@@ -5,6 +5,8 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+import msgspec
+
 from croupier.session import folder_of, session
 from host.ops.checking import CheckOptions, check_bots, find_candidates
 from host.submissions.check import Report
@@ -29,7 +31,7 @@ class CheckedBot:
     @property
     def findings(self) -> list[dict[str, str]]:
         """The lines of the report, with the keys `mark` (✓, ! or ✗), `what` and `words`."""
-        return [line._asdict() for line in self._report.lines]
+        return [msgspec.structs.asdict(line) for line in self._report.lines]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of `croupier check --json`."""

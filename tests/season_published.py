@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from host.season import documents as d
-from host.season.entries.values import Finding, PracticeResult, SlowAnswer, Verdict, submission_id
+from host.season.entries.values import PracticeResult, SlowAnswer, Verdict, submission_id
+from host.submissions.finding import Finding
 
 SECRETS = {
     "ada": "ada-secret-6tqYbX0LZ3v1",

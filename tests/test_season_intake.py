@@ -177,7 +177,7 @@ def test_faults_of_a_reference_are_not_the_authors_and_the_organiser_learns_of_t
         assert verdict is not None and verdict.practice[0].faults == 0
         (practice,) = [each for each in verdict.findings if each.what == "practice"]
         assert practice.mark == "✓"
-        assert re.search(r"; house had [0-9]+ faults, none of them yours$", practice.text), practice.text
+        assert re.search(r"; house had [0-9]+ faults, none of them yours$", practice.words), practice.words
         (event,) = [each for each in here.store.events.last(100) if each.kind == "reference"]
         assert event.subject == "house" and re.fullmatch(r"had [0-9]+ faults in practice against mine-1", event.text)
 

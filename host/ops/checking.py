@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from host.base.errors import Problem, UserError
 from host.base.output import write
 from host.base.paths import display_path
@@ -21,10 +23,11 @@ from host.ops.level import level_in_force
 from host.results.bot_logs import TableLogs, file_name
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
-from host.submissions.check import Line, Report, check_bot, load_line
+from host.submissions.check import Report, check_bot, load_line
 from host.submissions.conformance import under_load
 from host.submissions.discovery import Entry
 from host.submissions.examine import Findings
+from host.submissions.finding import Finding
 from host.submissions.intake import Intake
 
 
@@ -55,7 +58,7 @@ class CheckResult(NamedTuple):
 
     level: Level
     reports: Sequence[Report]
-    under_load: Sequence[Line]
+    under_load: Sequence[Finding]
 
     @property
     def accepted(self) -> bool:
@@ -65,7 +68,11 @@ class CheckResult(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the reports as JSON keys."""
         rows = [report.to_json() for report in self.reports]
-        return {"sandbox": self.level, "rows": rows, "under_load": [line._asdict() for line in self.under_load]}
+        return {
+            "sandbox": self.level,
+            "rows": rows,
+            "under_load": [msgspec.structs.asdict(line) for line in self.under_load],
+        }
 
     def text(self) -> Iterator[str]:
         """Yield the reports as lines."""

@@ -1,9 +1,11 @@
 """Checks a bot: builds it, starts it, asks it questions, and reports each finding with a suggested fix."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any, NamedTuple
+
+import msgspec
 
 from host.base.errors import Problem
 from host.base.format import counted, duration
@@ -18,6 +20,7 @@ from host.submissions.build import build_log, format_step, protocol_of, reason_n
 from host.submissions.conformance import AnswerSample, ConformanceResult
 from host.submissions.diagnosis import ACCESS_DENIED, hint_of_denied_access
 from host.submissions.examine import Findings, examine
+from host.submissions.finding import Finding
 from host.submissions.headline import Output
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
@@ -28,19 +31,6 @@ MAX_LINE_CHARS = 76  # of the text of a line
 FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
 
-class Line(NamedTuple):
-    """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix."""
-
-    mark: str
-    what: str
-    words: str
-    cure: str = ""
-
-    def __str__(self) -> str:
-        text = f"  {self.mark} {self.what:<15} {self.words}"
-        return f"{text}\n{'':20}{self.cure}" if self.cure else text
-
-
 class Report(NamedTuple):
     """The findings of `check` about one bot."""
 
@@ -49,14 +39,17 @@ class Report(NamedTuple):
     place: str
     accepted: bool
     seconds: float
-    lines: tuple[Line, ...]
+    lines: tuple[Finding, ...]
     problems: tuple[Problem, ...] = ()
     stderr: str = ""  # the error on the bot's standard error, or its last line
     playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
 
     def to_json(self) -> dict[str, Any]:
         """Return the report for programs."""
-        lines, problems = [line._asdict() for line in self.lines], [problem._asdict() for problem in self.problems]
+        lines, problems = (
+            [msgspec.structs.asdict(line) for line in self.lines],
+            [problem._asdict() for problem in self.problems],
+        )
         return self._asdict() | {"lines": lines, "problems": problems}
 
     def text(self) -> str:
@@ -78,16 +71,25 @@ class Report(NamedTuple):
         return [escape_control_chars(" ".join(text.split())) for text in (*map(_in_short, shown), *codes, *debug)]
 
 
-def _in_short(line: Line) -> str:
+def _in_short(line: Finding) -> str:
     return f"{line.mark} {line.what}: {line.words}"
 
 
 async def check_bot(
-    submission: Submission, game: Game, level: Level, granted: Limits, rules: Any = None, place: str = ""
+    submission: Submission,
+    game: Game,
+    level: Level,
+    granted: Limits,
+    rules: Any = None,
+    place: str = "",
+    built: Callable[[], None] = lambda: None,
 ) -> tuple[Report, Findings]:
-    """Check a bot. Return the report, and what it is about. No action of the bot makes this function raise."""
+    """Check a bot. Return the report, and what it is about. No action of the bot makes this function raise.
+
+    `built` is called between the build and the questions.
+    """
     rules = rules or next(iter(game.presets.values()))
-    found = await examine(submission, game, granted, level, rules)
+    found = await examine(submission, game, granted, level, rules, built)
     return report_on(found, game, level, rules, place), found
 
 
@@ -111,13 +113,13 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
     )
 
 
-def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Line:
+def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Finding:
     """Return the line of a report about the slowest answer of a bot on a busy machine."""
     cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
-        return Line("!", bot.name, "no answer in time", cure)
+        return Finding("!", bot.name, "no answer in time", cure)
     words, is_near = _slowest(bot.limits, asked.wall)
-    return Line("!", bot.name, words, cure) if is_near else Line("✓", bot.name, words)
+    return Finding("!", bot.name, words, cure) if is_near else Finding("✓", bot.name, words)
 
 
 def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
@@ -131,31 +133,31 @@ def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
 # The lines of a report.
 
 
-def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[Line]:
+def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[Finding]:
     """Yield the lines of a report."""
     submission, bot = found.submission, found.bot
     if bot is None:
-        yield Line("✗", "builds", "no")
+        yield Finding("✗", "builds", "no")
         return
     steps = steps_of(adapted(submission))
     command = format_step(steps[0])[:50] if steps else "nothing to build"
-    yield Line("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
+    yield Finding("✓", "builds", f"{command:<54} {found.build_seconds:.2f} s")
     if undefined := _undefined_function(bot):
-        yield Line("!", "compiler", undefined, "the bot will fail where it calls that function")
+        yield Finding("!", "compiler", undefined, "the bot will fail where it calls that function")
     if (own := own_name(submission)) and own != submission.name:
-        yield Line("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
+        yield Finding("!", "own name", f"it calls itself {own}", f"name = {to_toml(own)} in bot.toml shows that")
     if found.answers is not None:
         yield from _question_lines(bot, game, rules, found.answers, level)
     if not adapted(submission).spec.warm or found.answers is None or found.answers.problems:
         return
     if found.mismatch and submission.spec.warm:
-        yield Line("✗", "warm", "answers differ from a cold start")
+        yield Finding("✗", "warm", "answers differ from a cold start")
     elif found.mismatch:
-        yield Line("!", "warm", "answers differ from a cold start, so it starts cold", found.mismatch.evidence)
+        yield Finding("!", "warm", "answers differ from a cold start, so it starts cold", found.mismatch.evidence)
     elif not bot.warm:
-        yield Line("!", "warm", f"starts cold: {reason_not_warm(submission)}")
+        yield Finding("!", "warm", f"starts cold: {reason_not_warm(submission)}")
     elif not found.refusals:
-        yield Line("✓", "warm", "same answers as after a cold start")
+        yield Finding("✓", "warm", "same answers as after a cold start")
 
 
 def _undefined_function(bot: BuiltBot) -> str:
@@ -166,18 +168,20 @@ def _undefined_function(bot: BuiltBot) -> str:
         return ""
 
 
-def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level) -> Iterator[Line]:
+def _question_lines(
+    bot: BuiltBot, game: Game, rules: Any, course: ConformanceResult, level: Level
+) -> Iterator[Finding]:
     """Yield the lines about the questions of `check`."""
     lives = PROTOCOLS[bot.spec.protocol].persistent
     if not course.samples or course.usage is None:
-        yield Line("✗", "starts", "no answer")
+        yield Finding("✗", "starts", "no answer")
         return
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
-    yield Line("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
+    yield Finding("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
     if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
         no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
-        yield Line("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
+        yield Finding("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)
@@ -187,46 +191,48 @@ def _question_lines(bot: BuiltBot, game: Game, rules: Any, course: ConformanceRe
     if course.growth * MANY_QUESTIONS > bot.limits.memory:
         left = max(bot.limits.memory - course.usage.memory, 0) / course.growth
         words = f"grows by {course.growth / MIB:.1f} MiB a question: at its limit after about {left:.0f} more"
-        yield Line("!", "memory", words, "free what only one question needs: a process answers many questions")
+        yield Finding("!", "memory", words, "free what only one question needs: a process answers many questions")
     complaint = ACCESS_DENIED.search(escape_control_chars(course.stderr.decode(errors="replace")))
     if complaint:
-        yield Line(
+        yield Finding(
             "!",
             "sandbox",
             f"level {level.label}; the bot reports: {complaint[0]}    note B037",
             hint_of_denied_access(bot, course.stderr),
         )
     elif not level.traits.isolates:
-        yield Line(
+        yield Finding(
             "!", "sandbox", "none: the bot was not restricted", "check it without --unsafe to test it as it will play"
         )
     else:
-        yield Line("✓", "sandbox", f"level {level.label}; no denied operations")
+        yield Finding("✓", "sandbox", f"level {level.label}; no denied operations")
 
 
-def _answers(course: ConformanceResult) -> Iterator[Line]:
+def _answers(course: ConformanceResult) -> Iterator[Finding]:
     moves = Counter(asked.answer.verb for asked in course.samples if isinstance(asked.answer, Move))
     many = "  ".join(f"{verb} {count}" for verb, count in moves.most_common())
     mark = "✗" if course.fatal else "✓"
-    yield Line(mark, f"{len(course.samples)} questions", f"{moves.total()} answers: {many}" if moves else "no answer")
+    yield Finding(
+        mark, f"{len(course.samples)} questions", f"{moves.total()} answers: {many}" if moves else "no answer"
+    )
     faults = Counter(asked.answer.kind for asked in course.samples if isinstance(asked.answer, Fault))
     for kind, count in faults.items():
         first = next(asked for asked in course.samples if isinstance(asked.answer, Fault) and asked.answer.kind == kind)
         at = f", first at: {first.edge}" if first.edge else ""
         cure = "" if kind in course.fatal else "the rules define the penalty"
-        yield Line("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
+        yield Finding("✗" if kind in course.fatal else "!", str(kind), f"{count} of {len(course.samples)}{at}", cure)
 
 
-def _edges(game: Game, course: ConformanceResult) -> Iterator[Line]:
+def _edges(game: Game, course: ConformanceResult) -> Iterator[Finding]:
     passed = [asked.edge for asked in course.samples if asked.edge and isinstance(asked.answer, Move)]
     mark = "✓" if len(passed) == len(game.edges) else "✗" if course.fatal else "!"
     words = f"{len(passed)} of {len(game.edges)}: "
     while passed and len(words) + len(passed[0]) < MAX_LINE_CHARS:
         words += passed.pop(0) + " · "
-    yield Line(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
+    yield Finding(mark, "edge cases", words.rstrip(" :·") + (" …" if passed else ""))
 
 
-def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line]:
+def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Finding]:
     illegal = [
         asked
         for asked in course.samples
@@ -236,20 +242,20 @@ def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Line
         question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
         code = game.illegal_codes.get(move.verb, "B026")
         words = f"{len(illegal)} of {len(course.samples)} moves; the rules define the penalty    note {code}"
-        yield Line("!", "illegal", words, f"{move} to  {question}")
+        yield Finding("!", "illegal", words, f"{move} to  {question}")
 
 
-def _repeatable(course: ConformanceResult) -> Line:
+def _repeatable(course: ConformanceResult) -> Finding:
     pairs = list(zip(course.samples, course.repeated, strict=False))
     differ = [first for first, second in pairs if first.answer != second.answer]
     words = f"{len(pairs) - len(differ)} of {len(pairs)} answers equal in a second run"
     if not differ:
-        return Line("✓", "repeatable", words)
+        return Finding("✓", "repeatable", words)
     cure = "take randomness only from CROUPIER_SEED, not from the clock: then its games can be repeated"
-    return Line("!", "repeatable", words, cure)
+    return Finding("!", "repeatable", words, cure)
 
 
-def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
+def _limits(bot: BuiltBot, slowest: float, memory: int) -> Finding:
     limits = bot.limits
     near = []
     words, is_near = _slowest(limits, slowest)
@@ -258,4 +264,4 @@ def _limits(bot: BuiltBot, slowest: float, memory: int) -> Line:
     if memory > WARNING_SHARE * limits.memory:
         near.append("heap in bot.toml limits Java and SBCL; other programs must use less memory")
     words += f" · {memory / MIB:.1f} MiB of {format_limit(limits.memory)}"
-    return Line("!" if near else "✓", "limits", words, " · ".join(near))
+    return Finding("!" if near else "✓", "limits", words, " · ".join(near))

@@ -46,10 +46,17 @@ class Findings(NamedTuple):
         return self.bot
 
 
-async def examine(submission: Submission, game: Game, granted: Limits, level: Level, rules: Any = None) -> Findings:
+async def examine(
+    submission: Submission,
+    game: Game,
+    granted: Limits,
+    level: Level,
+    rules: Any = None,
+    built: Callable[[], None] = lambda: None,
+) -> Findings:
     """Build a bot, and start it.
 
-    If rules are given, also ask it the questions of `check`, at tables with these rules.
+    If rules are given, also ask it the questions of `check`, at tables with these rules. Call `built` once it is built.
 
     No action of the bot makes this function raise. Raise UserError if the referee of the game does not build.
     """
@@ -64,6 +71,7 @@ async def examine(submission: Submission, game: Game, granted: Limits, level: Le
         bot = await repeated(submission, level, build, submission, level)
         bot = bot._replace(limits=granted.at_most(submission.limits))
         build_seconds = time.monotonic() - began
+        built()
         if rules is not None:
             answers = await repeated(submission, level, run_conformance, bot, game, rules, level)
         faulty = answers is not None and bool(answers.problems)

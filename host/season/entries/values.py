@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from host.submissions.finding import Finding
+
 
 class Author(NamedTuple):
     """A person or a program that submits bots. Only the SHA-256 of the secret of the author's link is stored."""
@@ -30,15 +32,6 @@ class SubmissionState(StrEnum):
     def final(self) -> bool:
         """Whether the state does not change any more."""
         return self in (SubmissionState.ACCEPTED, SubmissionState.REFUSED, SubmissionState.CANCELLED)
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One line of a verdict, as `croupier check` prints it: passed (✓), a note (!) or failed (✗), with its cure."""
-
-    mark: Literal["✓", "!", "✗"]
-    what: str
-    text: str
-    cure: str = ""
 
 
 class PracticeResult(msgspec.Struct, frozen=True):

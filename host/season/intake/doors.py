@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict for people."""
     for finding in verdict.findings:
-        yield f"  {finding.mark} {one_line(finding.what):<15} {one_line(finding.text)}"
+        yield f"  {finding.mark} {one_line(finding.what):<15} {one_line(finding.words)}"
         if finding.cure:
             yield f"{'':20}{one_line(finding.cure)}"
     for problem in verdict.problems:

@@ -3,9 +3,9 @@
 import sys
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import trio
@@ -19,15 +19,16 @@ from host.bots.values import Evidence
 from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
-from host.season.entries.values import Finding, SlowAnswer, SubmissionState, Verdict
+from host.season.entries.values import SlowAnswer, SubmissionState, Verdict
 from host.season.intake.practice import Practised
 from host.season.intake.unpack import Unpacked, UnpackRequest
-from host.submissions.build import build, build_log
+from host.submissions.build import build_log
 from host.submissions.check import check_bot
 from host.submissions.conformance import AnswerSample
 from host.submissions.diagnosis import diagnose
 from host.submissions.discovery import load_entry, refuse_broken
-from host.submissions.examine import Findings, repeated
+from host.submissions.examine import Findings
+from host.submissions.finding import Finding
 from host.submissions.languages import LANGUAGES
 from protocols import PROTOCOLS
 from protocols.wire import Fault
@@ -38,9 +39,6 @@ MAX_PROBLEMS, MAX_SLOWEST = 20, 5
 UNPACK_TIMEOUT_S = 60.0
 MISSING_PROGRAM = "S005"
 """The code of a bot whose language is not installed. Every other problem of the machine is not the bot's fault."""
-
-
-MARKS: Mapping[str, Literal["✓", "!", "✗"]] = {"✓": "✓", "!": "!", "✗": "✗"}
 
 
 class Costs:
@@ -80,28 +78,30 @@ class Examination:
         self._names = (label, folder.name)
         try:
             handed, note = await self._loaded(folder, label)
-            began = self._costs.elapsed
-            built = await repeated(handed, bench.level, build, handed, bench.level)
-            build_seconds = self._costs.elapsed - began
         except UserError as refused:
             return self._refused(refused), None
         finally:
             self._costs.seconds = self._costs.elapsed
-        self._reached(SubmissionState.CHECKING)
-        report, found = await check_bot(handed, bench.game, bench.level, bench.limits, bench.rules)
-        if found.exit_code == 6 and found.refusals:
-            return self._refused(UserError([*found.refusals], 6)), None
+        report, found = await check_bot(handed, bench.game, bench.level, bench.limits, bench.rules, built=self._built)
+        if found.bot is None:
+            self._costs.seconds = self._costs.elapsed
+        if found.bot is None or (found.exit_code == 6 and found.refusals):
+            return self._refused(UserError([*found.refusals], found.exit_code)), None
         if found.answers and found.answers.usage:
             self._costs.seconds += found.answers.usage.cpu
-        findings = [Finding(MARKS[line.mark], line.what, line.words, line.cure) for line in report.lines]
-        findings = [_build_time(each, build_seconds) for each in findings] + note
-        verdict = self._checked(found, findings, tuple(map(self._own, report.problems)), built)
+        findings = [*(_build_time(each, found.build_seconds) for each in report.lines), *note]
+        verdict = self._checked(found, findings, tuple(map(self._own, report.problems)), found.bot)
         if not report.accepted or not report.playable:
             return msgspec.structs.replace(verdict, accepted=False), None
         self._reached(SubmissionState.PRACTISING)
         bot = found.playable()
         played = await against_references(bot)
         return self._practised(verdict, bot, played), bot
+
+    def _built(self) -> None:
+        """Note that the bot is built, and what that has cost."""
+        self._costs.seconds = self._costs.elapsed
+        self._reached(SubmissionState.CHECKING)
 
     async def _loaded(self, folder: Path, label: str) -> tuple[Submission, list[Finding]]:
         """Return the bot under its label, from a folder of that name. Raise UserError if it is refused."""
@@ -231,10 +231,10 @@ def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> No
 
 
 def _build_time(finding: Finding, seconds: float) -> Finding:
-    """Return the line about the build with its time: the check itself finds the bot built."""
+    """Return the line about the build without columns."""
     if finding.what != "builds" or finding.mark != "✓":
         return finding
-    return Finding("✓", "builds", f"{finding.text.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")
+    return Finding("✓", "builds", f"{finding.words.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")
 
 
 def _slow_sample(bot: BuiltBot, game: Game, sample: AnswerSample) -> SlowAnswer:

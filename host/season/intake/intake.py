@@ -23,7 +23,7 @@ from host.sandbox.limits import Limits
 from host.season.entries.inbox import StoredRequest
 from host.season.entries.queue import Place, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
-from host.season.entries.values import Answer, Finding, Practice, Submission, SubmissionState, Verdict, Version
+from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
 from host.season.intake.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
 from host.season.intake.practice import Ground, Practised, practise
 from host.season.intake.pruning import prune_store
@@ -31,6 +31,7 @@ from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
 from host.season.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_entry, refuse_broken
 from host.submissions.examine import prepare_bots
+from host.submissions.finding import Finding
 from host.tournament.stage_runner import Executor
 
 UPLOADS, WORK, STORED = "uploads", "work", "store"
