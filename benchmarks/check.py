@@ -55,7 +55,7 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     env = environment(bot.argv) | {"CROUPIER_SEED": "1"}
 
     def version() -> int:
-        croupier("version", cache=cache)
+        croupier("--version", cache=cache)
         return 1
 
     def compiler() -> int:

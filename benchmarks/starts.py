@@ -70,7 +70,7 @@ class Checkout:
         """Return the commands to measure, in the order in which they take turns."""
         davey, new = "cup/bots/davey.c", self.place / "new"
         return (
-            self.contender("version", "version"),
+            self.contender("version", "--version"),
             self.contender("new", "new", "new", "--game", "pazaak", before=lambda: _remove(new)),
             self.contender("run", "-C", "cup", "run", "--fresh", "--progress", "none"),
             self.contender("run again", "-C", "cup", "run", "--progress", "none"),

@@ -4,8 +4,6 @@ import base64
 import gzip
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from host.cli.plain_view import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
 from host.inspect.reask import reask
-from host.inspect.repro import Repro, Target, latest, repro_of, with_history
+from host.inspect.repro import Repro, Target, repro_of, with_history
 from host.inspect.verify import verify
 from host.journal.reader import reading
 from host.sandbox.limits import Limits
@@ -102,33 +100,12 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     )
 
     found = first_fault(journal, "listens")
-    ((reply,),) = trio.run(reask, trio.run(build, submission, level())._replace(limits=AMPLE), found, level())
+    (reply,) = trio.run(reask, trio.run(build, submission, level())._replace(limits=AMPLE), found, level())
 
     assert found.history == "fixture"
     assert found.evidence is not None and found.evidence.stderr
     assert reply.now.stderr == found.evidence.stderr
     assert reply.now.ended == found.evidence.ended == "exited with 3"
-
-
-@pytest.mark.skipif(shutil.which("gdb") is None, reason="NOT INSTALLED: gdb")
-def test_gdb_finds_the_source_of_a_build_with_debugging_symbols(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "mine"
-    (folder / "src").mkdir(parents=True)
-    (folder / "src" / "mine.c").write_text('#include <stdio.h>\nint main(void)\n{\n    puts("S");\n}\n')
-    (folder / "bot.toml").write_text(
-        'language = "c"\nbuild = ["cc -g -o bot src/mine.c"]\nrun = ["./bot"]\ngame = "cardshark"\n'
-    )
-    assert croupier("play", "mine", "sample:davey", "-g", "cardshark", "-n", "1", "-q").code == 0
-    place = croupier("ask", "mine", "last:1", "--argv").out.split(" && ")[0].removeprefix("cd ")
-
-    elsewhere = ("-ex", f"set substitute-path /bot {place}", f"{place}/bot")
-    for words, cwd in ((("./bot",), Path(place)), (elsewhere, tmp_path)):
-        command = ["gdb", "-batch", *words[:-1], "-ex", "list main", words[-1]]
-        listed = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-        assert 'puts("S");' in listed.stdout, (command, listed.stdout, listed.stderr)
 
 
 def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_path: Path) -> None:
@@ -245,7 +222,7 @@ def come_again(rogues: list[Rogue], folder: Path) -> dict[str, tuple[str, str]]:
 
         found = unpacked(place / "x.bundle")
         bot = trio.run(build, submission, level())._replace(limits=found.bot.limits)
-        ((reply,),) = trio.run(reask, bot, found, level())
+        (reply,) = trio.run(reask, bot, found, level())
 
         piece = found.evidence
         assert piece is not None
@@ -355,51 +332,15 @@ def test_what_ask_says_to_people(friends: Path) -> None:
     assert shown[-1].split(" · ")[0].endswith(" as then")
 
 
-def test_repeat_tells_whether_the_answer_is_always_the_same(tmp_path: Path, friends: Path) -> None:
-    bot = bot_in(tmp_path, "wavers", WAVERS)
-    where = ("play/crashes+davey/1:2", "-C", friends, "--repeat", 30)
-
-    assert "30 times: 2 different; " in croupier("ask", bot, *where).out
-    assert "30 times: always the same; " in croupier("ask", "sample:davey", *where).out
-    assert len(croupier("ask", "sample:davey", *where, "--json").json["rows"]) == 30
-
-
 def test_diff_tells_which_questions_two_bots_answer_differently(friends: Path) -> None:
-    same = croupier("ask", "davey", "--diff", "sample:davey", "-C", friends, "--json").json
-    other = croupier("ask", "davey", "--diff", "sample:kelly", "-C", friends, "--json").json
+    same = croupier("ask", "davey", "last", "--diff", "sample:davey", "-C", friends, "--json").json
+    other = croupier("ask", "davey", "last", "--diff", "sample:kelly", "-C", friends, "--json").json
 
     assert (same["different"], same["rows"]) == (0, [])
     assert other["bots"] == ["davey", "kelly"]
     assert 0 < other["different"] == len(other["rows"]) <= other["questions"]
     assert all(row["davey"] != row["kelly"] for row in other["rows"])
     assert all(row["davey"] == row["then"] for row in other["rows"])
-
-
-def test_the_last_questions_are_the_last(friends: Path) -> None:
-    (journal,) = (friends / ".croupier").glob("*.sqlite")
-    with reading(journal) as book:
-        everything = [then for each in latest(book, "davey", 1000) for then in each.asked]
-        some = [then for each in latest(book, "davey", 5) for then in each.asked]
-    assert len(everything) > 5
-    assert len(some) == 5
-    assert all(then in everything for then in some)
-
-
-def test_no_limits_shows_what_a_late_bot_would_have_said(tmp_path: Path) -> None:
-    bot = bot_in(
-        tmp_path, "late", 'import sys, time\nfor q in sys.stdin:\n    time.sleep(0.5)\n    print("S", flush=True)\n'
-    )
-    with (bot / "bot.toml").open("a") as file:
-        file.write('[limits]\nmove = "200 ms"\n')
-    assert croupier("play", bot, "-n", 1, "-C", tmp_path).code == 0
-    (group,) = croupier("faults", "late", "-C", tmp_path, "--json").json["rows"]
-    where = (f"fault:{group['fault']}", "--same", "-C", tmp_path, "--json")
-
-    (held,) = croupier("ask", *where).json["rows"]
-    (free,) = croupier("ask", *where, "--no-limits").json["rows"]
-
-    assert (held["now"], held["same"]) == ("(timeout)", True)
-    assert (free["now"], free["same"]) == ("S", False)
 
 
 def test_a_bundle_travels(friends: Path, tmp_path: Path) -> None:
@@ -494,27 +435,6 @@ def test_a_fold_is_written_as_the_bots_write_it(tmp_path: Path) -> None:
 
 
 # By hand.
-
-
-def test_the_printed_command_gives_the_recorded_answer(tmp_path: Path) -> None:
-    croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "2", "-q", cwd=tmp_path)
-    croupier("play", "sample:nestor", "sample:dumb_bold", "-g", "pazaak", "-n", "2", "-q", cwd=tmp_path)
-
-    for bot in ("nestor", "dumb_bold"):
-        written = croupier("ask", bot, "last:1", "--stdin", "question.txt", "--argv", "--json", cwd=tmp_path).json
-        asked = croupier("ask", bot, "last:1", "--json", cwd=tmp_path).json
-        (command,) = written["commands"]
-        printed = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=20).stdout
-        assert (tmp_path / "question.txt").read_bytes().decode().strip() in json.dumps(asked)
-        assert printed.decode().strip() in json.dumps(asked)
-
-
-def test_a_bot_asked_by_arguments_has_no_bytes_to_write(tmp_path: Path) -> None:
-    croupier("play", "sample:davey", "sample:lim17", "-g", "cardshark", "-n", "1", "-q", cwd=tmp_path)
-
-    done = croupier("ask", "lim17", "last:1", "--stdin", "question.txt", cwd=tmp_path)
-
-    assert done.code == 2 and done.first.endswith(" is asked by arguments, not on standard input: use --argv")
 
 
 def test_an_unknown_name_lists_what_exists(tmp_path: Path) -> None:

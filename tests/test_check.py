@@ -324,13 +324,13 @@ def test_check_tells_programs_everything(here: Path) -> None:
 
 def test_a_sample_is_a_bot_wherever_a_bot_is_named(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"], tourneys=1, rounds=1)
-    for words in ("ls sample:cautious", "build sample:cautious", "check sample:cautious", "add sample:cautious"):
+    for words in ("ls sample:cautious", "check sample:cautious", "add sample:cautious"):
         done = croupier(*words.split(), "-C", cup)
         assert (done.code, "cautious" in done.out) == (0, True), (words, done)
     assert (cup / "bots" / "cautious.c").read_bytes() == (SAMPLES / "cardshark" / "cautious.c").read_bytes()
     assert croupier("play", "sample:cautious", "davey", "-n", 1, "-C", cup).code == 0
     assert "no faults" in croupier("faults", "sample:cautious", "-C", cup).out
-    for command in ("ls", "build", "check", "add"):
+    for command in ("ls", "check", "add"):
         told = croupier(command, "sample:cautios", "-C", cup).first
         assert told == 'error[C012] there is no sample bot of cardshark called "cautios"', command
 
@@ -362,8 +362,7 @@ def test_a_broken_bot_keeps_nobody_from_playing_the_others(tmp_path: Path) -> No
     cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"])
     lay({f"{cup}/bots/a/bot.toml": "langauge = 1\n"})
     assert croupier("play", "davey", "cautious", "-n", 1, "-C", cup).code == 0
-    assert croupier("build", "davey", "-C", cup).code == 0
-    assert (broken := croupier("build", "a", "-C", cup)).code == 3 and broken.first.startswith("error[C001] ")
+    assert croupier("check", "davey", "-C", cup).code == 0
 
 
 def test_a_bot_that_cannot_be_read_does_not_hide_the_others(here: Path) -> None:
@@ -439,13 +438,6 @@ def test_the_whole_log_of_a_build_can_be_read(here: Path) -> None:
     log = Path(told.partition("the whole log: ")[2].splitlines()[0])
     assert log.read_text().startswith("$ cc -O2 ")
     assert log.read_text().count("error:") >= 35 > told.count("error:")
-
-
-def test_build_shows_the_log_of_what_was_built(tmp_path: Path) -> None:
-    cup = cup_in(tmp_path / "cup", ["davey.c"])
-    done = croupier("build", "-v", "-C", cup)
-    assert done.code == 0
-    assert "$ cc -O2 " in done.out and "(exited with 0, " in done.out
 
 
 def test_without_a_sandbox_that_is_said(here: Path) -> None:

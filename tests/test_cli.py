@@ -69,11 +69,10 @@ def test_everything_that_is_wrong_with_a_config_is_one_object(tmp_path: Path) ->
 def test_a_bot_that_does_not_build_ends_with_4_and_the_compilers_words(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c"])
     (cup / "bots" / "broken.c").write_text("int main(void) { return nothing; }\n")
-    for command in ("build", "run"):
-        done = croupier(command, "-C", cup)
-        assert done.code == 4
-        assert done.first.startswith("error[B010] broken: does not build  (cc -O2 ")
-        assert "broken.c:1:25: error: 'nothing' undeclared" in done.err.replace("\u2018", "'").replace("\u2019", "'")
+    done = croupier("run", "-C", cup)
+    assert done.code == 4
+    assert done.first.startswith("error[B010] broken: does not build  (cc -O2 ")
+    assert "broken.c:1:25: error: 'nothing' undeclared" in done.err.replace("\u2018", "'").replace("\u2019", "'")
     done = croupier("check", cup / "bots" / "broken.c", "-C", cup)
     assert done.code == 1
     assert "error[B010] broken: does not build" in done.out
@@ -119,7 +118,6 @@ def test_help_lists_every_command_in_its_group_on_one_line() -> None:
 
 
 JSON = {
-    "version": "version",
     "doctor": "doctor",
     "games": "games cardshark",
     "explain": "explain B010",
@@ -128,7 +126,6 @@ JSON = {
     "add": "add {davey} --as other -C {fresh}",
     "remove": "remove davey -C {fresh}",
     "ls": "ls -C {cup}",
-    "build": "build -C {cup}",
     "check": "check davey -C {cup}",
     "play": "play davey cautious -n 2 -C {cup2}",
     "compare": "compare sample:neptr sample:dumb_bold -g pazaak --seed 1 -C {cup2}",
@@ -142,8 +139,6 @@ JSON = {
     "export": "export csv -C {cup} -o {tmp}",
     "seed": "seed reveal -C {cup}",
     "config": "config -C {cup}",
-    "completion": "completion bash",
-    "compose": "compose --workers 2 -C {cup2}",
     "verify": "verify -C {cup}",
     "redo": "redo tables/1 --reason stalled -C {cup2}",
     "withdraw": "withdraw davey --reason stalled --dry-run -C {cup2}",
@@ -153,7 +148,7 @@ JSON = {
 
 def test_every_command_is_tried() -> None:
     # tests/test_gauntlet.py tries grades, test_packet.py packet, test_doors.py submit, and test_season.py season.
-    elsewhere = {"serve", "watch", "grades", "packet", "submit", "season"}
+    elsewhere = {"serve", "grades", "packet", "submit", "season"}
     assert set(JSON) | elsewhere == set(COMMANDS)
 
 
@@ -417,7 +412,7 @@ def test_the_keys_of_croupier_toml_are_described_without_what_plays() -> None:
 
 
 def test_what_only_reads_results_imports_nothing_that_plays(cup: Path) -> None:
-    for words in ["status", "standings", "faults", "replay last", "games", "explain R013", "version"]:
+    for words in ["status", "standings", "faults", "replay last", "games", "explain R013"]:
         command = [sys.executable, "-X", "importtime", "-m", "host", *words.split()]
         done = subprocess.run(command, cwd=cup, env=environment(), capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), words
@@ -452,12 +447,6 @@ def test_help_imports_nothing_heavy() -> None:
 )
 def test_global_options_are_welcome_behind_the_command(words: list[str], first: list[str]) -> None:
     assert global_options_first(words) == first
-
-
-def test_a_former_name_of_a_command_names_the_new_one(cup: Path) -> None:
-    done = croupier("errors", "-C", cup)
-    assert (done.code, done.first) == (2, "error[U001] `errors` is now called `faults`")
-    assert f"croupier -C {cup} faults" in done.err
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1", "FORCE_COLOR": ""}, {}])

@@ -47,7 +47,7 @@ def test_twenty_variants_of_one_bot_differ_in_an_environment_variable(tmp_path: 
     rows = list(csv.DictReader(io.StringIO(done("export", "csv", folder=lab).out)))
     assert len(rows) == 2 * 10 * len(VARIANTS) * (len(VARIANTS) - 1) // 2
     assert {row["bot"] for row in rows} == {row["bot"] for row in told["rows"]}
-    differing = done("ask", "limit17", "--diff", "limit02", folder=lab).out
+    differing = done("ask", "limit17", "limit02+limit17/1", "--diff", "limit02", folder=lab).out
     assert "limit17 and limit02 differ" in differing and "limit17 END · limit02 STAND" in differing
 
 

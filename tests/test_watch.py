@@ -1,4 +1,4 @@
-"""`croupier watch` shows a run from another terminal, fixture by fixture, until it ends in any way."""
+"""`croupier status --follow` shows a run from another terminal, fixture by fixture, until it ends in any way."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def under_way(finished: Path, folder: Path) -> Iterator[tuple[Path, Journal, Kep
 
 @contextmanager
 def watching(cup: Path) -> Iterator[subprocess.Popen[str]]:
-    words = [*CROUPIER, "watch", "--json", "-C", str(cup)]
+    words = [*CROUPIER, "status", "--follow", "--json", "-C", str(cup)]
     with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -83,7 +83,7 @@ def test_every_fixture_is_told_until_the_run_ends(state: str, code: int, finishe
 
 
 def test_a_run_that_has_ended_is_told_at_once(finished: Path) -> None:
-    done = croupier("watch", "-C", finished)
+    done = croupier("status", "--follow", "-C", finished)
     assert (done.code, done.out) == (0, croupier("standings", "-C", finished).out)
 
 
@@ -99,13 +99,13 @@ def test_a_run_that_begins_anew_ends_the_view(finished: Path, tmp_path: Path) ->
 
 
 def test_nothing_played_is_nothing_to_watch(tmp_path: Path) -> None:
-    done = croupier("watch", "-C", tmp_path)
+    done = croupier("status", "--follow", "-C", tmp_path)
     assert (done.code, done.first.partition(" ")[0]) == (3, "error[R006]")
 
 
 def test_it_only_reads(finished: Path) -> None:
     before = {path: path.read_bytes() for path in (finished / "run").glob("run.sqlite")}
-    assert croupier("watch", "-C", finished).code == 0
+    assert croupier("status", "--follow", "-C", finished).code == 0
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -113,7 +113,7 @@ def test_on_a_terminal_it_says_that_leaving_stops_nothing(finished: Path, tmp_pa
     with under_way(finished, tmp_path) as (cup, journal, kept):
         journal.add("tables", *kept[0])
         ours, its = os.openpty()
-        words = [*CROUPIER, "watch", "-C", str(cup)]
+        words = [*CROUPIER, "status", "--follow", "-C", str(cup)]
         with subprocess.Popen(words, env=environment(COLUMNS="100", LINES="40", TERM="xterm"), stdout=its) as process:
             os.close(its)
             seen = b""
@@ -124,7 +124,7 @@ def test_on_a_terminal_it_says_that_leaving_stops_nothing(finished: Path, tmp_pa
     assert b"1 of 3 fixtures" in seen and b"stop and save" not in seen
 
 
-def test_status_prints_one_frame_of_watch(finished: Path, tmp_path: Path) -> None:
+def test_status_prints_one_frame_of_the_view(finished: Path, tmp_path: Path) -> None:
     with under_way(finished, tmp_path) as (cup, journal, kept):
         journal.add("tables", *kept[0])
         done = croupier("status", "-C", cup)

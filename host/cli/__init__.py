@@ -61,14 +61,9 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "packet": "write what the author of a bot may see into a file",
         "export": "export results or tables as csv, jsonl or play.log",
         "config": "print, validate or describe croupier.toml",
-        "watch": "follow a run from another terminal",
         "ask": "ask a bot a recorded question again",
         "ls": "list the bots of the tournament",
-        "build": "build the bots of the tournament",
-        "compose": "write a compose file that plays the tournament in containers",
         "explain": "explain an error code",
-        "completion": "print the completion script for bash, zsh or fish",
-        "version": "print the versions of croupier, Python and the system",
     },
 }
 """All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py,
@@ -78,13 +73,10 @@ COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in
 OF_SEASONS = {"season", "submit"}
 """The commands in host/season/commands."""
 
-RENAMED_COMMANDS = {"errors": "faults"}
-"""Former names of commands. Each is refused with a hint that names the new one."""
-
 STARTED = time.monotonic()
 """When the command was started. The times that commands print begin here, because the user has waited since then."""
 
-SCHEMA_NUMBERS = {"check": 2, "config": 2, "dry-run": 4}
+SCHEMA_NUMBERS = {"ask": 2, "check": 2, "config": 2, "dry-run": 4}
 """The numbers of the JSON schemas that have changed; all others have number 1.
 
 While the number stays the same, keys are only added. A schema that loses a key, or changes its meaning, gets the next
@@ -137,8 +129,6 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
-        if args and (new := RENAMED_COMMANDS.get(args[0])):
-            raise UserError([Problem("U001", "", f"`{args[0]}` is now called `{new}`", hint=f"croupier {new}")], 2)
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
         if args and not ({"-h", "--help"} & {*args} or ctx.resilient_parsing):
@@ -162,7 +152,9 @@ class LazyGroup(click.Group):
 @click.option("-q", "--quiet", is_flag=True, help="print only results and warnings")
 @click.option("-v", "--verbose", is_flag=True, help="print details: complete messages, paths")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="when to use colours")
-@click.version_option(__version__, prog_name="croupier")
+@click.version_option(
+    message=f"croupier {__version__}  Python {sys.version.split()[0]}  {os.uname().sysname} {os.uname().release}"
+)
 @click.pass_context
 def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: bool, color: str) -> None:
     """Let bots in any language play card games against each other, each in its own sandbox."""
@@ -307,7 +299,7 @@ GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbo
 EXECUTING_RULES = frozenset({"ask", "export", "faults", "packet", "replay", "report", "verify", "season verify"})
 """The commands that play recorded tables in their own process."""
 
-WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "explain", "completion", "version"})
+WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "explain"})
 """The commands that do not need the folder of a tournament."""
 
 NAMED_COMMAND = re.compile(rf"\bcroupier ({'|'.join(COMMANDS.keys() - WITHOUT_FOLDER)})\b(?! --help)")

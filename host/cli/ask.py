@@ -1,7 +1,7 @@
 """The command `ask`: asks a bot a recorded question again; and bundles, which carry such a question elsewhere."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from host.inspect.repro import Repro, Target
     from host.journal.reader import Journal
 
-MAX_COMPARED_QUESTIONS = 1000  # of two bots; the latest ones
 BUNDLE = ".bundle"
 FAULT = re.compile(r"fault:([0-9]{1,18})")
 FAULTY = "WHERE fault.kind != 'slowest'"
@@ -31,14 +30,10 @@ class AskOptions(NamedTuple):
 
     worst: bool
     same: bool
-    repeat: int
     other: str | None
     asked_bot: str | None
-    no_limits: bool
     unsafe: bool
     journal: Path | None
-    stdin: Path | None
-    argv: bool
 
 
 class Wanted(NamedTuple):
@@ -51,7 +46,7 @@ class Wanted(NamedTuple):
 class Questions(NamedTuple):
     """The questions to ask, and the paths of the bots that played, if the journal has them."""
 
-    repros: list["Repro"]
+    repro: "Repro"
     sources: Mapping[str, str] = {}
 
 
@@ -59,19 +54,8 @@ class Questions(NamedTuple):
 @click.argument("words", nargs=-1, metavar="[BOT] [TABLE[:N]|fault:ID|FILE]")
 @click.option("--worst", is_flag=True, help="the bot's slowest decision")
 @click.option("--same", is_flag=True, help="first ask what its process had been asked before, in the same order")
-@click.option(
-    "--repeat", type=click.IntRange(1, 10_000), default=1, metavar="N", help="ask N times, from a fresh start"
-)
-@click.option("--diff", "other", metavar="OTHER", help="ask this bot too; without a table: the last 1 000 questions")
+@click.option("--diff", "other", metavar="OTHER", help="ask this bot too, and print where the answers differ")
 @click.option("--as", "asked_bot", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
-@click.option(
-    *("--stdin", "stdin"),
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="ask nothing: write the bytes of the questions to FILE, for a debugger",
-)
-@click.option("--argv", is_flag=True, help="ask nothing: print the command that starts the bot with this question")
-@click.option("--no-limits", is_flag=True, help="allow a minute for each answer, and 8 GiB")
 @click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 @options.JOURNAL
 @click.pass_obj
@@ -80,48 +64,7 @@ def ask(context: CliContext, /, words: tuple[str, ...], **values: Any) -> None:
 
     The bot is asked alone. The time line shows CPU time, waiting for a core and sleeping.
     """
-    chosen = AskOptions(**values)
-    by_hand = chosen.stdin is not None or chosen.argv
-    print_result(context, "ask", (_written_down if by_hand else _asked)(context, words, chosen))
-
-
-class QuestionByHand(NamedTuple):
-    """What to feed to a debugger."""
-
-    file: Path | None  # the bytes of standard input
-    size: int
-    commands: list[str]
-
-    def json(self) -> dict[str, Any]:
-        """Return what to feed to a debugger as JSON keys."""
-        return {"stdin": str(self.file) if self.file else None, "bytes": self.size, "commands": self.commands}
-
-    def text(self) -> Iterator[str]:
-        """Yield the commands; without --argv the name of the file."""
-        if self.file and not self.commands:
-            yield f"{self.file}  {self.size} bytes"
-        yield from self.commands
-
-
-def _written_down(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> QuestionByHand:
-    """Write the bytes of the questions to a file, or return the command lines, without asking the bot."""
-    from host.inspect.by_hand import command_lines, standard_input
-
-    wanted = _parse_words(words, chosen)
-    questions = _questions(context, wanted, chosen)
-    repro = questions.repros[0]
-    written = standard_input(repro)
-    if chosen.stdin is not None:
-        if not written:
-            raise click.UsageError(f"{repro.bot.name} is asked by arguments, not on standard input: use --argv")
-        write(chosen.stdin, written)
-    if not chosen.argv:
-        return QuestionByHand(chosen.stdin, len(written), [])
-    level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
-    spec = _spec(context, wanted.bot or repro.bot.name, repro.game, questions.sources)
-    file = str(chosen.stdin.absolute()) if chosen.stdin else "FILE"
-    commands = command_lines(repro, _built(spec, repro, level, chosen), file)
-    return QuestionByHand(chosen.stdin, len(written), commands)
+    print_result(context, "ask", _asked(context, words, AskOptions(**values)))
 
 
 def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "AskReport | Difference":
@@ -133,15 +76,14 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
 
     wanted = _parse_words(words, chosen)
     questions = _questions(context, wanted, chosen)
-    repro = questions.repros[0]
+    repro = questions.repro
     level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
     names = [wanted.bot or repro.bot.name, *([chosen.other] if chosen.other else [])]
-    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, chosen) for name in names]
+    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level) for name in names]
     if chosen.other:
-        mine, theirs = asked_by_both(bots, questions.repros, level)
+        mine, theirs = asked_by_both(bots, repro, level)
         return Difference(place=repro.bot.name, bots=bots, mine=mine, theirs=theirs)
-    rounds = trio.run(reask, bots[0], repro, level, chosen.repeat)
-    return AskReport(repro=repro, bot=bots[0], level=level, rounds=rounds, limited=not chosen.no_limits)
+    return AskReport(repro=repro, bot=bots[0], level=level, replies=trio.run(reask, bots[0], repro, level))
 
 
 def _parse_words(words: tuple[str, ...], chosen: AskOptions) -> Wanted:
@@ -154,7 +96,7 @@ def _parse_words(words: tuple[str, ...], chosen: AskOptions) -> Wanted:
         if chosen.worst:
             raise click.UsageError(f"--worst chooses the question, and {words[0]} names one: leave out one of the two")
         return Wanted(bot=None, where=words[0])
-    if len(words) == 1 and (chosen.worst or chosen.other is not None):
+    if len(words) == 1 and chosen.worst:
         return Wanted(bot=words[0], where=None)
     raise click.UsageError("which bot, and which question? BOT TABLE:N, fault:ID, BOT --worst, or a bundle's FILE")
 
@@ -166,10 +108,11 @@ def _is_file(where: str) -> bool:
 def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Questions:
     """Return the questions, from a bundle or from a journal."""
     from host.inspect.bundle import unpacked
+    from host.inspect.repro import repro_of, with_history
     from host.journal.reader import reading
 
     if wanted.where is not None and _is_file(wanted.where):
-        return Questions([unpacked(Path(wanted.where), context.registry)])
+        return Questions(unpacked(Path(wanted.where), context.registry))
     target = None
     if wanted.where is None:
         path = journal_of(context.folder, chosen.journal)
@@ -188,30 +131,28 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
             if not (target.bot or target.number):
                 names = ", ".join(sources)
                 raise click.UsageError(f"{own} did not play: --as NAME chooses whose questions to ask ({names})")
-        repros = _repros(journal, target, place, chosen)
-    if not repros:
-        names = ", ".join(sources)
-        message = (
-            f"{place or own} was not asked anything in {path}: --as NAME asks it another bot's questions ({names})"
-        )
-        raise click.UsageError(message)
-    return Questions(repros, sources)
+        target = target or _slowest(journal, place)
+        if target is None:
+            names = ", ".join(sources)
+            message = (
+                f"{place or own} was not asked anything in {path}: --as NAME asks it another bot's questions ({names})"
+            )
+            raise click.UsageError(message)
+        repro = repro_of(journal, target)
+        if chosen.same or repro.bot.is_sent_history:
+            repro = with_history(journal, repro)
+    return Questions(repro, sources)
 
 
-def _repros(journal: "Journal", target: "Target | None", bot: str, chosen: AskOptions) -> "list[Repro]":
-    """Return the questions of a target; without one the bot's slowest decision, or its latest ones."""
-    from host.inspect.repro import Target, latest, repro_of, with_history
+def _slowest(journal: "Journal", bot: str) -> "Target | None":
+    """Return the slowest decision of a bot; None if it has made none."""
+    from host.inspect.repro import Target
 
-    if target is None and not chosen.worst:
-        return latest(journal, bot, MAX_COMPARED_QUESTIONS)
-    if target is None:
-        found = list(journal.evidence("WHERE fault.kind = 'slowest' AND bot = ?", (bot,)))
-        if not found:
-            return []
-        _, fixture, piece = max(found, key=lambda each: each[2].wall)
-        target = Target(fixture=fixture, nth=piece.table - 1, number=piece.number, bot=bot)
-    repro = repro_of(journal, target)
-    return [with_history(journal, repro) if chosen.same or repro.bot.is_sent_history else repro]
+    found = list(journal.evidence("WHERE fault.kind = 'slowest' AND bot = ?", (bot,)))
+    if not found:
+        return None
+    _, fixture, piece = max(found, key=lambda each: each[2].wall)
+    return Target(fixture=fixture, nth=piece.table - 1, number=piece.number, bot=bot)
 
 
 def parse_target(context: CliContext, journal: Path | None, where: str) -> "tuple[Path, Target]":
@@ -245,15 +186,13 @@ def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str])
     return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: Level, chosen: AskOptions) -> "BuiltBot":
+def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot":
     import trio
 
-    from host.inspect.reask import NO_LIMITS
     from host.submissions.build import build
 
     bot = trio.run(build, submission.with_keys(game=repro.game), level)
-    limits = NO_LIMITS._replace(bank=repro.bot.limits.bank) if chosen.no_limits else repro.bot.limits
-    return bot._replace(limits=limits)
+    return bot._replace(limits=repro.bot.limits)
 
 
 class Export(NamedTuple):

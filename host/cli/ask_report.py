@@ -1,7 +1,5 @@
 """The results of `croupier ask`: the replies of one bot, or the differences between two."""
 
-import statistics
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -23,17 +21,16 @@ MAX_ASK_STDERR_LINES = 5
 
 
 class AskReport(NamedTuple):
-    """The replies of a bot to recorded questions; it may have been asked several times."""
+    """The replies of a bot to recorded questions."""
 
     repro: Repro
     bot: BuiltBot
     level: Level
-    rounds: Sequence[Sequence[Reply]]
-    limited: bool = True
+    replies: Sequence[Reply]
 
     def json(self) -> dict[str, Any]:
         """Return the replies as JSON has them."""
-        rows = [_row(nth, reply, self.bot) for nth, replies in enumerate(self.rounds, 1) for reply in replies]
+        rows = [_row(reply, self.bot) for reply in self.replies]
         return {
             "table": self.repro.table,
             "bot": self.bot.name,
@@ -49,24 +46,20 @@ class AskReport(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield the replies as lines for people."""
-        first = self.rounds[0]
-        one = len(self.repro.asked) == 1
         yield self._title()
         for note in self._notes():
             yield f"  note     {note}"
-        if one:
-            yield from self._decision(first[0])
+        if len(self.repro.asked) == 1:
+            yield from self._decision(self.replies[0])
         else:
-            yield from _table(first, self.bot.spec.game)
-        if len(self.rounds) > 1:
-            yield from _repetition(self.rounds, self.bot.spec.game)
+            yield from _table(self.replies, self.bot.spec.game)
 
     def _title(self) -> str:
         asked, before = self.repro.asked, len(self.repro.before)
         what = f"question {asked[0].number}" if len(asked) == 1 else f"{len(asked)} questions"
         how = f"after {before} other {plural(before, 'question')}" if before else "in a fresh process"
-        limit = f"limit {_ms(granted(asked[0], self.bot.limits.per_move))}" if self.limited else "no limits"
-        if self.limited and asked[0].bank is not None:
+        limit = f"limit {_ms(granted(asked[0], self.bot.limits.per_move))}"
+        if asked[0].bank is not None:
             limit += f" and its bank, {format_limit(self.bot.limits.bank)}"
         table, bot = escape_control_chars(self.repro.table), escape_control_chars(self.bot.name)
         return f"{table}   {what}   {bot}, {how} · level {self.level.label} · {limit}"
@@ -164,10 +157,9 @@ class Difference(NamedTuple):
         return one, f"{other}#2" if other == one else other
 
 
-def _row(round_number: int, reply: Reply, bot: BuiltBot) -> dict[str, Any]:
+def _row(reply: Reply, bot: BuiltBot) -> dict[str, Any]:
     went = reply.time_breakdown
     return {
-        "round": round_number,
         "number": reply.then.number,
         "question": _question(reply, bot),
         "then": spelled(reply.then.answer, bot.spec.game),
@@ -203,15 +195,6 @@ def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:
     same = sum(reply.same for reply in replies)
     slowest = max(replies, key=lambda reply: reply.now.wall)
     yield f"{same} of {len(replies)} as then · slowest {_ms(slowest.now.wall)} at question {slowest.then.number}"
-
-
-def _repetition(rounds: Sequence[Sequence[Reply]], game: str) -> Iterator[str]:
-    answers = Counter(" ".join(spelled(reply.now.answer, game) for reply in replies)[:60] for replies in rounds)
-    walls = sorted(max(reply.now.wall for reply in replies) for replies in rounds)
-    always = "always the same" if len(answers) == 1 else f"{len(answers)} different"
-    yield f"  {len(rounds)} times: {always}; " + " · ".join(f"{words} ×{n}" for words, n in answers.most_common(5))
-    middle, late = statistics.median(walls), walls[int(0.95 * (len(walls) - 1))]
-    yield f"  time     median {_ms(middle)}, {_ms(walls[0])} to {_ms(walls[-1])}; 95th percentile {_ms(late)}"
 
 
 def _question(reply: Reply, bot: BuiltBot) -> str:

@@ -72,7 +72,7 @@ def _check(context: CliContext) -> Facts:
     bots, stages = counted(len(submissions), "bot"), counted(len(tournament.stages), "stage")
     about = f"{tournament.name}, {tournament.game}, {bots}, {stages}"
     faults = [rule(tournament.max_faults)] if tournament.max_faults else []
-    built = in_folder("the bots were not built: croupier build builds them", str(context.folder))
+    built = in_folder("the bots were not built: croupier check --all builds them", str(context.folder))
     return _facts(tournament, warnings, [f"{tournament.path} is valid: {about}", *faults, built])
 
 

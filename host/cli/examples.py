@@ -33,7 +33,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "serve": ("serve", "serve --bind 0.0.0.0:8080"),
     "doctor": ("doctor", "doctor --json"),
     "games": ("games", "games pazaak", "games pazaak --rules"),
-    "status": ("status", "status --json"),
+    "status": ("status", "status --follow"),
     "verify": ("verify", "verify --sample 10"),
     "redo": (
         'redo league/ada+grace --reason "power cut in the machine room"',
@@ -48,12 +48,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "packet": ("packet mine", "packet mine -o mine.zip"),
     "export": ("export csv", "export jsonl -o tables.jsonl"),
     "config": ("config check", "config schema bot.toml", "config reference"),
-    "watch": ("watch", "-C spring watch"),
-    "ask": ("ask fault:3", "ask mine league/ada+mine/17:4 --same", "ask mine last --stdin question.txt"),
+    "ask": ("ask fault:3", "ask mine league/ada+mine/17:4 --same", "ask mine last --diff sample:neptr"),
     "ls": ("ls", "ls mine -v"),
-    "build": ("build", "build mine --force -v"),
-    "compose": ("compose", "compose --workers 4 --up"),
     "explain": ("explain B020", "explain C001"),
-    "completion": ("completion bash", "completion fish"),
-    "version": ("version", "version --json"),
 }

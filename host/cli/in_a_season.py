@@ -15,13 +15,11 @@ IN_A_SEASON = {
     "status": "croupier season status",
     "verify": "croupier season verify",
     "seed": "croupier season open  commits to the seed",
-    "compose": "docker compose -f docker/season.yaml up, in a clone of croupier (docs/season.md)",
-    "build": "croupier check FILE",
     "ls": "croupier season status",
     "remove": "the organiser's page withdraws a bot",
     "withdraw": "the organiser's page withdraws a bot",
 } | dict.fromkeys(
-    ("standings", "grades", "faults", "replay", "report", "redo", "export", "watch", "ask"),
+    ("standings", "grades", "faults", "replay", "report", "redo", "export", "ask"),
     "each round is a tournament: -C rounds/0001, in the folder of the season",
 )
 """What to use in a season instead of a command for tournaments."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from host.base.errors import Problem, UserError
 from host.cli import CliContext, completers, options, print_result
 from host.ops.journals import find_stage, open_journal
 
@@ -12,7 +11,6 @@ from host.ops.journals import find_stage, open_journal
 @click.command()
 @click.argument("stage", shell_complete=completers.stages, required=False)
 @click.option("--by", type=click.Choice(["bot", "pair"]), default="bot", help="one row per bot, or per pair of bots")
-@click.option("--grades", is_flag=True, hidden=True)
 @click.option("--overall", is_flag=True, help="all stages: by the last stage that a bot reached, then its place there")
 @click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
 @options.JOURNAL
@@ -21,7 +19,6 @@ def standings(
     context: CliContext,
     stage: str | None,
     by: str,
-    grades: bool,
     overall: bool,
     as_csv: bool,
     journal: Path | None,
@@ -33,8 +30,6 @@ def standings(
 
     if overall and (stage or by != "bot"):
         raise click.UsageError("--overall is about all stages: give no STAGE and no --by")
-    if grades:
-        raise UserError([Problem("U001", "", "grades are a command of their own", hint="croupier grades")], 2)
     with open_journal(context.folder, journal) as book:
         position = find_stage(book, stage)
         results = results_of(book, position)

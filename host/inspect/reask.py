@@ -20,12 +20,8 @@ from host.play.jobs import WorkerSetup
 from host.rules.catalogue import game_by_name
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
-from host.sandbox.limits import GIB, KIB, Limits
 from host.submissions.diagnosis import sandbox_failure
 from protocols.wire import Fault, FaultKind
-
-NO_LIMITS = Limits(move=60, startup=60, cpu=60, memory=8 * GIB, tasks=1024, output=64 * KIB)
-"""Limits of a bot that is asked without its own limits. Even then it must answer within a minute."""
 
 
 class Reply(NamedTuple):
@@ -46,18 +42,14 @@ class Reply(NamedTuple):
         return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
-async def reask(bot: BuiltBot, repro: Repro, level: Level, times: int = 1) -> list[list[Reply]]:
-    """Ask a bot several times, each time in a new process. Return the replies of each time.
-
-    Raise UserError if the bot's sandbox fails.
-    """
+async def reask(bot: BuiltBot, repro: Repro, level: Level) -> list[Reply]:
+    """Ask a bot in a new process; return its replies. Raise UserError if the bot's sandbox fails."""
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
-        pool = BotPool(setup, stack, monitor)
-        return [await _one_round(bot, repro, pool, monitor) for _ in range(times)]
+        return await _replies(bot, repro, BotPool(setup, stack, monitor), monitor)
 
 
-async def _one_round(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
+async def _replies(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
     replies: list[Reply] = []
     try:
         sandbox = await pool.sandbox(bot, (repro.state or b"")[: bot.limits.state])
@@ -105,11 +97,7 @@ def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Repl
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
 
 
-def asked_by_both(bots: Sequence[BuiltBot], repros: Sequence[Repro], level: Level) -> tuple[list[Reply], list[Reply]]:
+def asked_by_both(bots: Sequence[BuiltBot], repro: Repro, level: Level) -> tuple[list[Reply], list[Reply]]:
     """Return the replies of two bots to the same questions."""
-
-    async def work() -> tuple[list[Reply], list[Reply]]:
-        one, other = [[reply for repro in repros for reply in (await reask(bot, repro, level))[0]] for bot in bots]
-        return one, other
-
-    return trio.run(work)
+    one, other = (trio.run(reask, bot, repro, level) for bot in bots)
+    return one, other

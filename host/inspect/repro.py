@@ -92,28 +92,6 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
     return repro._replace(before=tuple(before), history=history)
 
 
-def latest(journal: Journal, bot: str, most: int) -> list[Repro]:
-    """Return the last questions of a bot, at most `most`: one repro per fixture, the last fixture first.
-
-    In a game for partners these are the questions of its first process.
-    """
-    repros: list[Repro] = []
-    left = most
-    for path in reversed(journal.paths()):
-        recorded = load_fixture(journal, root_of(journal), path)
-        if bot not in recorded.fixture.bots or left <= 0:
-            continue
-        found: list[Decision] = []
-        for nth in range(len(recorded.sittings) - 1, -1, -1):
-            if len(found) >= left:
-                break
-            found = [*_asked_of(recorded, bot, range(nth, nth + 1)), *found]
-        if found := found[-left:]:
-            left -= len(found)
-            repros.append(_repro(journal, recorded, bot, bot)._replace(asked=tuple(found)))
-    return repros
-
-
 def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, played: int | None = None) -> Repro:
     """Return a repro without questions: the values that all questions of one process of a bot in a fixture share."""
     fixture = recorded.fixture

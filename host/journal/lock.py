@@ -53,4 +53,4 @@ def _take(descriptor: int, path: Path) -> None:
 
 def in_use(place: Path, holds: str) -> Problem:
     """Return the problem of a run that another process is playing."""
-    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier watch")
+    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier status --follow")

@@ -107,7 +107,4 @@ DEFAULT_LEVEL = Level.L3
 EXACT_LEVEL = min(level for level in Level if level.traits.exact_cpu)
 """The weakest level at which processor time and memory are counted exactly."""
 
-CONTAINER_LEVEL = Level.L3
-"""The level in a container with docker/seccomp.json: namespaces, but no control group."""
-
 STRONGEST_FIRST = tuple(reversed(Level))

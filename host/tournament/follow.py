@@ -118,7 +118,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
         if running:
             time.sleep(POLL_INTERVAL_S)
         if _inode(journal.path) != inode:
-            hint = "croupier watch"
+            hint = "croupier status --follow"
             raise UserError(
                 [Problem("R006", str(journal.path), "the journal was replaced: the run was started again", hint=hint)],
                 5,
