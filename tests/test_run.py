@@ -470,6 +470,14 @@ def test_fresh_begins_anew_with_another_seed(cup: Path) -> None:
     assert after.standings["seed_sha256"] != before.standings["seed_sha256"]
 
 
+def test_fresh_deletes_the_lines_of_a_journal_whose_answers_were_removed(cup: Path) -> None:
+    with writing(cup / "run" / "run.sqlite") as book:
+        book.remove_answers()
+    assert croupier("verify", "-C", cup, "--json").json["reduced"] == 2
+    assert croupier("run", "-C", cup, "--fresh").code == 0
+    assert croupier("verify", "-C", cup, "--json").json["reduced"] == 0
+
+
 def test_fresh_throws_nothing_away_when_it_cannot_begin(cup: Path) -> None:
     before = answers_in(cup / "run" / "run.sqlite")
     (cup / "bots" / "broken.c").write_text("int main(")

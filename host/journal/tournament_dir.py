@@ -13,6 +13,7 @@ from typing import NamedTuple
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.journal.check import wal_files
+from host.journal.kept_lines import kept_lines_file
 from host.journal.reader import Journal
 
 
@@ -103,7 +104,8 @@ class Folder:
         """
         unused = self.commitment_file.exists() and not self.journal.exists()
         seed = () if unused else (self.seed_file, self.commitment_file)
-        for path in (self.journal, *wal_files(self.journal), *seed):  # journal first: it is useless without its seed
+        # The journal first, because it is useless without its seed.
+        for path in (self.journal, *wal_files(self.journal), kept_lines_file(self.journal), *seed):
             path.unlink(missing_ok=True)
         for path in (self.run / "stderr", self.run / "build", self.undecided):
             if path.is_symlink():
