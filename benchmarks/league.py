@@ -44,7 +44,7 @@ from host.submissions.discovery import load_submission
 from host.submissions.examine import prepare_bots
 from host.submissions.sample_bots import sample
 from host.tournament.progress import Progress
-from host.tournament.stage_runner import run_stage
+from host.tournament.stage_runner import Run, run_stage
 from protocols.wire import Move
 
 PAZAAK = GAMES["pazaak"]
@@ -130,7 +130,9 @@ async def real_league(stage: StageConfig, bot: BuiltBot, bots: int, workers: int
                         scope.cancel()
 
             async with local_workers(setup, print, workers) as pool:
-                await run_stage(stage, BLANK, Field([each.name for each in copies], b"a seed"), journal, pool, watch)
+                await run_stage(
+                    stage, Field([each.name for each in copies], b"a seed"), Run(BLANK, journal, pool, watch)
+                )
     return found
 
 
@@ -179,7 +181,7 @@ async def league(stage: StageConfig, bots: int, workers: int, journal: Journal) 
     async with trio.open_nursery() as nursery:
         for number in range(workers):
             nursery.start_soon(queue.feed, f"worker {number}", instant(str(number)))
-        await run_stage(stage, BLANK, Field(names, b"a seed"), journal, queue, watch)
+        await run_stage(stage, Field(names, b"a seed"), Run(BLANK, journal, queue, watch))
         nursery.cancel_scope.cancel()
     seconds = [(times[nth + 1] - times[nth]) / max(1, counts[nth + 1] - counts[nth]) for nth in range(len(times) - 1)]
     return Cost(counts[-1], seconds, memory)

@@ -44,7 +44,7 @@ from host.stages.round_robin import PairTally, RoundRobin
 from host.stages.swiss import Swiss
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
-from host.tournament.stage_runner import run_stage
+from host.tournament.stage_runner import Run, run_stage
 from protocols.wire import Move
 
 PAZAAK, CARDSHARK = GAMES["pazaak"], GAMES["cardshark"]
@@ -359,7 +359,7 @@ def test_a_league_of_500_bots_is_recorded_from_its_first_fixture(tmp_path: Path)
             for worker in ("one", "two"):
                 nursery.start_soon(queue.feed, worker, play)
             bots = [f"b{n:03}" for n in range(500)]
-            await run_stage(league(MAX_BLOCK_TABLES), BLANK, Field(bots, SEED), journal, queue, watch)
+            await run_stage(league(MAX_BLOCK_TABLES), Field(bots, SEED), Run(BLANK, journal, queue, watch))
 
     with writing(tmp_path / "run.sqlite") as journal:
         trio.run(run, journal)
@@ -543,7 +543,7 @@ def test_a_large_field_has_the_same_results_for_any_number_of_workers_and_after_
         with trio.CancelScope() as scope:
             async with local_workers(setup, print, workers) as pool:
                 field = Field([bot.name for bot in bots], SEED)
-                await run_stage(stage, BLANK, field, journal, pool, watch)
+                await run_stage(stage, field, Run(BLANK, journal, pool, watch))
 
     def scores(*parts: tuple[int, int]) -> dict[str, Any]:
         path = tmp_path / f"{parts}.sqlite"

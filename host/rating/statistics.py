@@ -339,11 +339,10 @@ def sequential_points(points: Mapping[float, float], bounds: tuple[float, float]
     The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical introduction to the
     GSPRT", 2020: the pentanomial model).
     """
-    low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
     # A result that has not occurred yet is still possible.
     seen = [(value, points.get(value) or 0.001) for value in sorted({0.0, 0.5, 1.0, *points})]
     llr = _likelihood(seen, _score(bounds[1])) - _likelihood(seen, _score(bounds[0])) if any(points.values()) else 0.0
-    return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
+    return _verdict(llr, error)
 
 
 def sequential_mean(
@@ -355,12 +354,19 @@ def sequential_mean(
     Elo. The test uses the ratio of the two maximum likelihoods of normal values with a given mean in deviations (Van den
     Bergh, "Normalized Elo", 2021). With many tables the values do not have to be normal.
     """
-    low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
     if tables < 2 or not deviation:
-        return Verdict(0.0, low, high, "")
+        return _verdict(0.0, error)
     lead, (weak, strong) = mean / deviation, (bound / (2 * ELO) for bound in bounds)
     llr = tables / 2 * math.log((1 + (lead - weak) ** 2) / (1 + (lead - strong) ** 2))
-    return Verdict(llr, low, high, "H1" if llr >= high else "H0" if llr <= low else "")
+    return _verdict(llr, error)
+
+
+def _verdict(llr: float, error: float) -> Verdict:
+    """Return what the logarithm of a ratio of likelihoods says if each of the two errors may have this probability."""
+    low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
+    if llr >= high:
+        return Verdict(llr, low, high, "H1")
+    return Verdict(llr, low, high, "H0" if llr <= low else "")
 
 
 def tables_left(verdict: Verdict, tables: int) -> int | None:

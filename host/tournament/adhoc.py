@@ -28,7 +28,7 @@ from host.stages.kind import Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.running import Observer
-from host.tournament.stage_runner import CheckedPool, Executor, WorkerPool, require_decided, run_stage
+from host.tournament.stage_runner import CheckedPool, Executor, Run, WorkerPool, require_decided, run_stage
 
 
 class AdhocMatch(NamedTuple):
@@ -134,6 +134,6 @@ async def played(settings: AdhocSettings, place: Path, executor: Executor, worke
     """Play the stage's tables between the bots, which change seats from table to table."""
     async with adhoc_session(settings, place, executor, workers, watch) as session:
         journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed)
-        await run_stage(session.stage, session.blank, field, journal, session.pool, watch.progress)
+        await run_stage(session.stage, field, Run(session.blank, journal, session.pool, watch.progress))
         records = [journal.full_record(path) for path in journal.paths()]
         return AdhocMatch(session.seed, journal.state(), records, journal.bots())

@@ -31,7 +31,7 @@ from host.tournament.loading import Loaded, load_checked
 from host.tournament.opening import choose_level, open_run
 from host.tournament.progress import Progress
 from host.tournament.signals import interruptible
-from host.tournament.stage_runner import Backend, BackendFactory, WorkerPool, run_stage
+from host.tournament.stage_runner import Backend, BackendFactory, Run, run_stage
 
 WONDER = 1.0  # seconds; a preparation that takes longer is reported
 
@@ -194,7 +194,9 @@ async def play_tournament(
             begin()
             bundles = partial(keep_bundle, journal, folder, seed)
             observer = LoggingObserver(watch, logs, LateBots(), bundles)
-            await play_stages(tournament, terms.last, setup, journal, pool, observer)
+            blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
+            run = Run(blank, journal, pool, observer.progress)
+            await play_stages(tournament, terms.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
         missing = Missing(len(journal.undecided()), len(may_be_tried_again(journal, seed)))
@@ -204,16 +206,10 @@ async def play_tournament(
 
 
 async def play_stages(
-    tournament: Tournament,
-    last: str | None,
-    setup: WorkerSetup,
-    journal: JournalWriter,
-    pool: WorkerPool,
-    watch: Observer,
+    tournament: Tournament, last: str | None, setup: WorkerSetup, run: Run, say: Callable[[str], None]
 ) -> None:
     """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
-    blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    entered = [bot.name for bot in setup.bots if bot.name not in tournament.guests]
+    journal, entered = run.journal, [bot.name for bot in setup.bots if bot.name not in tournament.guests]
     played = Played(journal.stage_records, journal.sizes)
 
     def position_in(number: int) -> Position:
@@ -224,19 +220,19 @@ async def play_stages(
         position = position_in(number)
         if position.skipped:
             journal.set_stage(stage.name, StageStatus.SKIPPED, field=position.bots)
-            watch.say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
+            say(f"WARNING  {SkippedStage(stage, len(position.bots))}")
         else:
             begins = None if position.state.over else StageStatus.RUNNING
             journal.set_stage(stage.name, begins, field=position.bots)
             before = journal.seal(stage.name)
-            await run_stage(position.config, blank, position.field, journal, pool, watch.progress)
+            await run_stage(position.config, position.field, run)
             ended = position_in(number)
             journal.set_stage(stage.name, StageStatus.FINISHED, places=ended.outcome.places)
             if (seal := journal.seal(stage.name)) != before:
-                watch.say(f"{stage.name} is over; publish its seal: {seal}")
+                say(f"{stage.name} is over; publish its seal: {seal}")
                 for bot, faults in ended.disqualified.items():
                     why = excess(faults, tournament.max_faults)
-                    watch.say(f"WARNING  {bot} is disqualified in {stage.name}: {why}")
+                    say(f"WARNING  {bot} is disqualified in {stage.name}: {why}")
         if stage.name == last:
             return
 

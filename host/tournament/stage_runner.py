@@ -106,14 +106,22 @@ BackendFactory = Callable[[str, Callable[[str], None]], AbstractAsyncContextMana
 Watch = Callable[[Progress], None]
 
 
-async def run_stage(
-    stage: StageConfig, blank: Fixture, field: Field, journal: JournalWriter, pool: WorkerPool, watch: Watch
-) -> Records:
+class Run(NamedTuple):
+    """A run under way: the fixture whose game and rules all others have, what plays, and who records and shows it."""
+
+    blank: Fixture
+    journal: JournalWriter
+    pool: WorkerPool
+    watch: Watch
+
+
+async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
-    `blank` is a fixture with the game and rules of the tournament. To resume a stage, call this function again. A fixture
-    whose game fails is recorded as undecided, and the rest is played.
+    To resume a stage, call this function again. A fixture whose game fails is recorded as undecided, and the rest is
+    played.
     """
+    blank, journal, pool, watch = run
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
