@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.system_errors import cure
 from host.base.toml_file import Toml, read
-from host.base.value_types import OwnName
+from host.base.value_types import InvalidValue, OwnName, plain_string
 from host.rating.rankings import RANKINGS, Ranking
 from host.rules.catalogue import CustomName, import_value, is_folder, load_game
 from host.stages import KINDS, Registry
@@ -77,11 +78,18 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
         key = str(place[-1])
         if not isinstance(said, str) or not (":" in said or (key == "game" and is_folder(said))):
             return said
+        try:
+            plain_string(said)
+        except InvalidValue:  # the reader of the file reports it
+            return said
         named = CustomName(key, said, toml.where(*place))
         try:
             found = LOADERS[key](named, folder)
             if own.setdefault((key, found), found).said != said:
                 raise named.refused(f"has the name of another, {own[key, found].said}", "choose another name")
+        except OSError as error:  # for example a name that is longer than the system allows
+            problems.extend(named.refused(f"cannot be read: {error.strerror}", cure(error, "")).problems)
+            return said
         except UserError as refused:
             problems.extend(refused.problems)
             return said

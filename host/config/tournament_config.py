@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from host.base.config_file import load_model, sorted_by_line, unknown_key
 from host.base.errors import Problem, UserError, closest_match
+from host.base.system_errors import cure
 from host.base.toml_file import Toml, read, to_toml
 from host.base.value_types import (
     FLAG,
@@ -465,6 +466,9 @@ def _settled(
             problems.append(_impossible(toml, number, wrong))
         except UserError as refused:
             problems += refused.problems
+        except OSError as error:  # for example a name of a file that is longer than the system allows
+            message = f"names a file that cannot be read: {error.strerror}"
+            problems.append(Problem("C011", toml.where("stage", number), message, hint=cure(error, "")))
     return tuple(found)
 
 

@@ -146,14 +146,14 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
     """
     name, _, program = said.partition(":")
     host, program = HOSTS[name], program.strip()
-    named = folder / program
+    named, called, run = folder / program, program, list[str]()
     if program and named.is_dir():
-        files, words = _files(named, deep=True), ""
+        files = _files(named, deep=True)
     elif named.is_file() or (named.suffix and " " not in program):
         files = {path.name: _file(path) for path in (named, folder / "game.toml") if path.is_file()}
-        words = host.jar.format(named.name) if named.suffix == ".jar" else ""
-    elif " " in program:
-        files, words = _files(folder, deep=False), program
+        run = [word.format(named.name) for word in host.jar.split()] if named.suffix == ".jar" else []
+    elif " " in program and (run := _words(program)):
+        files, called = _files(folder, deep=False), run[-1]
     else:
         message = f"{one_line(program) or 'nothing'} is not a file or a folder"
         message = message if where == said else f'game = "{one_line(said)}": {message}'
@@ -162,11 +162,11 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
     text = files["game.toml"].content.decode(errors="replace") if "game.toml" in files else ""
     head = [] if re.search(r"(?m)^adapter\b", text) else [f'adapter = "{name}"']
     if not re.search(r"(?m)^name\b", text):
-        head += [f'name = "{_game_name(program, name)}"']
+        head += [f'name = "{_game_name(called, name)}"']
     if not re.search(r"(?m)^seats\b", text):
         head += ["seats = 2"]
-    if words and not re.search(r"(?m)^run\b", text):
-        head += [f"run = {whole_toml(shlex.split(words))}"]
+    if run and not re.search(r"(?m)^run\b", text):
+        head += [f"run = {whole_toml(run)}"]
     files["game.toml"] = _File("\n".join([*head, text]).encode())
     return _stored(files)
 
@@ -191,9 +191,17 @@ def _files(folder: Path, *, deep: bool) -> dict[str, _File]:
     return {str(path.relative_to(folder)): _file(path) for path in kept}
 
 
+def _words(command: str) -> list[str]:
+    """Return the words of a command; none if a quotation mark is not closed."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
 def _game_name(program: str, host: str) -> str:
     """Return a name for a game: that of its folder, file or last word."""
-    stem = Path(shlex.split(program)[-1]).name.partition(".")[0].lower()
+    stem = Path(program).name.partition(".")[0].lower()
     name = re.sub("[^a-z0-9]+", "_", stem).strip("_")[:40]
     return name if re.match("[a-z]", name) else f"{host}_{name}".rstrip("_")
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 from host.base.config_file import load_model, sorted_by_line
 from host.base.errors import Problem, UserError, closest_match
 from host.base.toml_file import Toml, read_untrusted, to_toml
-from host.base.value_types import FLAG, InvalidValue, Text, ValueType, integer, matches, one_of
+from host.base.value_types import FLAG, InvalidValue, Text, ValueType, integer, matches, one_of, plain_string
 from host.bots.bot_spec import ByteCount, Count, FileName, Seconds, environment
 from host.games import GAMES
 from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal
@@ -91,11 +91,11 @@ def _pattern(value: Mapping[str, Any]) -> Pattern:
         raise InvalidValue("C009", f"has a pattern that is not a regular expression: {wrong}", example) from None
     if not pattern.groupindex.keys() <= {"verb", "n", "text"} or not pattern.groupindex:
         raise InvalidValue("C009", "has a pattern whose groups are not called verb, n or text", example)
-    examples = [str(each) for each in value["examples"]]
+    examples = [plain_string(each) for each in value["examples"]]
     if not examples or not all(pattern.fullmatch(each) for each in examples):
         raise InvalidValue("C009", "has no examples, or one that does not match its pattern", example)
     return Pattern(
-        pattern, str(value["expected"])[:200], tuple(Form(each, tuple(each.split(" "))) for each in examples)
+        pattern, plain_string(value["expected"])[:200], tuple(Form(each, tuple(each.split(" "))) for each in examples)
     )
 
 
@@ -135,14 +135,19 @@ def _streams(value: Any) -> dict[str, int]:
     return dict(value)
 
 
+PLAIN_ANSWER = re.compile("[A-Za-z0-9_.,:+-]+(?: [A-Za-z0-9_.,:+-]+)*")
+PlainAnswer = Annotated[str, matches(PLAIN_ANSWER.pattern, "plain answer", "words of letters, digits and _ . , : + -")]
+"""An answer that stands in the program of a starter bot, whatever its language."""
+
+
 @dataclass(frozen=True)
 class OpeningTable:
     """The table [opening]: the simplest bot of the game."""
 
     field: Text
     limit: Annotated[int, integer(-1_000_000, 1_000_000)]
-    below: Text
-    otherwise: Text
+    below: PlainAnswer
+    otherwise: PlainAnswer
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,11 @@ def load_referee_game(folder: Path) -> RefereeGame:
     if file.name in GAMES:
         message = f"name = {to_toml(file.name)} is the name of another game"
         problems.append(Problem("C018", toml.where("name"), message, hint="choose another name"))
+    for table in ("edges", "presets"):
+        for name in getattr(file, table):
+            if not name.isprintable():
+                message = f"{table}: {to_toml(name)} has a character that cannot be printed"
+                problems.append(Problem("C009", toml.where(table, name), message))
     view = _view_type(file)
     edges = _edges(toml, file, view, problems)
     rules = _presets(toml, file, _rules_type(toml, file, problems), problems)
@@ -450,7 +460,8 @@ def _opening(
             Problem("C009", toml.where("opening", "field"), message, hint=f"one of {', '.join(view._fields)}")
         )
         return None
-    literal = next((form.text for form in forms if all(isinstance(part, str) for part in form.parts)), None)
+    plain = (form.text for form in forms if all(isinstance(part, str) for part in form.parts))
+    literal = next(filter(PLAIN_ANSWER.fullmatch, plain), None)
     if file.adapter:
         fixed = literal or ("0" if file.protocol != "block" else "WAIT")
         return Opening(view._fields[0], 0, fixed, fixed)

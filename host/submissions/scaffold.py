@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from host.base.safe_text import one_line
 from host.base.toml_file import to_toml
 from host.base.value_types import InvalidValue
 from host.bots.bot_spec import MANIFEST, bot_name, unsafe_name
@@ -39,6 +40,15 @@ def pascal(name: str) -> str:
     return "".join(map(str.capitalize, name.split("_")))
 
 
+CODE_IN_COMMENTS = re.compile(r"\*(?=/)|\?(?=[?>])|-(?=\})")
+"""The first character of what ends a comment in a language, or joins it with the next line."""
+
+
+def in_comment(text: str) -> str:
+    """Return a text that may be a stranger's for a comment or a docstring: no language reads any of it as code."""
+    return CODE_IN_COMMENTS.sub(r"\g<0> ", one_line(text).replace("\\", "/").replace('"', "'"))
+
+
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     trim_blocks=True,
@@ -69,7 +79,7 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
             if hint is not Any
             else _kind_of([getattr(view, name) for view in game.examples])
         )
-        fields[name] = TemplateField(name, kind, example)
+        fields[name] = TemplateField(name, kind, in_comment(example))
     return fields
 
 
@@ -93,6 +103,7 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
     source = ENVIRONMENT.get_template(f"{language}.jinja").render(
         name=name,
         game=game,
+        title=in_comment(game.title),
         protocol=protocol,
         fields=list(fields.values()),
         opening=game.opening,
@@ -100,7 +111,7 @@ def starter_files(name: str, game: Game, language: str, protocol: str) -> dict[s
         below_is_field=game.opening.below in fields,
         plays_card=game.opening.otherwise in fields,
         has_cards=any(field.kind == "cards" for field in fields.values()),
-        expected=game.grammar.expected,
+        expected=in_comment(game.grammar.expected),
     )
     return {MANIFEST: manifest(name, game, row, protocol), row.starter.file: source}
 

@@ -1,0 +1,182 @@
+"""Every text and list of croupier.toml, game.toml and bot.toml, filled with nasty values: an error of the file, or none."""
+
+import tomllib
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_referee_game import GAME
+
+from host.base.errors import UserError
+from host.base.toml_file import whole_toml
+from host.config.tournament_config import load
+from host.rules.game_toml import load_referee_game
+from host.sandbox.limits import Limits
+from host.submissions.discovery import load_entry
+from host.submissions.languages import LANGUAGES
+from host.submissions.scaffold import starter_files
+
+NASTY = [
+    *(
+        '"',
+        "'",
+        "\\",
+        "a'b",
+        'java "x',
+        "a\x1b[2J",
+        "\0",
+        "a\nb",
+        "",
+        " ",
+        "é",
+        "\u202e",
+        "{}",
+        "{0}",
+        "%s",
+        "${x}",
+        "-rf",
+    ),
+    *(
+        "..",
+        "../..",
+        "/",
+        "~",
+        "[",
+        "**",
+        "a/",
+        "x" * 300,
+        "x" * 990,
+        "x/" * 400,
+        "x" * 5000,
+        "9" * 5000,
+        "1e999",
+        "-1 s",
+    ),
+    *(":", "a:b", "os:path", "os:path.", 'brutaltester:java "x', "brutaltester:" + "x" * 300, "brutaltester: ''"),
+    *("codingame:a'b.jar", "codingame:{}.jar", "botzone:./a b", "openspiel:a(b", "sample:", "sample:../x", "sample:*"),
+]
+
+CUP = """\
+game = "pazaak"
+name = "Cup"
+seed = "abc"
+bots = ["bots/*"]
+rules = { preset = "controller2015" }
+stage = [
+    { kind = "round-robin", name = "league", rank_by = ["win_rate"], fixture_tables = "auto" },
+    { kind = "gauntlet", references = ["sample:neptr"], grades = { neptr = { points = 4, sure = "95 %", at_least = "60 %" } } },
+    { kind = "knockout", seeding = "league", elimination = "single" },
+    { kind = "pairs", meetings = ["200 a / b"] },
+    { kind = "pairs", name = "listed", list = "meetings.txt" },
+]
+limits = { move = "1 s", bank = "60 s / table", memory = "1 MiB", submission = "1 MiB" }
+sandbox = { level = "L3" }
+run = { workers = "auto", placement = "core", cluster = "tcp://host:1" }
+report = { html = "report.html" }
+"""
+SEASON = """\
+game = "pazaak"
+[season]
+submissions = "invited"
+grace = "1 s"
+references = ["sample:neptr"]
+keep = "5 GiB"
+address = "https://a.b"
+proxy = ["127.0.0.1"]
+login_header = "X-User"
+per_author = { size = "1 MiB" }
+"""
+OPENING = 'title = "Scopa"\nadapter = "botzone"\nopening = { field = "points", limit = 1, below = "PASS", otherwise = "PASS" }\n'
+PATTERN = """{ pattern = "(?P<verb>PASS)", expected = "PASS", examples = ["PASS"] }"""
+BOT = """\
+name = "b"
+author = "a"
+game = "pazaak"
+language = "Python"
+protocol = "lines"
+sources = ["bot.py"]
+entry = "bot.py"
+main = "A"
+run = ["./x"]
+build = ["cc"]
+compiler = "x"
+adapter = "x"
+heap = "1 MiB"
+python = ">=3.11"
+requires = ["numpy"]
+env = { A = "b" }
+needs = ["make"]
+limits = { move = "1 s", bank = "1 s / table" }
+"""
+
+
+def read_bot(folder: Path) -> None:
+    """Read the bot of a folder. Raise UserError if it has problems."""
+    entry = load_entry(folder, "pazaak", Limits())
+    if entry.problems:
+        raise UserError([*entry.problems], 3)
+
+
+def filled(value: Any) -> Iterator[Any]:
+    """Yield a value again and again; each time one text or list in it is a nasty one."""
+    if isinstance(value, str | list):
+        yield from NASTY
+        yield [[]]
+        yield {'"': {}}
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        for other in filled(each):
+            if isinstance(value, dict):
+                yield {**value, key: other}
+            else:
+                yield [*value[:key], other, *value[key + 1 :]]
+
+
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("text", "file", "read"),
+    [
+        pytest.param(CUP, "croupier.toml", load, id="croupier.toml"),
+        pytest.param(SEASON, "croupier.toml", load, id="season"),
+        pytest.param(OPENING + GAME, "game.toml", load_referee_game, id="game.toml"),
+        pytest.param(
+            GAME.replace('["PASS", "PLAY <card from hand>"]', PATTERN), "game.toml", load_referee_game, id="pattern"
+        ),
+        pytest.param(BOT, "bot.toml", read_bot, id="bot.toml"),
+    ],
+)
+def test_a_nasty_value_is_at_most_an_error_of_its_file(
+    text: str, file: str, read: Callable[[Path], Any], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CROUPIER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "bot.py").write_text("")
+    for data in islice(filled(tomllib.loads(text)), 0, None, step):
+        (tmp_path / file).write_text("\n".join(f"{key} = {whole_toml(value)}" for key, value in data.items()))
+        try:
+            read(tmp_path)
+        except UserError as refused:
+            assert refused.exit_code == 3
+            assert all(problem.where for problem in refused.problems), (data, refused)
+
+
+STRANGE = (
+    ('"hand", "points"]', '"hand", "points"]\ntitle = "*/ x \\" \\\\ ?> -}"'),
+    ("[rules]", '[opening]\nfield = "points"\nlimit = 1\nbelow = \'LOW" if f() else "\'\notherwise = "PASS"\n[rules]'),
+)
+
+
+def test_a_title_cannot_end_a_comment_of_a_starter_bot(tmp_path: Path) -> None:
+    (tmp_path / "game.toml").write_text(GAME.replace(*STRANGE[0]))
+    game = load_referee_game(tmp_path).game
+    for language, row in LANGUAGES.items():
+        source = starter_files("mine", game, language, "argv")[row.starter.file]
+        assert "mine plays * / x ' / ? > - }" in source, language
+
+
+def test_an_opening_that_is_code_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "game.toml").write_text(GAME.replace(*STRANGE[1]))
+    with pytest.raises(UserError, match="is not a plain answer"):
+        load_referee_game(tmp_path)
