@@ -162,6 +162,20 @@ def test_a_nasty_value_is_at_most_an_error_of_its_file(
             assert all(problem.where for problem in refused.problems), (data, refused)
 
 
+ONE_SEAT = """\
+from host.games import GAMES
+
+GAME = GAMES["pazaak"]._replace(name="one", seats=(1, 1))
+"""
+
+
+def test_a_game_for_one_bot_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "oneseat.py").write_text(ONE_SEAT)
+    (tmp_path / "croupier.toml").write_text('game = "oneseat:GAME"\n')
+    with pytest.raises(UserError, match=r"C013. \S*croupier.toml:1: no usual stage can play one"):
+        load(tmp_path)
+
+
 STRANGE = (
     ('"hand", "points"]', '"hand", "points"]\ntitle = "*/ x \\" \\\\ ?> -}"'),
     ("[rules]", '[opening]\nfield = "points"\nlimit = 1\nbelow = \'LOW" if f() else "\'\notherwise = "PASS"\n[rules]'),

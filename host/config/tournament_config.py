@@ -377,6 +377,13 @@ def _stages(
 
     if not given:
         default = next((KINDS[kind].defaults.stages for kind in suiting() if KINDS[kind].defaults.stages), ())
+        if not default:
+            hint = (
+                f"[[stage]] with one of: {', '.join(suiting())}"
+                if suiting()
+                else "rules with seats for two bots or more"
+            )
+            problems.append(Problem("C013", toml.where("game"), f"no usual stage can play {game.name}", hint=hint))
         return tuple(_seated(stage, game, rules) for stage in default)
     stages: list[StageConfig] = []
     for number, stage in enumerate(given):
