@@ -21,7 +21,7 @@ from host.base.toml_file import read, read_text
 from host.config.season_config import Keep
 from host.config.tournament_config import load
 from host.games.luck import derive
-from host.season.entries.inbox import Activate, Manage
+from host.season.entries.inbox import Activate
 from host.season.entries.values import Version
 from host.season.folder import final_seed, round_root
 from host.season.rounds.play import MEETINGS, write_round
@@ -264,8 +264,17 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         season.until(lambda: season.events("terms"), "the change")
         season.until(lambda: season.document("site.json")["notices"], "the notice")
         assert "budget: 1.0 → 2.0" in season.document("site.json")["notices"][0]
-        config.write_text(config.read_text().replace("budget", "bugdet"))
+        good = config.read_text()
+        config.write_text(good.replace("budget", "bugdet"))
         season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")
+        changes = len(season.events("terms"))
+        (season.folder / "broken.py").write_text("this is not Python")
+        broken = good.replace("[season]\n", '[season]\nreferences = ["broken.py"]\n').replace('"2 s"', '"9 s"')
+        config.write_text(broken)
+        season.until(
+            lambda: season.events("warning", "a reference cannot play"), "the refusal of terms that cannot be used"
+        )
+        assert len(season.events("terms")) == changes
 
 
 @pytest.mark.long
@@ -322,7 +331,12 @@ def test_the_freeze_closes_entry_and_nothing_else(tmp_path: Path) -> None:
         season.submit("ada", "mine", plain_bot("END", "a"))
         season.submit("grace", "other", plain_bot("STAND", "g"))
         season.accepted("mine-1", "other-1")
-        season.ask(Manage("freeze"))
+        season.croupier("season", "freeze", "--yes")
+        season.until(lambda: (season.folder / "published/entries.json").exists(), "the entries")
+        assert "open again" in season.croupier("season", "freeze", "--undo").out
+        season.until(lambda: not (season.folder / "published/entries.json").exists(), "no entries")
+        assert season.croupier("season", "freeze").code != 0  # nobody has written the word
+        season.croupier("season", "freeze", "--yes")
         season.until(lambda: (season.folder / "published/entries.json").exists(), "the entries")
         entries = season.document("entries.json")
         hashes = sorted(bytes.fromhex(entry["sha256"]) for entry in entries["entries"])

@@ -72,7 +72,7 @@ def playing(here: Season) -> list[str]:
 
 def model(steps: list[str]) -> list[str]:
     """Return the files that must play after these steps, in the order in which the season reads them."""
-    waiting, known, plays, frozen = dict[str, bool](), set[str](), list[str](), False
+    waiting, known, plays, late, frozen = dict[str, bool](), set[str](), list[str](), list[str](), False
     for step, _, name in (each.partition(" ") for each in steps):
         if step == "in" and name not in {*waiting, *known}:
             waiting[name] = not frozen
@@ -83,13 +83,18 @@ def model(steps: list[str]) -> list[str]:
         elif step == "examine":
             known |= {*waiting}
             plays = [name for name, early in waiting.items() if early][-1:] or plays
+            late += [name for name, early in waiting.items() if not early]
             waiting = {}
+        elif step == "unfreeze" and frozen:
+            plays, late, waiting, frozen = late[-1:] or plays, [], dict.fromkeys(waiting, True), False
         frozen |= step == "freeze"
     return plays
 
 
 NAMED = st.tuples(st.sampled_from(["in", "in", "cancel"]), st.sampled_from([*FILES])).map(" ".join)
-STEPS = st.lists(NAMED | st.sampled_from(["examine", "restart", "freeze", "clock -3600", "clock 86400"]), max_size=14)
+STEPS = st.lists(
+    NAMED | st.sampled_from(["examine", "restart", "freeze", "unfreeze", "clock -3600", "clock 86400"]), max_size=14
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,9 +111,9 @@ def test_the_final_is_played_by_what_was_handed_in_last_before_the_freeze(steps:
                 case "cancel":
                     left.append((clock.now, f"cancel {name}"))
                     clock.cancel(name)
-                case "freeze":
-                    left.append((clock.now, "freeze"))
-                    clock.leave(Manage("freeze"))
+                case "freeze" | "unfreeze":
+                    left.append((clock.now, step))
+                    clock.leave(Manage(step))
                 case "clock":
                     clock.now += float(name)
                 case _:
@@ -146,3 +151,33 @@ def test_a_file_that_arrived_before_the_freeze_is_in_time_whenever_it_is_read(tm
         assert known.at == pytest.approx(START)
         accept(here, known)
         assert playing(here) == ["a"]
+
+
+def test_a_freeze_can_be_undone_until_the_final_exists(tmp_path: Path) -> None:
+    clock = Clock(tmp_path)
+    clock.leave(Manage("freeze"))
+    clock.hand_in("a")
+    with clock.opened() as here:
+        (known,) = here.store.submissions.open()
+        accept(here, known)
+        assert not playing(here)
+        assert here.ask(Manage("unfreeze")).text == "entry is open again"
+        assert playing(here) == ["a"]
+        assert here.ask(Manage("unfreeze")).code == "E011"
+        here.ask(Manage("freeze"))
+        (tmp_path / "final.json").write_text("{}")
+        assert here.ask(Manage("unfreeze")).code == "E011"
+
+
+def test_an_author_is_renamed_with_all_that_is_his_and_removed_if_there_is_nothing(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", STANDS)
+        token = here.store.authors.get("ada").token_sha256
+        assert here.ask(Manage("rename", "ada", name="lovelace")).text == "ada is now called lovelace"
+        assert here.store.authors.get("lovelace").token_sha256 == token
+        assert [each.author for each in here.store.submissions.open()] == ["lovelace"]
+        assert here.store.submissions.owner("mine") == "lovelace"
+        assert here.ask(Manage("rename", "lovelace", name="grace")).code == "E008"
+        assert here.ask(Manage("remove", "lovelace")).code == "E008"
+        assert not here.ask(Manage("remove", "grace")).code
+        assert [each.name for each in here.store.authors.all()] == ["lovelace"]

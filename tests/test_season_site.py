@@ -500,11 +500,18 @@ def test_the_organiser_pauses_and_withdraws(running: Site) -> None:
     assert organiser.post("/admin/pause", "/admin").status == 303
     assert organiser.post("/admin/withdraw", "/admin", subject="davey", reason="copied").status == 303
     assert organiser.post("/admin/withdraw", "/admin").status == 400
+    assert organiser.post("/admin/freeze", "/admin").status == 400
+    assert organiser.post("/admin/freeze", "/admin", word="Freeze").status == 303
     assert organiser.post("/admin/destroy", "/admin").status == 404
     reply = running.api("POST", "/api/admin/resume", "", b"")
     assert reply.status == 202 and running.api("GET", reply.json["url"], "").json["state"] == "received"
     assert running.api("POST", "/api/admin/pause", "ada").problem == (403, "W003")
-    assert running.inbox() == [Manage("pause"), Manage("withdraw", "davey", "copied"), Manage("resume")]
+    assert running.inbox() == [
+        Manage("pause"),
+        Manage("withdraw", "davey", "copied"),
+        Manage("freeze"),
+        Manage("resume"),
+    ]
 
 
 # A season that is open to anybody.

@@ -64,6 +64,11 @@ def make_final(
         places = {each.label: store.versions.labelled(each.label).place for each in playing}
     digest = digest_of(bytes.fromhex(each.sha256) for each in playing).hex()
     _write(folder, tournament, target, places, references)
+    with Store.reading(folder.path) as store:
+        fixed = entries_in(store)
+    if fixed is None or fixed.entries != tuple(entries):
+        hint = "croupier season freeze  closes it; then make the final in another folder"
+        raise UserError([Problem("E104", str(place), "entry has been opened again meanwhile", hint=hint)], 5)
     said = {
         "folder": str(target.absolute()),
         "at": time.time(),

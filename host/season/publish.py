@@ -42,7 +42,19 @@ from host.season.rounds.season import Season
 
 LADDER = "ladder.json"
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
-NOTICE_KINDS = ("terms", "pause", "resume", "freeze", "withdraw", "readmit", "entries", "final", "damaged")
+NOTICE_KINDS = (
+    "terms",
+    "pause",
+    "resume",
+    "freeze",
+    "unfreeze",
+    "withdraw",
+    "readmit",
+    "rename",
+    "entries",
+    "final",
+    "damaged",
+)
 """The events that everybody may see."""
 
 
@@ -66,6 +78,11 @@ class Publisher:
         write = write_atomically if name == LADDER else replace_content
         write(path, content, 0o640 if name.startswith("private/") else 0o644)
         self._written[name] = content
+
+    def remove(self, name: str) -> None:
+        """Remove a document, if it is published."""
+        (self._folder.published / name).unlink(missing_ok=True)
+        self._written.pop(name, None)
 
 
 def _content(path: Path) -> bytes | None:

@@ -113,6 +113,8 @@ class Publishing:
         publish_rounds(self._publisher, now.rounds)
         if (entries := entries_in(self._season.store)) is not None:
             self._publisher.write("entries.json", entries)
+        else:
+            self._publisher.remove("entries.json")
         if (current := self._player.current) and current.entry.state in ("waiting", "running"):
             publish_round(self._publisher, current)
         if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while

@@ -29,11 +29,11 @@ from host.season.entries.values import Practice, Submission
 from host.season.folder import SeasonFolder
 from host.season.intake.intake import IntakeTerms, SeasonIntake
 from host.season.intake.pruning import prune_uploads
-from host.season.intake.requests import EntryTerms
+from host.season.intake.requests import ENTRIES, EntryTerms
 from host.season.publishing import Publishing
 from host.season.rounds.machines import Backends, opened_backends
 from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
-from host.season.rounds.season import ENTRIES, ORGANISER, Log, Season
+from host.season.rounds.season import ORGANISER, Log, Season
 from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
 from host.tournament.signals import leaves
@@ -152,7 +152,7 @@ class Service:
             if terms.bind:  # it takes a moment to start, and has what was published before
                 tell = partial(season.event, "site", "process")
                 nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
-            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms())
+            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(season.tournament))
             await intake.prepare_references()
             player = RoundPlayer(season, self._backends.rounds, terms.workers)
             publishing = Publishing(season, player, intake)
@@ -166,10 +166,10 @@ class Service:
             nursery.start_soon(publishing.run)
             nursery.start_soon(player.run, publishing.round_over)
 
-    async def _intake_terms(self) -> IntakeTerms:
-        season, tournament = self._season, self._season.tournament
+    async def _intake_terms(self, tournament: Tournament) -> IntakeTerms:
+        season, terms = self._season, tournament.season
+        assert terms is not None  # `loaded_season` has checked it
         level = await require_local(tournament.level)
-        terms = season.terms
         references = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
         return IntakeTerms(
             entry=EntryTerms(
@@ -247,15 +247,16 @@ class Service:
                 await self._wait_for_machine("uploads", failed)
 
     async def _close_entry(self) -> None:
-        """Fix the entries of the final when entry is closed and everything received before has its verdict."""
+        """Fix the entries of the final when entry is closed and everything received before has its verdict.
+
+        The organiser may open entry again, so that they are fixed again later.
+        """
         season = self._season
-        while not season.store.setting(ENTRIES):
-            if season.frozen():
+        while True:
+            if season.frozen() and not season.store.setting(ENTRIES):
                 closes = season.closes or 0.0
-                waiting = [each for each in season.store.submissions.open() if each.at < closes]
-                if not waiting:
+                if all(each.at >= closes for each in season.store.submissions.open()):
                     season.fix_entries()
-                    return
             await season.bell.wait(CLOSING_INTERVAL_S)
 
     async def _follow_config(self, intake: SeasonIntake) -> None:
@@ -272,9 +273,8 @@ class Service:
                 if changed.game != season.tournament.game:
                     message = f"game = {changed.game}: a season has one game, {season.tournament.game}"
                     raise UserError([Problem("C013", str(changed.path), message)], 3)
+                await intake.take_terms(await self._intake_terms(changed))
                 season.take_terms(changed)
-                intake.terms = await self._intake_terms()
-                await intake.prepare_references()
             except (UserError, OSError) as wrong:
                 season.event(
                     "warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " ")

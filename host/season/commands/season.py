@@ -14,12 +14,21 @@ SUBCOMMANDS: Mapping[str, str] = {
     "status": "say how the season stands",
     "pause": "pause the season at once",
     "resume": "let a paused season go on",
+    "freeze": "close entry now, or open it again",
+    "withdraw": "take a bot out of the season",
+    "readmit": "take a bot back, or examine a submission again",
+    "cancel": "cancel a submission that waits",
+    "rename": "rename an author",
+    "remove": "remove an author who has handed in nothing",
     "final": "close entry and make the folder of the final",
     "verify": "compute every round's list and every score again",
     "backup": "copy the season into a file while it runs",
     "site": "serve the pages and the HTTP API of a season alone",
 }
 """The commands of a season with a line of help, in the order of `croupier season --help`."""
+
+MANAGED = ("pause", "resume", "freeze", "withdraw", "readmit", "cancel", "rename", "remove")
+"""The commands that host/season/commands/manage.py defines."""
 
 
 class SeasonGroup(click.Group):
@@ -33,8 +42,11 @@ class SeasonGroup(click.Group):
         """Import a command and return it; None if it does not exist."""
         if cmd_name not in SUBCOMMANDS:
             return None
-        name = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot be the name of a module
-        command: click.Command = importlib.import_module(f"host.season.commands.{name}").command
+        name = (
+            "import_" if cmd_name == "import" else "manage" if cmd_name in MANAGED else cmd_name
+        )  # a keyword is no module
+        module = importlib.import_module(f"host.season.commands.{name}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in MANAGED else "command")
         command.short_help = SUBCOMMANDS[cmd_name]
         return command
 

@@ -82,11 +82,12 @@ class Invite(msgspec.Struct, frozen=True, tag="invite"):
 
 
 class Manage(msgspec.Struct, frozen=True, tag="manage"):
-    """An action of the organiser: pause, resume or freeze the season; withdraw or take back a bot."""
+    """An action of the organiser, about the season, a bot, a submission or an author."""
 
-    action: Literal["pause", "resume", "freeze", "withdraw", "readmit", "cancel"]
-    subject: str = ""  # a bot or a submission
+    action: Literal["pause", "resume", "freeze", "unfreeze", "withdraw", "readmit", "cancel", "rename", "remove"]
+    subject: str = ""  # a bot, a submission or an author
     reason: str = ""
+    name: str = ""  # the new name of an author
 
 
 Request = Submit | Activate | Practise | Cancel | Join | Invite | Manage

@@ -52,6 +52,26 @@ class Authors:
         self.get(name)
         self._database.change("UPDATE author SET token_sha256 = ? WHERE name = ?", token_sha256, name)
 
+    def rename(self, name: str, new: str, now: float) -> None:
+        """Rename an author. His link, bots and submissions stay his. Raise UserError if the new name is not possible."""
+        known = self.get(name)
+        with self._database.transaction():
+            self._database.change("UPDATE author SET token_sha256 = '' WHERE name = ?", name)
+            self.add(new, known.token_sha256, now)
+            for table in ("bot", "submission", "version", "practice", "usage", "answer"):
+                self._database.change(f"UPDATE {table} SET author = ? WHERE author = ?", new, name)
+            self._database.change("DELETE FROM author WHERE name = ?", name)
+
+    def remove(self, name: str) -> None:
+        """Remove an author who has handed in nothing. Raise UserError if there is none, or if he has."""
+        self.get(name)
+        if self._database.row(
+            "SELECT 1 FROM submission WHERE author = ? UNION SELECT 1 FROM bot WHERE author = ?", *[name] * 2
+        ):
+            hint = "croupier season withdraw BOT  takes his bots out, and  invite --again NAME  ends his link"
+            raise UserError([Problem("E008", name, "has handed in bots, so that the name stays", hint=hint)], 3)
+        self._database.change("DELETE FROM author WHERE name = ?", name)
+
     def bots(self) -> dict[str, str]:
         """Return all bots, with the names of their authors."""
         return dict(self._database.rows("SELECT name, author FROM bot ORDER BY name"))

@@ -69,6 +69,11 @@ class Versions:
         row = self._database.row("SELECT language FROM version WHERE bot = ? AND number = ?", bot, number)
         return str(row[0]) if row else ""
 
+    def with_times(self) -> list[tuple[float, Version]]:
+        """Return all versions with the times when their submissions were handed in."""
+        times = dict(self._database.rows("SELECT id, at FROM submission"))
+        return [(times[version.submission], version) for version in self.all()]
+
     def _some(self, condition: str, *values: Any) -> list[Version]:
         rows = self._database.rows(f"SELECT {COLUMNS} FROM version {condition}", *values)
         return [_version(row) for row in rows]

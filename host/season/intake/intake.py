@@ -77,7 +77,10 @@ class SeasonIntake:
 
     async def prepare_references(self) -> None:
         """Build and start the references. Raise UserError with the problems of all that cannot play."""
-        terms = self.terms
+        await self.take_terms(self.terms)
+
+    async def take_terms(self, terms: IntakeTerms) -> None:
+        """Take other terms once their references are built. Raise UserError if one cannot play; the old terms stay."""
         try:
             bots = await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
         except UserError as refused:
@@ -85,7 +88,7 @@ class SeasonIntake:
                 "E014", "references", "a reference cannot play", hint="correct it, or take it out of [season]"
             )
             raise UserError([first, *refused.problems], refused.exit_code) from refused
-        self._references = {bot.name: bot for bot in bots}
+        self.terms, self._references = terms, {bot.name: bot for bot in bots}
 
     # Requests.
 

@@ -18,11 +18,13 @@ from host.season.entries.names import submitted_file_name
 from host.season.entries.queue import Used, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Version, submission_id
+from host.season.folder import SeasonFolder
 from host.submissions.intake_log import file_stem
 
 DOORS = ("web", "api", "submit", "git", "folder", "import")
 UPLOADS = "uploads"
 PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
+ENTRIES = "entries"  # setting: the entries of the final, as JSON
 ARRIVED = "arrived"  # setting: when the last request that has an answer arrived
 MAX_TEXT_CHARS = 300  # of a licence or a reason
 MAX_PRACTICE_TABLES = 2000
@@ -324,6 +326,14 @@ def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
         case "freeze":
             store.set_setting(FROZEN, store.setting(FROZEN) or repr(now))
             text = f"entry is closed since {day(float(store.setting(FROZEN)))}"
+        case "unfreeze":
+            text = _unfreeze(desk)
+        case "rename":
+            store.authors.rename(request.subject, request.name, now)
+            text = f"{request.subject} is now called {request.name}"
+        case "remove":
+            store.authors.remove(request.subject)
+            text = f"{request.subject} is removed"
         case "withdraw":
             store.submissions.set_withdrawn(request.subject, reason or "withdrawn by the organiser")
             text = f"{request.subject} is withdrawn"
@@ -335,6 +345,23 @@ def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
             text = _cancelled(desk, known, reason or "cancelled by the organiser").text
     store.events.add(now, request.action, request.subject, f"{text}{': ' + reason if reason else ''}")
     return Granted(text)
+
+
+def _unfreeze(desk: Desk) -> str:
+    """Open entry again that the organiser has closed, as if he had not: what was handed in meanwhile plays."""
+    store, frozen = desk.store, desk.store.setting(FROZEN)
+    if not frozen:
+        raise refused(
+            "E011", "", "the organiser has not closed entry", "the terms close it: edit freeze in croupier.toml"
+        )
+    if SeasonFolder(desk.folder).final_file.exists():
+        raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
+    store.set_setting(FROZEN, "")
+    store.set_setting(ENTRIES, "")  # they are fixed again when entry closes
+    for known, version in sorted(store.versions.with_times()):
+        if known >= float(frozen) and not desk.closed(known):
+            store.versions.activate(version, desk.terms.limits.active)
+    return "entry is open again"
 
 
 def _readmit(desk: Desk, subject: str) -> str:

@@ -17,12 +17,12 @@ from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
-from host.season.intake.requests import PAUSED, closing_time
+from host.season.intake.requests import ENTRIES, PAUSED, closing_time
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.play import how_tables_are_played
 
-ENTRIES, TERMS, ORGANISER, SITE = "entries", "terms", "organiser", "site"
-"""Settings of the store. `entries`: the entries of the final, as JSON. `terms`: [season], as it was shown last. `organiser`:
+TERMS, ORGANISER, SITE = "terms", "organiser", "site"
+"""Settings of the store. `terms`: [season], as it was shown last. `organiser`:
 the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links."""
 
 Log = Callable[[str, str, str], None]

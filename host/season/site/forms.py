@@ -14,7 +14,8 @@ from host.season.site.inbox import submission_of
 from host.season.site.pages import MAX_PRACTICE_TABLES, SeasonPages
 from host.season.site.uploads import fields_of, received_form
 
-ACTIONS = ("pause", "resume", "freeze", "withdraw", "readmit", "cancel")
+ACTIONS = ("pause", "resume", "freeze", "unfreeze", "withdraw", "readmit", "cancel")
+FREEZE_WORD = "freeze"  # that the organiser must write, so that no accidental click closes entry
 ABOUT_A_SUBJECT = ("withdraw", "readmit", "cancel")
 MAX_OPPONENTS = 32
 MAX_REASON_CHARS = 200
@@ -95,6 +96,9 @@ class SeasonForms:
             raise unknown_link()
         fields = await self._fields(request, viewer)
         wanted = manage_of(request.path_params["action"], _first(fields, "subject"), _first(fields, "reason"))
+        if wanted.action == "freeze" and _first(fields, "word").strip().lower() != FREEZE_WORD:
+            hint = f"write {FREEZE_WORD} into the field beside the button"
+            raise Refusal(400, Problem("W008", "word", "entry is closed only with this word", hint=hint))
         self._season.request("", wanted)
         return RedirectResponse("/admin", 303)
 
@@ -135,7 +139,7 @@ def manage_of(action: str, subject: str, reason: str) -> Manage:
     if action not in ACTIONS:
         raise not_found("there is no such action", action[:40], ", ".join(ACTIONS))
     if (action in ABOUT_A_SUBJECT) != bool(subject) or len(subject) > 80 or not subject.isprintable():
-        hint = "a bot, or the id of a submission; none for pause, resume and freeze"
+        hint = "a bot, or the id of a submission; none for the season as a whole"
         raise Refusal(400, Problem("W008", "subject", "is missing, or not one of this action", hint=hint))
     if len(reason) > MAX_REASON_CHARS or not reason.isprintable():
         raise Refusal(400, Problem("W008", "reason", "is too long, or has control characters"))
