@@ -1,10 +1,11 @@
-"""The doors of a season, as authors use them: git push, a watched folder, an import, links and `croupier submit`."""
+"""The door of a season, as authors use it: links, `croupier submit`, and a git hook that calls it."""
 
 import contextlib
 import hashlib
 import http.server
 import json
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -15,21 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, environment
-from season_fixtures import BROKEN_C, C_BOT, STANDS
+from season_fixtures import STANDS
 
-from host.base.errors import UserError
-from host.config.season_config import AuthorLimits
 from host.season.documents import TokensDocument
 from host.season.entries.inbox import Invite, read_requests
 from host.season.entries.store import Store
 from host.season.entries.values import Submission
-from host.season.folder import SeasonFolder
-from host.season.intake.git_hook import Repository, pushes
-from host.season.intake.imports import ImportedBot, Skipped, StackAnswer, answers_in, bot_in
-from host.season.intake.watched_folder import STABLE_S, WatchedFolder
 
 CONFIG = """
 game = "pazaak"
@@ -42,6 +36,7 @@ address = "http://cup.example"
 move = "2 s"
 """
 PATIENCE_S = 120.0
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def until(ready: Callable[[], Any]) -> Any:
@@ -126,230 +121,6 @@ def test_a_class_is_invited_from_a_sheet(cup: Path, tmp_path: Path) -> None:
     assert croupier("-C", cup, "season", "invite", "--again", "nobody-here").err.startswith("error[E001]")
 
 
-# git push.
-
-
-def git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run git as an author does."""
-    own = ["-c", "user.name=ada", "-c", "user.email=ada@cup.example", "-c", "init.defaultBranch=main"]
-    return subprocess.run(["git", *own, *words], cwd=folder, text=True, capture_output=True, timeout=PATIENCE_S)
-
-
-@pytest.fixture
-def clone(cup: Path, tmp_path: Path) -> Path:
-    """Return a clone of a bare repository whose pre-receive hook hands in what is pushed."""
-    bare, clone = tmp_path / "seventeen.git", tmp_path / "clone"
-    assert git(tmp_path, "init", "--bare", str(bare)).returncode == 0
-    hook = bare / "hooks/pre-receive"
-    command = shlex.join([*map(str, CROUPIER), "-C", str(cup), "season", "hook", "--author", "ada"])
-    hook.write_text(f"#!/bin/sh\nPYTHONPATH={shlex.quote(environment()['PYTHONPATH'])} exec {command}\n")
-    hook.chmod(0o755)
-    assert git(tmp_path, "clone", str(bare), str(clone)).returncode == 0
-    return clone
-
-
-def commit(clone: Path, files: Mapping[str, str]) -> None:
-    """Commit some files."""
-    for name, text in files.items():
-        (clone / name).write_text(text)
-    git(clone, "add", "-A")
-    assert git(clone, "commit", "-m", "Better").returncode == 0
-
-
-def test_a_push_hands_in_and_the_pusher_sees_the_verdict(clone: Path, cup: Path) -> None:
-    commit(clone, {"main.py": STANDS})
-    done = git(clone, "push", "origin", "HEAD:main")
-    assert done.returncode == 0, done.stderr
-    assert "remote:   ✓ builds" in done.stderr
-    assert "seventeen-1 plays from the next round on" in done.stderr
-    commit(clone, {"main.py": "import sys\nfor line in sys.stdin:\n    print('banana', flush=True)\n"})
-    refused = git(clone, "push", "origin", "HEAD:main")
-    assert refused.returncode != 0
-    assert "banana" in refused.stderr
-    assert "pre-receive hook declined" in refused.stderr
-    assert git(clone, "ls-remote", "origin").stdout.split()[0] == git(clone, "rev-parse", "HEAD~1").stdout.strip()
-    before = len(submissions(cup, "ada"))
-    other = git(clone, "push", "origin", "HEAD:refs/heads/try")
-    assert other.returncode == 0, other.stderr
-    assert "nothing is pushed to refs/heads/main" in other.stderr
-    assert len(submissions(cup, "ada")) == before
-
-
-@pytest.mark.long
-def test_a_push_whose_verdict_is_late_is_accepted_with_a_link_to_it(clone: Path, cup: Path) -> None:
-    (season,) = [each for each in psutil.Process().children() if str(cup) in each.cmdline()]
-    commit(clone, {"main.py": STANDS + "# late"})
-    before = len(submissions(cup, "ada"))
-    season.suspend()
-    try:
-        done = git(clone, "push", "origin", "HEAD:main")  # the hook waits for 60 s
-    finally:
-        season.resume()
-    assert done.returncode == 0, done.stderr
-    assert "remote: the push is accepted; the verdict will be on http://cup.example/mine" in done.stderr
-    until(lambda: [each for each in submissions(cup, "ada")[before:] if each.door == "git" and each.verdict])
-
-
-def test_a_push_runs_no_program_and_follows_no_link(clone: Path, tmp_path: Path) -> None:
-    ran = tmp_path / "ran"
-    (clone / "secret.py").symlink_to("/etc/passwd")
-    commit(clone, {"main.py": STANDS + "# two", ".gitattributes": "* filter=evil export-subst\n", ".gitmodules": "x"})
-    git(clone, "config", "filter.evil.smudge", f"touch {ran}")
-    done = git(clone, "push", "origin", "HEAD:main")
-    assert done.returncode != 0
-    assert "secret.py" in done.stderr and "link" in done.stderr
-    assert not ran.exists()
-
-
-def test_a_hook_knows_its_author_and_its_input() -> None:
-    found = Repository.of(None, None, {"REMOTE_USER": "ada", "GIT_DIR": "/srv/git/My Bot.git"})
-    assert found == ("ada", "My-Bot")
-    for author, variables in ((None, {}), ("../x", {})):
-        with pytest.raises(UserError):
-            Repository.of(author, "mine", variables)
-    with pytest.raises(UserError) as refused:
-        pushes(["nonsense"])
-    assert refused.value.problems[0].code == "E010"
-
-
-# The watched folder.
-
-
-def test_a_file_in_a_watched_folder_is_handed_in_and_its_verdict_lies_beside_it(cup: Path, tmp_path: Path) -> None:
-    drop = tmp_path / "drop"
-    (drop / "grace").mkdir(parents=True)
-    watcher = subprocess.Popen(
-        [*CROUPIER, "-C", cup, "season", "folder", drop], env=environment(), stdout=subprocess.PIPE, text=True
-    )
-    try:
-        (drop / "grace/hers.c").write_text(C_BOT)
-        (drop / "grace/broken.c").write_text(BROKEN_C)
-        verdict = until(lambda: [*(drop / "grace").glob("hers.c.verdict.txt")])[0].read_text()
-        assert "hers-1 plays from the next round on" in verdict
-        assert "undeclared" in until(lambda: [*(drop / "grace").glob("broken.c.verdict.txt")])[0].read_text()
-    finally:
-        watcher.terminate()
-        watcher.communicate()
-
-
-def test_a_file_that_still_grows_is_not_handed_in(cup: Path, tmp_path: Path) -> None:
-    said = list[str]()
-    watched = WatchedFolder(SeasonFolder(cup), tmp_path, AuthorLimits(), said.append)
-    (tmp_path / "grace").mkdir()
-    (tmp_path / "stranger").mkdir()
-    (tmp_path / "stranger/mine.py").write_text(STANDS)
-    (tmp_path / "grace/.part").write_text(STANDS)
-    (tmp_path / "grace/link.py").symlink_to(tmp_path / "stranger/mine.py")
-    file = tmp_path / "grace/late.py"
-    file.write_text("import")
-    for now in (0.0, STABLE_S - 0.1):
-        watched.look(now)
-    file.write_text(STANDS + "# late")
-    for now in (STABLE_S, 2 * STABLE_S - 0.1):
-        watched.look(now)
-        assert not any("late.py" in line for line in said)
-    watched.look(2 * STABLE_S)
-    assert f"grace/late.py: handed in, {len(STANDS + '# late')} bytes" in said
-    assert [line for line in said if "link.py: not handed in" in line]
-    assert not any("stranger" in line or ".part" in line for line in said)
-
-
-# Stack Exchange.
-
-
-def answer(number: int, body: str, owner: str = "Peter Taylor", edited: int = 0) -> dict[str, Any]:
-    """Return an answer as the API returns it."""
-    return {
-        "answer_id": number,
-        "body": body,
-        "owner": {"display_name": owner, "user_id": 194, "reputation": 1},
-        "content_license": "CC BY-SA 4.0",
-        "link": f"https://codegolf.stackexchange.com/a/{number}",
-        "last_edit_date": edited,
-        "score": 7,
-    }
-
-
-PYTHON_ANSWER = (
-    "<h1>Ends its turn, Python 3</h1>\n<p>Simple.</p>\n<pre><code>import sys\nfor line in sys.stdin:\n"
-    "    print('END', flush=True)\n</code></pre>\n<p>Usage:</p>\n<pre><code>python3 x.py\n</code></pre>"
-)
-C_ANSWER = (
-    "<h2>Careful, C</h2><p><code>careful.c</code>:</p><pre><code>// careful.c\n#include &lt;stdio.h&gt;\n"
-    'int main(void) { char line[4096]; while (fgets(line, 4096, stdin)) { puts("END"); fflush(stdout); } return 0; }\n'
-    '</code></pre><pre><code>bot.toml\nprotocol = "lines"\n</code></pre>'
-)
-
-
-def read(body: str) -> ImportedBot | Skipped:
-    """Return the bot in an answer."""
-    return bot_in(msgspec.convert(answer(1, body), StackAnswer))
-
-
-def test_answers_of_stack_exchange_are_handed_in_and_an_edited_one_is_a_new_version(cup: Path, tmp_path: Path) -> None:
-    file = tmp_path / "answers.json"
-    chat = answer(3, "<p>Is this still open?</p>")
-    file.write_text(json.dumps({"items": [answer(1, PYTHON_ANSWER), answer(2, C_ANSWER, "Ángel <b>"), chat]}))
-    done = croupier("-C", cup, "season", "import", file)
-    assert done.out.splitlines()[-1] == "2 bots handed in, 1 of the answers left out"
-    assert "answer 3 of Peter-Taylor-194 is left out: it has no heading" in done.out
-    until(lambda: [each.state for each in submissions(cup, "Peter-Taylor-194")] == ["accepted"])
-    until(lambda: [each.state for each in submissions(cup, "ngel-b-194")] == ["accepted"])
-    edited = PYTHON_ANSWER.replace("import sys", "import sys  # better")
-    file.write_text(json.dumps({"items": [answer(1, edited, edited=5), answer(1, PYTHON_ANSWER)]}))
-    assert croupier("-C", cup, "season", "import", file).code == 0
-    found = until(lambda: [each for each in submissions(cup, "Peter-Taylor-194") if each.state == "accepted"][1:])
-    assert found[0].label == "Ends-its-turn-2"
-    assert found[0].licence == "CC BY-SA 4.0, Peter Taylor, https://codegolf.stackexchange.com/a/1"
-
-
-def test_an_answer_is_a_heading_and_code_blocks() -> None:
-    found = read(PYTHON_ANSWER)
-    assert isinstance(found, ImportedBot)
-    assert (found.bot, found.file_name) == ("Ends-its-turn", "Ends-its-turn.py")
-    assert b"print('END'" in found.content
-    several = read(C_ANSWER)
-    assert isinstance(several, ImportedBot)
-    assert several.file_name == "Careful.tar"
-    java = read("<h1>Mine - Java (8)</h1><pre><code>public class Other { }\n</code></pre>")
-    assert isinstance(java, ImportedBot) and java.file_name == "Other.java"
-    cpp = read("<h1>Fast, C++</h1><pre><code>int main() {}\n</code></pre>")
-    assert isinstance(cpp, ImportedBot) and cpp.file_name == "Fast.cpp"
-    for body, why in (
-        ("<h1>Lost, Befunge</h1><pre>x</pre>", "does not know the language"),
-        ("<h1>Empty, C</h1><p>soon</p>", "has no code block"),
-        ("<pre>int main;</pre>", "has no heading"),
-    ):
-        left_out = read(body)
-        assert isinstance(left_out, Skipped) and why in left_out.why
-
-
-def test_markdown_of_the_api_is_read_as_well() -> None:
-    text = "# Mine, Python\n\nWords\n\n    import sys\n\n    print(&quot;END&quot;)\n\n```\nshort\n```\n"
-    found = bot_in(StackAnswer(1, body_markdown=text))
-    assert isinstance(found, ImportedBot)
-    assert found.content == b'import sys\n\nprint("END")\n'
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{}", b"[1]", b'{"items": [{"answer_id": 1, "x": ' + b"[" * 100_000, b"\xff", b'{"items": 3}', b"<html>"],
-)
-def test_a_file_without_answers_is_refused(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "answers.json"
-    file.write_bytes(content)
-    with pytest.raises(UserError) as refused:
-        answers_in(file)
-    assert refused.value.problems[0].code == "E016"
-
-
-def test_an_answer_cannot_name_a_file_elsewhere() -> None:
-    body = "<h1>Mine, C</h1><pre>../../x.c\nint a;\n</pre><pre>/etc/x.c\nint b;\n</pre><pre>mine.c\nint c;\n</pre>"
-    found = read(body)
-    assert isinstance(found, ImportedBot)
-    assert (found.file_name, found.content) == ("mine.c", b"int c;\n")
-
-
 # croupier submit.
 
 
@@ -369,8 +140,43 @@ def test_submit_reaches_a_real_season_and_shows_its_verdict(tmp_path: Path, mine
         refused = croupier("submit", mine, "--to", link)
         assert refused.code == 1
         assert "banana" in refused.out
+        pushes(tmp_path, link)
         croupier("-C", folder, "season", "invite", "--again", "ada")
         until(lambda: croupier("submit", mine, "--to", link).err.startswith("error[W002]"))
+
+
+def git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run git as an author does."""
+    own = ["-c", "user.name=ada", "-c", "user.email=ada@cup.example", "-c", "init.defaultBranch=main"]
+    return subprocess.run(["git", *own, *words], cwd=folder, text=True, capture_output=True, timeout=PATIENCE_S)
+
+
+def pushes(folder: Path, link: str) -> None:
+    """Push to a repository with the hook of docs/submit-a-bot.md, which hands in what is pushed by standard input."""
+    (hook,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", (DOCS / "submit-a-bot.md").read_text(), re.DOTALL)
+    bare, clone = folder / "seventeen.git", folder / "clone"
+    assert git(folder, "init", "--bare", str(bare)).returncode == 0
+    path = f"PYTHONPATH={shlex.quote(environment()['PYTHONPATH'])} {shlex.join(map(str, CROUPIER))}"
+    script = hook.replace("https://cup.example/a/6tq…", link).replace("croupier", path)
+    (bare / "hooks/pre-receive").write_text(script)
+    (bare / "hooks/pre-receive").chmod(0o700)
+    assert git(folder, "clone", str(bare), str(clone)).returncode == 0
+
+    def pushed(answer: str, branch: str) -> subprocess.CompletedProcess[str]:
+        (clone / "main.py").write_text(f"import sys\nfor line in sys.stdin:\n    print('{answer}', flush=True)\n")
+        git(clone, "add", "-A")
+        assert git(clone, "commit", "-m", answer).returncode == 0
+        return git(clone, "push", "origin", f"HEAD:{branch}")
+
+    done = pushed("END", "main")
+    assert done.returncode == 0, done.stderr
+    assert "seventeen-1 plays from the next round on" in done.stderr
+    other = pushed("banana", "refs/heads/try")
+    assert other.returncode == 0 and "waiting" not in other.stderr
+    refused = git(clone, "push", "origin", "HEAD:main")
+    assert refused.returncode != 0
+    assert "banana" in refused.stderr and "pre-receive hook declined" in refused.stderr
+    assert git(clone, "push", "origin", ":refs/heads/try").returncode == 0
 
 
 def free_port() -> int:
@@ -520,10 +326,3 @@ def test_without_a_season_process_a_request_waits_in_the_inbox(tmp_path: Path) -
     assert croupier("-C", tmp_path, "season", "invite", "ada").code == 0
     (stored,) = read_requests(tmp_path / "inbox").requests
     assert isinstance(stored.request, Invite)
-
-
-def test_a_watched_folder_needs_a_season_that_has_been_opened(tmp_path: Path) -> None:
-    watched = WatchedFolder(SeasonFolder(tmp_path), tmp_path, AuthorLimits(), print)
-    with pytest.raises(UserError) as refused:
-        watched.look(0.0)
-    assert (refused.value.problems[0].code, refused.value.exit_code) == ("E015", 5)

@@ -35,7 +35,7 @@ class SeasonFolder(NamedTuple):
 
     @property
     def inbox(self) -> Path:
-        """The requests of the site, of the git hook and of commands."""
+        """The requests of the site and of commands."""
         return self.path / "inbox"
 
     @property

@@ -54,11 +54,10 @@ def command(context: CliContext, names: tuple[str, ...], sheet: Path | None, aga
 
 def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     """Draw the links, and leave them in the inbox of a season. Raise UserError for a name that cannot be used."""
-    from host.season.entries.inbox import Invite
+    from host.season.entries.inbox import Invite, write_request
     from host.season.entries.names import author_name
     from host.season.entries.store import Store
     from host.season.folder import SeasonFolder
-    from host.season.intake.doors import leave
     from host.season.rounds.season import SITE
     from host.season.service import loaded_season
 
@@ -84,7 +83,11 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)
-        leave(folder, Invite(author_name(name), hashlib.sha256(secret.encode()).hexdigest(), again=name in again))
+        request = Invite(author_name(name), hashlib.sha256(secret.encode()).hexdigest(), again=name in again)
+        try:
+            write_request(folder.inbox, request)
+        except OSError as error:
+            raise UserError([file_problem("written", folder.inbox, error)], 6) from error
         links[name] = f"{site}/a/{secret}"
     return Invited(links)
 

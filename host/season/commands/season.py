@@ -8,9 +8,6 @@ import click
 SUBCOMMANDS: Mapping[str, str] = {
     "open": "open the season: the site, the queue and the rounds",
     "invite": "draw a secret link for each author",
-    "hook": "hand in what is pushed: the pre-receive hook of a repository of git",
-    "folder": "watch a folder, and hand in what authors put there",
-    "import": "hand in the answers of a question on Stack Exchange",
     "status": "say how the season stands",
     "pause": "pause the season at once",
     "resume": "let a paused season go on",
@@ -42,9 +39,7 @@ class SeasonGroup(click.Group):
         """Import a command and return it; None if it does not exist."""
         if cmd_name not in SUBCOMMANDS:
             return None
-        name = (
-            "import_" if cmd_name == "import" else "manage" if cmd_name in MANAGED else cmd_name
-        )  # a keyword is no module
+        name = "manage" if cmd_name in MANAGED else cmd_name
         module = importlib.import_module(f"host.season.commands.{name}")
         command: click.Command = getattr(module, cmd_name if cmd_name in MANAGED else "command")
         command.short_help = SUBCOMMANDS[cmd_name]

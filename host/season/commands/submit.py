@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 FINAL_STATES = ("accepted", "refused", "cancelled")
 MAX_TEXT_LINES = 30  # of each text of a verdict
+STANDARD_INPUT = Path("-")
 LINK_VARIABLE = "CROUPIER_LINK"
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     *("--to", "link"),
     metavar="LINK",
@@ -45,12 +46,19 @@ LINK_VARIABLE = "CROUPIER_LINK"
 def submit(context: CliContext, file: Path, link: str, name: str | None, wait: int) -> None:
     """Hand in a bot (a file, a folder, a .zip or .tar) to a season, and print its verdict.
 
+    With - as FILE the bytes come from standard input, and --as NAME is needed: `git archive HEAD | croupier submit - --as mine`.
+
     The exit code is 0 if the bot is accepted, 1 if it is refused, 5 if it has no verdict yet. The same bytes may be handed
     in again: the answer is the same.
     """
     from host.season.intake.client import Link, SeasonClient
 
-    file_name, content = contents_of(file)
+    if file == STANDARD_INPUT:
+        if not name:
+            raise click.UsageError("standard input has no name: add --as NAME")
+        file_name, content = name, sys.stdin.buffer.read()
+    else:
+        file_name, content = contents_of(file)
     client = SeasonClient(Link.parse(link))
     submission = client.submit(name or name_of(file), file_name, content)
     if not context.json:

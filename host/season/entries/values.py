@@ -79,11 +79,11 @@ class Submission(NamedTuple):
     sha256: str  # of the file; its bytes are in uploads/SHA256
     size: int
     at: float  # when it was handed in last, seconds since 1970
-    door: str  # "web", "api", "submit", "git", "folder" or "import"
+    door: str  # "web", "api" or "submit"
     state: SubmissionState
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
     verdict: Verdict | None = None
-    licence: str = ""  # of an imported answer
+    licence: str = ""  # as its author states it
     number: int = 0  # of the version that it became; 0: it became none
 
     @property

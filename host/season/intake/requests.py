@@ -21,7 +21,7 @@ from host.season.entries.values import Answer, Practice, Submission, SubmissionS
 from host.season.folder import SeasonFolder
 from host.submissions.intake_log import file_stem
 
-DOORS = ("web", "api", "submit", "git", "folder", "import")
+DOORS = ("web", "api", "submit")
 UPLOADS = "uploads"
 PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
 ENTRIES = "entries"  # setting: the entries of the final, as JSON

@@ -19,6 +19,11 @@ from host.submissions.build import fingerprint
 from host.submissions.executable_checks import runnable
 from host.submissions.file_tree import submitted
 
+ARCHIVES = {b"\x1f\x8b": ".tar.gz", b"BZh": ".tar.bz2", b"\xfd7zXZ\0": ".tar.xz", b"PK\x03\x04": ".zip"}
+"""How archives begin, with the suffixes that they have."""
+
+TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
+
 
 class UnpackRequest(msgspec.Struct, frozen=True):
     """An upload, the name of the file as its author called it, and the folder in which the bot's folder is created."""
@@ -44,7 +49,7 @@ def unpack(request: UnpackRequest) -> Unpacked:
     given, copied = target / "given", target / "copied"
     for folder in (given, copied):
         folder.mkdir()
-    named = given / request.file_name
+    named = given / _with_suffix(request)
     os.link(request.upload, named)
     limits = submitted(request.file_bytes)
     try:
@@ -65,6 +70,16 @@ def unpack(request: UnpackRequest) -> Unpacked:
         what.update(part)
     paths.remove_tree(given)
     return Unpacked(str(folder), what.hexdigest())
+
+
+def _with_suffix(request: UnpackRequest) -> str:
+    """Return the name of the file, with the suffix of an archive if it has none, as in PUT /api/bots/mine."""
+    if "." in request.file_name:
+        return request.file_name
+    with Path(request.upload).open("rb") as file:
+        head = file.read(TAR_MAGIC_OFFSET + len(TAR_MAGIC))
+    found = next((suffix for magic, suffix in ARCHIVES.items() if head.startswith(magic)), "")
+    return request.file_name + (found or (".tar" if head[TAR_MAGIC_OFFSET:] == TAR_MAGIC else ""))
 
 
 def _other_name(named: Path, bot: str) -> str | None:

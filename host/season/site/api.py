@@ -32,7 +32,7 @@ from host.web.live import CachedResponse, cached_response
 from host.web.server import conditional_response
 
 MAX_WAIT_S = 60.0  # how long a submission is waited for
-DOORS = ("api", "submit", "git")
+DOORS = ("api", "submit")
 MAX_CACHED = 64
 
 
