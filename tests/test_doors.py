@@ -20,6 +20,7 @@ import pytest
 from command import CROUPIER, Done, croupier, croupier_process, environment
 from season_fixtures import STANDS
 
+from host.season.commands.invite import names_in
 from host.season.documents import TokensDocument
 from host.season.entries.inbox import Invite, read_requests
 from host.season.entries.store import Store
@@ -113,8 +114,7 @@ def test_a_class_is_invited_from_a_sheet(cup: Path, tmp_path: Path) -> None:
     sheet.write_text("id,author\n1,bertha\n2,carl\n")
     done = croupier("-C", cup, "season", "invite", "--csv", sheet)
     assert [line.split()[0] for line in done.out.splitlines()] == ["bertha", "carl"]
-    sheet.write_text("id,author\n1,Bad Name\n2,dora\n")
-    refused = croupier("-C", cup, "season", "invite", "--csv", sheet)
+    refused = croupier("-C", cup, "season", "invite", "Bad Name")
     assert refused.code == 3
     assert "Bad-Name" in refused.err
     assert croupier("-C", cup, "season", "invite").code == 2
@@ -177,6 +177,17 @@ def pushes(folder: Path, link: str) -> None:
     assert refused.returncode != 0
     assert "banana" in refused.stderr and "pre-receive hook declined" in refused.stderr
     assert git(clone, "push", "origin", ":refs/heads/try").returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_sheet_of_a_spreadsheet_gives_names_that_authors_can_have(tmp_path: Path, encoding: str) -> None:
+    sheet = tmp_path / "class.csv"
+    sheet.write_text("Nr;Vorname;Nachname\r\n1;Jörg;Müller\r\n2;Ada Mae;O'Neill\r\n3;Zoë;Weiß\r\n", encoding)
+    assert names_in(sheet) == ["Joerg-Mueller", "Ada-Mae-ONeill", "Zoe-Weiss"]
+    sheet.write_text("Name\nMüller\n\n", encoding)
+    assert names_in(sheet) == ["Mueller"]
+    sheet.write_text("ada\ngrace\n", encoding)
+    assert names_in(sheet) == ["ada", "grace"]
 
 
 def free_port() -> int:

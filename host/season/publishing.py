@@ -158,7 +158,6 @@ class Publishing:
             self._season.terms.places,
         )
         self._publisher.write(LADDER, self._ladder)
-        self._season.book.set_ratings(last.number, {row.label: row.rating for row in self._ladder.rows})
 
     async def _write_files(self, which: Round) -> None:
         """Write the report of a round and the tables of authors, in a thread: it may take seconds."""

@@ -16,6 +16,15 @@ from host.cli import CliContext, options, print_result
 
 SECRET_BYTES = 32
 MAX_ROWS = 10_000
+TITLES = (
+    ("author",),
+    ("first name", "last name"),
+    ("firstname", "lastname"),
+    ("first name", "surname"),
+    ("vorname", "nachname"),
+    ("name",),
+)
+"""Titles of the columns of a sheet that make the name of an author, in lower case; the first that are there count."""
 
 
 class Invited(NamedTuple):
@@ -39,7 +48,7 @@ class Invited(NamedTuple):
     *("--csv", "sheet"),
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="invite everybody in a CSV file: the column `author` or `name`, or the first one",
+    help="invite everybody in a CSV file: the column `author`, `name`, or those of first and last name; else the first one",
 )
 @click.option("--again", metavar="NAME", multiple=True, help="draw another link for NAME; the old one no longer works")
 @click.pass_obj
@@ -107,17 +116,34 @@ def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]
 
 
 def names_in(sheet: Path | None) -> list[str]:
-    """Return the authors of a CSV file. Raise UserError if it cannot be read."""
+    """Return the authors of a CSV file as a spreadsheet writes it, with the names that they can have in a season.
+
+    Raise UserError if it cannot be read.
+    """
+    from host.season.entries.names import MAX_AUTHOR_CHARS, usable_name
+
     if sheet is None:
         return []
     try:
-        rows = [
-            row for row, _ in zip(csv.reader(sheet.read_text("utf-8-sig").splitlines()), range(MAX_ROWS), strict=False)
-        ]
+        lines = _decoded(sheet.read_bytes()).splitlines()[:MAX_ROWS]
+        separator = max(",;\t", key=(lines[0] if lines else "").count)
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
     except (OSError, UnicodeDecodeError, csv.Error) as failed:
-        error = failed if isinstance(failed, OSError) else OSError(0, "it is not a CSV file in UTF-8")
+        error = failed if isinstance(failed, OSError) else OSError(0, "it is not a CSV file")
         raise UserError([file_problem("read", sheet, error)], 2) from failed
-    head = [cell.strip().lower() for cell in rows[0]] if rows else []
-    column = next((head.index(title) for title in ("author", "name") if title in head), None)
-    cells = [row[column or 0].strip() for row in rows[column is not None :] if len(row) > (column or 0)]
-    return [cell for cell in cells if cell]
+    head = [cell.lower() for cell in rows[0]] if rows else []
+    columns = next(
+        ([head.index(title) for title in titles] for titles in TITLES if all(title in head for title in titles)), None
+    )
+    found = [" ".join(row[at] for at in columns or [0] if at < len(row)) for row in rows[columns is not None :]]
+    return [usable_name(name, MAX_AUTHOR_CHARS) or name for name in map(str.strip, found) if name]
+
+
+def _decoded(content: bytes) -> str:
+    """Return the text of a spreadsheet: UTF-16 or UTF-8 with its mark, else UTF-8, else the code page of Windows."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")

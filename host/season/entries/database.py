@@ -41,7 +41,7 @@ CREATE TABLE event      (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT
 CREATE TABLE setting    (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE round      (number INTEGER PRIMARY KEY, state TEXT NOT NULL, began REAL, ended REAL, uniform INTEGER NOT NULL,
                          players BLOB NOT NULL, meetings BLOB NOT NULL, seal TEXT NOT NULL DEFAULT '',
-                         seed TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', sums BLOB, ratings BLOB);
+                         seed TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', sums BLOB);
 CREATE INDEX submission_by_author ON submission(author, at);
 CREATE INDEX submission_by_state ON submission(state);
 CREATE INDEX version_by_author ON version(author);
@@ -52,7 +52,7 @@ CREATE INDEX answer_by_author ON answer(author, at);
 case. submission: `attempts` counts how often its examination has begun since it waits. version: `content` is the SHA-256
 of its files as handed in. usage: a row for each examination and each practice that has begun, with its processor time when
 it is over; `what` is the id of the submission or of the request. answer: to the requests of the inbox. round: players,
-meetings, sums and ratings as JSON of the types that wrote them."""
+meetings and sums as JSON of the types that wrote them."""
 
 
 def damaged(path: Path, why: object) -> UserError:

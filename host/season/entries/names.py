@@ -1,6 +1,7 @@
 """Checks the names of authors and bots in a season. They stand in addresses, file names and labels."""
 
 import re
+from unicodedata import combining, normalize
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
@@ -11,6 +12,10 @@ MAX_AUTHOR_CHARS = 40
 MAX_FILE_CHARS = 120
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SHOWN_CHARS = 60
+SPELLED = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ø": "o", "ł": "l", "'": "", "’": ""}
+)
+"""How letters are written that are not in a name; other letters lose their accents."""
 RESERVED = frozenset({"admin", "organiser", "croupier", "nobody", "anybody", "everybody"})
 """Names that an author cannot have: readers could take him for the organiser."""
 
@@ -41,7 +46,8 @@ def submitted_file_name(name: str) -> str:
 
 def usable_name(text: str, most: int) -> str:
     """Return the name that is most similar to a text of somebody else; empty if no character of it can stay."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:most].rstrip("-._")
+    plain = "".join(each for each in normalize("NFKD", text.translate(SPELLED)) if not combining(each))
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-._")[:most].rstrip("-._")
 
 
 def _check(what: str, name: str, most: int) -> None:

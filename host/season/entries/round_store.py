@@ -1,4 +1,4 @@
-"""Stores the rounds of a season: who plays, what came of it, and the ratings after it."""
+"""Stores the rounds of a season: who plays, and what came of it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ COLUMNS = "number, state, players, meetings, uniform, began, ended, seal, seed, 
 
 
 class RoundStore:
-    """The rounds of a season. Sums and ratings are bytes that the season process encodes with its own types."""
+    """The rounds of a season. Sums are bytes that the season process encodes with its own types."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,7 +38,7 @@ class RoundStore:
             raise damaged(self._database.path, wrong) from wrong
 
     def set(self, entry: RoundEntry) -> None:
-        """Write a round: add it, or replace what is known of it. Its sums and ratings stay."""
+        """Write a round: add it, or replace what is known of it. Its sums stay."""
         self._database.change(
             "INSERT INTO round(number, state, players, meetings, uniform, began, ended, seal, seed, note) "
             "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT(number) DO UPDATE SET state = ?2, players = ?3, "
@@ -55,18 +55,9 @@ class RoundStore:
         """Write the sums of the results of a round."""
         self._database.change("UPDATE round SET sums = ? WHERE number = ?", sums, number)
 
-    def set_ratings(self, number: int, ratings: bytes) -> None:
-        """Write the ratings after a round."""
-        self._database.change("UPDATE round SET ratings = ? WHERE number = ?", ratings, number)
-
     def sums(self) -> list[tuple[int, bytes]]:
         """Return the sums of all rounds that have some, with their numbers, in their order."""
         return [(n, sums) for n, sums in self._database.rows("SELECT number, sums FROM round ORDER BY number") if sums]
-
-    def ratings(self) -> list[tuple[int, bytes]]:
-        """Return the ratings after all rounds that have some, with their numbers, in their order."""
-        rows = self._database.rows("SELECT number, ratings FROM round ORDER BY number")
-        return [(number, ratings) for number, ratings in rows if ratings]
 
 
 def _round(row: tuple[Any, ...]) -> RoundEntry:

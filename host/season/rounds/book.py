@@ -86,7 +86,7 @@ class Round(NamedTuple):
         return self.data.sums if self.entry.state == "finished" else None
 
 
-_data, _ratings = msgspec.json.Decoder(RoundData), msgspec.json.Decoder(dict[str, float])
+_data = msgspec.json.Decoder(RoundData)
 
 
 class Book:
@@ -144,14 +144,6 @@ class Book:
             self._store.rounds.set(which.entry)
             self._store.rounds.set_sums(which.number, msgspec.json.encode(which.data))
         return which
-
-    def set_ratings(self, number: int, ratings: Mapping[str, float]) -> None:
-        """Store the ratings after a round, by label."""
-        self._store.rounds.set_ratings(number, msgspec.json.encode(dict(ratings)))
-
-    def ratings(self) -> list[tuple[int, dict[str, float]]]:
-        """Return the ratings after each round that has any, in the order of the rounds."""
-        return [(number, _ratings.decode(found)) for number, found in self._store.rounds.ratings()]
 
 
 class SeasonTotals:
