@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 import trio
@@ -49,4 +50,6 @@ def test_a_process_is_asked_again_only_when_it_owes_nothing() -> None:
                     process.close()
                 return [*states, process.state]
 
+    before = len([*Path("/proc/self/fd").iterdir()])
     assert trio.run(ask) == [State.NEW, State.IDLE, State.ASKED, State.SLOW, State.IDLE, State.CLOSED]
+    assert len([*Path("/proc/self/fd").iterdir()]) == before

@@ -270,6 +270,7 @@ class AskedProcess:
         """Close its pipes. Read the rest of its standard error before."""
         if self.is_open:
             self._step(Event.CLOSE)
+            self._clock.forget()
             self.close_input()
             for descriptor in (self.output, *self._inherited):
                 os.close(descriptor)
