@@ -143,7 +143,7 @@ SPEC_LINE = (
     '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
     '"files":-1,"open_files":-1,"bank":[0.0,""],"increment":-1.0,"floor":-1.0}}'
 )
-BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"],false,0.0]'
+BOT_LINE = f'[{SPEC_LINE},["./bot"],"/folder","ff",[["KEY","value"]],{LIMITS_LINE},["warm"],0.0]'
 SETUP = WorkerSetup(
     game="cardshark",
     rules=GAMES["cardshark"].presets["thread"],
