@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from host.season.rounds.round_loop import due_at
 from host.season.rounds.scheduler import (
     FIRST_TABLES,
     LIFE_TABLES,
@@ -282,3 +283,11 @@ def test_other_results_lead_to_another_list(stored: list[PlannedRound]) -> None:
     more = {(("bot0-1",), ("bot11-1",)): 200.0, (("bot1-1",), ("bot10-1",)): 200.0}
     rounds = [*stored[:3], stored[3]._replace(sums=sums._replace(orders={**sums.orders, **more}))]
     assert first_difference(rounds).startswith("round 4: the list")
+
+
+@given(st.floats(0, 1e9), st.floats(1, 1e6), st.floats(0, 1e9))
+def test_a_clock_that_is_set_back_holds_no_round_for_longer_than_its_interval(
+    began: float, every: float, now: float
+) -> None:
+    assert due_at(began, every, now) <= now + every
+    assert due_at(began, every, began) == began + every

@@ -128,8 +128,9 @@ class RoundPlayer:
     def _planned(self) -> Round | None:
         """Plan the next round and return it; None if it is not time yet, or if nobody can play."""
         season, last = self._season, self.last
-        self.next_at = (last.entry.began or 0) + season.terms.round_every if last else time.time()
-        if time.time() < self.next_at:
+        now = time.time()
+        self.next_at = due_at(last.entry.began or 0, season.terms.round_every, now) if last else now
+        if now < self.next_at:
             return None
         number = last.number + 1 if last else 1
         versions = season.entered()
@@ -268,6 +269,11 @@ class RoundPlayer:
             self._damaged = 0
         over(which)
         season.doing("")
+
+
+def due_at(began: float, every: float, now: float) -> float:
+    """Return when the round after one that began at a time is due; at once if the clock has been set back since then."""
+    return began + every if began <= now else now
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
