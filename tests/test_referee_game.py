@@ -75,6 +75,18 @@ def test_a_game_has_what_its_file_says(tmp_path: Path) -> None:
     assert read_move(game.grammar, b"play 4c") == Move("PLAY", text="4c")
 
 
+@pytest.mark.parametrize(
+    ("answer", "first"), [("<metres: 1..5>", "1"), ("JUMP <x: -2..2> <how>", "JUMP -2 a"), ("<text: lines>", "WAIT")]
+)
+def test_the_simplest_bot_of_a_foreign_referee_has_an_answer_that_its_game_allows(
+    answer: str, first: str, tmp_path: Path
+) -> None:
+    text = f'name = "race"\nseats = [2, 9]\nadapter = "brutaltester"\nanswer = "{answer}"\nlanguage = "python"\n'
+    (tmp_path / "game.toml").write_text(text)
+    game = load_referee_game(tmp_path).game
+    assert {game.opening.answer_to(edge) for edge in game.edges.values()} == {first}
+
+
 def test_partners_share_a_bot_where_there_are_as_many_bots_as_sides(tmp_path: Path) -> None:
     game = load_referee_game(written(tmp_path)).game
     rules = game.presets["usual"]

@@ -29,6 +29,7 @@ from host.rating.statistics import is_certain
 from host.report import terminal
 from host.report.listings import Listing, cells_of
 from host.report.pictures import picture_lines
+from host.report.terminal import shortened
 from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, ranks
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
@@ -791,3 +792,11 @@ def test_the_strength_counts_all_tables_and_its_error_the_different_ones() -> No
     (often,) = (row.first for row in standings(stage, again, field("AB")) if row.bot == "A")
     assert often.value == pytest.approx(once.value)
     assert often.high - often.value > 6 * (once.high - once.value)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("count", [16, 200])
+def test_long_names_are_told_apart_where_they_are_shortened(count: int) -> None:
+    names = [f"submission_of_team_number_{number}" for number in range(count)]
+    shown = {*map(shortened, names)}
+    assert len(shown) == count
+    assert all(len(name) <= 24 for name in shown)

@@ -93,9 +93,9 @@ def standings_text(
 def pairs_text(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult], repeated: str = "") -> Iterator[Part]:
     """Yield the cross table of a round robin. `names` are in rank order."""
     yield CrossTable(
-        Column("", [_short(name) for name in names], right=False),
+        Column("", [shortened(name) for name in names], right=False),
         [
-            Column(_short(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names])
+            Column(shortened(name, LONGEST_TITLE), [_against(pairs.get((other, name))) for other in names])
             for name in names
         ],
     )
@@ -114,14 +114,14 @@ def grades_text(
     marks = [{mark.reference: mark.words for mark in row.marks} for row in rows]
     yield Table(
         [
-            *([Column("student", [_short(name) for name in students], right=False)] if students else []),
-            Column("bot", [_short(row.bot) for row in rows], right=False),
+            *([Column("student", [shortened(name) for name in students], right=False)] if students else []),
+            Column("bot", [shortened(row.bot) for row in rows], right=False),
             Column("status", [row.status_and_code for row in rows], right=False),
             Column("points", [f"{row.points} of {row.most}" for row in rows]),
             Column("faults", [thousands(row.faults) for row in rows]),
             Column("benched", [thousands(row.benched) for row in rows], spare=True),
             *(
-                Column(_short(name), [own.get(name, "") for own in marks], right=False, spare=True)
+                Column(shortened(name), [own.get(name, "") for own in marks], right=False, spare=True)
                 for name in references
             ),
         ]
@@ -136,7 +136,7 @@ def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
     yield Table(
         [
             Column("#", [str(row.rank) for row in rows]),
-            Column("bot", [_short(row.bot) for row in rows], right=False),
+            Column("bot", [shortened(row.bot) for row in rows], right=False),
             Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
             Column("reached", [row.stage for row in rows], right=False),
             Column("place", [str(row.place) for row in rows]),
@@ -184,7 +184,7 @@ def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
     """Return the columns for the rankings of these rows."""
     names = [
         Column("#", [str(row.rank) for row in rows]),
-        Column("bot", [_short(row.bot) for row in rows], right=False),
+        Column("bot", [shortened(row.bot) for row in rows], right=False),
         Column("language", [one_line(row.language) for row in rows], right=False, spare=True),
     ]
     costs = [
@@ -278,13 +278,17 @@ def _table(columns: Sequence[Column]) -> "RichTable":
     return table
 
 
-def _short(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a bot's name, shortened so that the figures stay on the screen."""
-    from rich.text import Text
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a bot's name, shortened so that the figures stay on the screen. Its beginning and its end tell it from others."""
+    from rich.cells import cell_len
 
-    text = Text(one_line(name))
-    text.truncate(longest, overflow="ellipsis")
-    return text.plain
+    name = one_line(name)
+    if cell_len(name) <= longest:
+        return name
+    head, tail = longest // 3, longest
+    while tail > 1 and cell_len(name[:head]) + 1 + cell_len(name[-tail:]) > longest:
+        tail -= 1
+    return f"{name[:head]}…{name[-tail:]}"
 
 
 def _width(column: Column) -> int:

@@ -100,6 +100,14 @@ class Form(NamedTuple):
         """The pattern of a whole answer of this form."""
         return " +".join(part.pattern if isinstance(part, Placeholder) else re.escape(part) for part in self.parts)
 
+    @property
+    def simplest(self) -> str:
+        """An answer of this form that is always the same: each number is the least, each other placeholder a word."""
+        return " ".join(
+            part if isinstance(part, str) else str(part.low) if part.kind == "integer" else WORDS[0]
+            for part in self.parts
+        )
+
     def drawn(self, luck: Luck, view: View) -> str:
         """Return a random answer of this form."""
         return " ".join(part.drawn(luck, view) if isinstance(part, Placeholder) else part for part in self.parts)

@@ -463,7 +463,8 @@ def _opening(
     plain = (form.text for form in forms if all(isinstance(part, str) for part in form.parts))
     literal = next(filter(PLAIN_ANSWER.fullmatch, plain), None)
     if file.adapter:
-        fixed = literal or ("0" if file.protocol != "block" else "WAIT")
+        usual = "0" if file.protocol != "block" else "WAIT"
+        fixed = literal or (usual if forms[0].is_free else forms[0].simplest)
         return Opening(view._fields[0], 0, fixed, fixed)
     counted = [name for name in view._fields if all(_is_countable(getattr(edge, name)) for edge in edges.values())]
     if literal:
