@@ -11,7 +11,7 @@ import click
 from host.base.errors import Problem, UserError
 from host.base.paths import absolute
 from host.base.safe_text import escape_control_chars, one_line
-from host.cli import CliContext, completers, in_folder, print_json
+from host.cli import CliContext, Facts, completers, in_folder, print_json, print_result
 from host.journal.changes import checked_reason
 from host.ops.bots import find_entries
 from host.ops.level import level_in_force
@@ -212,15 +212,12 @@ def _replace(
     entered = trio.run(replace_version, tournament, old, submission, name, reason, level)
     bot, target, report, change, _ = entered
     intake_log.append(bots, _logged(entered, submission))
-    if context.json:
-        row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "accepted": report.accepted}
-        print_json("add", sandbox=level, run_begun=change is not None, rows=[row], change=change and change.json())
-        return
-    click.echo(f"replaced {bot.name} by {target}  sha256 {bot.sha256[:16]}…")
-    for line in report.remarks():
-        click.echo(f"  {line}")
+    row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "accepted": report.accepted}
+    facts = {"sandbox": level, "run_begun": change is not None, "rows": [row], "change": change and change.json()}
+    lines = [f"replaced {bot.name} by {target}  sha256 {bot.sha256[:16]}…", *(f"  {each}" for each in report.remarks())]
     if change:
-        click.echo(f"  {one_line(change.text())}\n  sealed: {change.seal}")
-        click.echo(in_folder("  continue with:  croupier run", str(context.folder)))
+        lines += [f"  {one_line(change.text())}\n  sealed: {change.seal}"]
+        lines += [in_folder("  continue with:  croupier run", str(context.folder))]
     else:
-        click.echo("  it had not played, so nothing is recorded")
+        lines += ["  it had not played, so nothing is recorded"]
+    print_result(context, "add", Facts(facts, lines))

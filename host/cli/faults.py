@@ -8,7 +8,7 @@ from host.base.errors import unknown_name, unknown_with_list
 from host.base.format import counted
 from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, completers, options, print_result
-from host.ops.journals import journal_of, journal_option
+from host.ops.journals import journal_option, open_journal
 from protocols.wire import FaultKind
 
 
@@ -28,15 +28,13 @@ from protocols.wire import FaultKind
 def faults(context: CliContext, bot: str | None, kind: str | None, version: int | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
     from host.inspect.faults import FaultReport, fault_groups
-    from host.journal.reader import reading
 
     if kind is not None:
         check_kind(kind)
     if version and bot is None:
         raise click.UsageError("--version N needs a bot: croupier faults BOT --version N")
-    path = journal_of(context.folder, journal)
     bot = bot and bot.removeprefix(SAMPLE_PREFIX)
-    with reading(path, context.registry) as book:
+    with open_journal(context.folder, journal) as book:
         bots = book.bots()
         if bot is not None and bot not in bots:
             raise click.UsageError(unknown_with_list("bot", bot, bots))
@@ -46,9 +44,8 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         groups = fault_groups(book, bot or "", version or 0)
         undecided = book.undecided()
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
-    report = FaultReport(
-        path, chosen, journal_option(context.folder, path), verbose=context.verbose, undecided=undecided
-    )
+    option = journal_option(context.folder, book.path)
+    report = FaultReport(book.path, chosen, option, verbose=context.verbose, undecided=undecided)
     print_result(context, "faults", report)
 
 

@@ -33,7 +33,9 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
     from host.rules.catalogue import game_by_name
 
     if library:
-        print_result(context, "games", OpenSpielList(openspiel_games()))
+        known = openspiel_games()
+        rows = [game._asdict() for game in known]
+        print_result(context, "games", Facts({"rows": rows}, _openspiel_lines(known)))
         return
     if name is None:
         if handout:
@@ -101,23 +103,14 @@ def openspiel_games() -> "list[Playable]":
         raise UserError([Problem("C018", "", f"--openspiel {failed}", hint=failed.hint)], 3) from failed
 
 
-class OpenSpielList(NamedTuple):
-    """The games of OpenSpiel."""
-
-    games: "list[Playable]"
-
-    def json(self) -> dict[str, Any]:
-        """Return the games as JSON keys."""
-        return {"rows": [game._asdict() for game in self.games]}
-
-    def text(self) -> Iterator[str]:
-        """Yield the games that can be played as lines, then the others with the reason."""
-        playable = [game for game in self.games if not game.obstacle]
-        for game in playable:
-            low, high = game.seats
-            yield f"openspiel:{game.name:<24} {game.title}   {f'{max(low, 2)}-{high}' if low != high else low} bots"
-        yield f"\n{len(playable)} games can be played. {len(self.games) - len(playable)} cannot:"
-        yield from (f"{game.name:<34} {game.obstacle}" for game in self.games if game.obstacle)
+def _openspiel_lines(games: "list[Playable]") -> Iterator[str]:
+    """Yield the games of OpenSpiel that can be played as lines, then the others with the reason."""
+    playable = [game for game in games if not game.obstacle]
+    for game in playable:
+        low, high = game.seats
+        yield f"openspiel:{game.name:<24} {game.title}   {f'{max(low, 2)}-{high}' if low != high else low} bots"
+    yield f"\n{len(playable)} games can be played. {len(games) - len(playable)} cannot:"
+    yield from (f"{game.name:<34} {game.obstacle}" for game in games if game.obstacle)
 
 
 def _sample_lines(names: list[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 
 from host.base.errors import unknown_with_list
 from host.cli import CliContext, completers, in_folder, options, print_result
-from host.ops.journals import journal_of
+from host.ops.journals import open_journal
 
 if TYPE_CHECKING:
     from host.inspect.gradebook import Gradebook
@@ -36,7 +36,6 @@ def grades(
     """
     from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
     from host.inspect.roster import read_roster
-    from host.journal.reader import reading
     from host.report.grade_listings import grade_list, roster_list
     from host.report.listings import results_of
     from host.results.course import positions_of
@@ -44,14 +43,14 @@ def grades(
 
     if bot is not None and (roster or as_csv):
         raise click.UsageError("one BOT has no list: give no --roster and no --csv")
-    path, students = journal_of(context.folder, journal), read_roster(roster) if roster else None
-    with reading(path, context.registry) as book:
+    students = read_roster(roster) if roster else None
+    with open_journal(context.folder, journal) as book:
         positions = positions_of(book)
         if stage is not None and stage not in (names := [each.state.name for each in positions]):
             raise click.UsageError(unknown_with_list("stage", stage, names))
         position = with_grades(positions, stage)
         if position is None:
-            raise no_grades(str(path), stage)
+            raise no_grades(str(book.path), stage)
         found = gradebook(book, position, read(context.folder / "bots"))
         if bot is not None:
             row = found.row(bot)

@@ -12,7 +12,7 @@ import click
 from host.base.errors import Problem, UserError, unknown_name
 from host.base.system_errors import file_problem
 from host.base.value_types import InvalidValue
-from host.cli import CliContext, completers, print_result
+from host.cli import CliContext, Facts, completers, print_result
 from host.ops.bots import find_game
 
 if TYPE_CHECKING:
@@ -104,27 +104,7 @@ class StarterBot(NamedTuple):
         yield f"  croupier play {place} {opponents} -n 1000{game}"
 
 
-class StarterGame(NamedTuple):
-    """A game with a referee that was created."""
-
-    place: Path
-    name: str
-    language: str
-    source: Path
-
-    def json(self) -> dict[str, Any]:
-        """Return the game as JSON keys."""
-        return {"folder": str(self.place), "game": self.name, "language": self.language, "edit": str(self.source)}
-
-    def text(self) -> Iterator[str]:
-        """Yield what to do next."""
-        place = shlex.quote(str(self.place))
-        yield f"{self.place}: the game {self.name}, with its rules in {self.language}. Edit {self.source} and game.toml, then:"
-        yield f"  croupier check {place}"
-        yield f"  croupier init bots/first.py -g {place}/"
-
-
-def write_referee(place: Path, language: str) -> StarterGame:
+def write_referee(place: Path, language: str) -> Facts:
     """Write a game with a referee into a folder. Raise UsageError for a language without one, UserError for the folder."""
     from host.submissions.languages import LANGUAGES, language_called
     from host.submissions.scaffold import REFEREES, referee_files
@@ -145,8 +125,14 @@ def write_referee(place: Path, language: str) -> StarterGame:
             (place / file).write_text(text)
     except OSError as error:
         raise UserError([file_problem("created", place, error)], 2) from error
-    source = next(file for file in files if file != "game.toml")
-    return StarterGame(place, name, row.name, place / source)
+    source, quoted = place / next(file for file in files if file != "game.toml"), shlex.quote(str(place))
+    facts = {"folder": str(place), "game": name, "language": row.name, "edit": str(source)}
+    lines = [
+        f"{place}: the game {name}, with its rules in {row.name}. Edit {source} and game.toml, then:",
+        f"  croupier check {quoted}",
+        f"  croupier init bots/first.py -g {quoted}/",
+    ]
+    return Facts(facts, lines)
 
 
 def _choose_game(context: CliContext, name: str | None) -> "Game":

@@ -1,9 +1,8 @@
 """The command `replay`: prints a recorded table, or writes a page that plays it."""
 
 import webbrowser
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -11,7 +10,7 @@ import click
 from host.base.errors import unknown_with_list
 from host.base.output import write
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completers, options, print_result
+from host.cli import CliContext, Facts, completers, options, print_result
 from host.ops.journals import find_table, split
 
 if TYPE_CHECKING:
@@ -50,19 +49,25 @@ def replay(
     journal: Path | None,
 ) -> None:
     """Print a recorded table: BOTS/NUMBER, as `standings` and `faults` name it, or `last`."""
+    from host.inspect.replay import as_text
     from host.inspect.table_replays import as_seen_by, load_table
 
     location = find_table(context.folder, journal, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)
     if output is not None or show:
-        page = write_page(found, location, seat, output or context.folder / "replay.html")
-        print_result(context, "replay", page)
+        path = output or context.folder / "replay.html"
+        url = write_page(location, seat, path)
+        facts: dict[str, Any] = {"table": found.sitting.path, "path": str(path), "url": url}
+        print_result(context, "replay", Facts(facts, [url]))
         if show:
-            webbrowser.open(page.url)
+            webbrowser.open(url)
         return
     stderr = _stderr(logs, found, seat) if logs else {}
-    print_result(context, "replay", TableReplay(found if seat is None else as_seen_by(found, seat), stderr))
+    seen = found if seat is None else as_seen_by(found, seat)
+    facts = {"table": seen.sitting.path, "events": [{"ev": event, **about} for event, about in seen.events]}
+    lines = as_text(seen.events, seen.sitting.bots, seen.evidence, stderr)
+    print_result(context, "replay", Facts(facts | ({"stderr": stderr} if stderr else {}), lines))
 
 
 def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, str]:
@@ -73,42 +78,8 @@ def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, s
     return {number: said for bot in seen for number, said in logged(logs, bot, table.sitting.path).items()}
 
 
-class TableReplay(NamedTuple):
-    """A recorded table, or what one seat saw of it."""
-
-    table: "ReplayedTable"
-    stderr: Mapping[int, str]  # by number of the question
-
-    def json(self) -> dict[str, Any]:
-        """Return the table as JSON keys."""
-        events = [{"ev": event, **facts} for event, facts in self.table.events]
-        return {"table": self.table.sitting.path, "events": events} | ({"stderr": self.stderr} if self.stderr else {})
-
-    def text(self) -> Iterator[str]:
-        """Return the table as lines."""
-        from host.inspect.replay import as_text
-
-        return iter(as_text(self.table.events, self.table.sitting.bots, self.table.evidence, self.stderr))
-
-
-class ReplayPage(NamedTuple):
-    """A page that plays a table."""
-
-    table: str
-    path: Path
-    url: str
-
-    def json(self) -> dict[str, Any]:
-        """Return the page as JSON keys."""
-        return {"table": self.table, "path": str(self.path), "url": self.url}
-
-    def text(self) -> Iterator[str]:
-        """Yield the address of the page."""
-        yield self.url
-
-
-def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | None, path: Path) -> ReplayPage:
-    """Write a page that plays a table, as one seat saw it if a seat is given."""
+def write_page(location: "TableLocation", seat: int | None, path: Path) -> str:
+    """Write a page that plays a table, as one seat saw it if a seat is given. Return its address."""
     from host.journal.reader import reading
     from host.report.html_file import page_of_table
 
@@ -116,7 +87,7 @@ def write_page(table: "ReplayedTable", location: "TableLocation", seat: int | No
         text, name = page_of_table(journal, location.fixture, location.nth, location.spoilers)
     write(path, text)
     fragment = f"r={quote(name, safe='')}" + ("" if seat is None else f"&as={seat}")
-    return ReplayPage(table=table.sitting.path, path=path, url=f"{path.resolve().as_uri()}#{fragment}")
+    return f"{path.resolve().as_uri()}#{fragment}"
 
 
 def _seat_of(table: "ReplayedTable", bot: str) -> int:

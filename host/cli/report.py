@@ -10,7 +10,7 @@ from host.base.errors import UserError
 from host.base.format import THIN_SPACE
 from host.base.output import write
 from host.cli import CliContext, Facts, options, print_result
-from host.ops.journals import journal_of
+from host.ops.journals import open_journal
 
 
 @click.command()
@@ -30,12 +30,11 @@ def report(
     context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
 ) -> None:
     """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
-    from host.journal.reader import reading
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
 
-    with reading(journal_of(context.folder, journal), context.registry) as book:
+    with open_journal(context.folder, journal) as book:
         quota = USUAL if replays is None else Quota(replays)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
     path = output_path(context, output, "report.html")
