@@ -240,6 +240,7 @@ def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path:
 OWN = (
     "host/games/",
     "host/report/pages/casino/",
+    "host/report/playlog.py",
     "host/submissions/templates/",
     "host/submissions/sample_bots.py",
 )

@@ -30,7 +30,7 @@ from host.journal.tournament_dir import Folder
 from host.journal.writer import writing
 from host.play.jobs import Job
 from host.play.match import PlayedTable
-from host.play.records import Record, pack
+from host.play.records import Fixture, Record, pack
 from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
@@ -39,8 +39,8 @@ from host.sandbox.levels import UNPROTECTED
 from host.tournament.corrections import last_begun, make, plan_readmit, plan_redo, plan_withdraw
 from host.tournament.estimate import remaining
 from host.tournament.opening import open_run
-from host.tournament.progress import Progress
 from host.tournament.running import play_stages
+from host.tournament.stage_runner import Run
 
 SEED = b"a seed"
 GAME = GAMES["pazaak"]
@@ -99,16 +99,6 @@ class ChancePool:
         )
 
 
-class Silent:
-    """Shows nothing."""
-
-    def say(self, text: str) -> None:
-        """Ignore a line."""
-
-    def progress(self, progress: Progress) -> None:
-        """Ignore the progress."""
-
-
 class Organiser:
     """A tournament in a folder, and all that its organiser can do to it."""
 
@@ -138,7 +128,10 @@ class Organiser:
         with writing(self.path) as journal:
             open_run(journal, Folder(self._cup), tournament, bots, UNPROTECTED, "it came late")
             with suppress(InterruptedError):
-                trio.run(play_stages, tournament, None, setup, journal, pool, Silent())
+                under_way = Run(
+                    Fixture(tournament.game, tournament.rules, "", "", (), 0), journal, pool, lambda _progress: None
+                )
+                trio.run(play_stages, tournament, None, setup, under_way, lambda _line: None)
                 journal.set_status(RunStatus.FINISHED)
         return pool.first
 

@@ -24,7 +24,6 @@ from test_cluster import outcome
 from test_referee import REFEREES, kill_referee
 
 from host.base.errors import UserError
-from host.cli import compose as compose_command
 from host.journal.reader import reading
 
 pytestmark = pytest.mark.long
@@ -32,7 +31,7 @@ HERE = ROOT / "docker"
 BASE = "debian:bookworm-slim"  # as in the Dockerfile
 PROJECT = "croupier-tests"
 TOURNEYS = 16
-RUN = ("run", "-T", *(word for word in compose_command.RUN if word not in ("run", "--rm")), "tournament")
+RUN = ("run", "-T", "--use-aliases", "tournament")
 """The documented command of compose, without a terminal. Its container stays, so that it can be inspected."""
 
 SHUT_IN = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
@@ -205,7 +204,7 @@ def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -
     "compose", [(2, True), (2, False)], indirect=True, ids=["two workers, version 1", "two workers, version 2"]
 )
 def test_the_documented_command_survives_the_kill_of_a_worker(compose: Compose, native: Path) -> None:
-    assert f"docker compose {' '.join(compose_command.RUN)} tournament" in (ROOT / "docs" / "running.md").read_text()
+    assert "docker compose run --rm --use-aliases tournament" in (ROOT / "docs" / "running.md").read_text()
     with compose.running() as run:
         compose.until_played(2)
         assert ran("docker", "kill", compose.containers("worker")[0]["Id"]).code == 0

@@ -16,11 +16,6 @@ from host.bots.batch_state import TABLE_NUMBER_BYTES, AnswerReader, BatchState, 
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question
 from host.games import GAMES
-from host.inspect.by_hand import standard_input
-from host.inspect.recorded import Decision
-from host.inspect.repro import Repro
-from host.journal.state import RecordedBot
-from host.sandbox.levels import Level
 from protocols import PROTOCOLS, block, botzone
 from protocols.wire import (
     Answer,
@@ -34,7 +29,6 @@ from protocols.wire import (
     Once,
     TextView,
     View,
-    spell,
 )
 
 GRAMMAR = Grammar(re.compile(r"(?P<text>[A-Z][a-z0-9 ]*(\n[A-Z][a-z0-9 ]*)*)"), "words, one or more lines", verb="SAY")
@@ -321,28 +315,6 @@ def asked_again(state: BatchState, question: Question, form: str) -> list[bytes]
     state._reader.framing.restart()
     sent = state._reader.framing.encode([question])
     return [sent] if form == "botzone" else [json.dumps(line.decode("latin-1")).encode() for line in sent.splitlines()]
-
-
-def test_a_debugger_gets_the_interaction_of_the_last_question() -> None:
-    """Write the standard input of a recorded question: with the recorded responses, and without a question of a fault."""
-    views, answers = GAMES["cardshark"].examples[:3], [Move("H"), Fault(FaultKind.TIMEOUT), Move("B", 15)]
-    decisions = [Decision(1, nth, 0, *each) for nth, each in enumerate(zip(views, answers, strict=True), 1)]
-    repro = Repro(
-        game="cardshark",
-        rules=None,
-        fixture="test/1",
-        table="test/1",
-        bot=RecordedBot("zone", protocol="botzone", lifetime="question"),
-        croupier_seed=1,
-        level=Level.L3,
-        asked=(decisions[2],),
-        before=tuple(decisions[:2]),
-    )
-    sent = json.loads(standard_input(repro))
-    assert sent["responses"] == ["H"]
-    assert sent["requests"] == [view._asdict() for view in (views[0], views[2])]
-    lines = standard_input(repro._replace(bot=repro.bot._replace(protocol="botzone-simple"))).decode().splitlines()
-    assert lines == ["2", *(" ".join(map(spell, views[0])), "H", " ".join(map(spell, views[2])))]
 
 
 # Real bots.

@@ -167,7 +167,7 @@ FIXTURE = Fixture(
     first=3,
 )
 JOB = Job(fixture=FIXTURE, states=(("a", b"state"),))
-JOB_LINE = '[["cardshark",[4,10,200,5,"engine2011",[10,20]],"independent","league/3",["a","b"],2,3],[["a","c3RhdGU="]],[{},[]]]'
+JOB_LINE = '[["cardshark",[4,10,200,5,"engine2011",[10,20]],"independent","league/3",["a","b"],2,3],[["a","c3RhdGU="]]]'
 EVIDENCE = Evidence(
     bot="a",
     table=1,

@@ -192,8 +192,8 @@ def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> N
     )
     with reading(finished / "run" / "run.sqlite") as journal:
         cases = [repro_of(journal, Target(late_fixture(journal), nth, bot="one")) for nth in range(8)]
-    again = [reply.same for each in cases for reply in trio.run(reask, bot, each, level())[0]]
-    without = [reply.same for each in cases for reply in trio.run(reask, bot, each._replace(state=b""), level())[0]]
+    again = [reply.same for each in cases for reply in trio.run(reask, bot, each, level())]
+    without = [reply.same for each in cases for reply in trio.run(reask, bot, each._replace(state=b""), level())]
     assert all(again) and not all(without)
 
 

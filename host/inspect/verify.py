@@ -81,12 +81,9 @@ def verify(
         none = f"none of the {len(entries)} entries has the seal {published}"
         differences.append(f"{none}: the journal was cut off, or changed and sealed again")
     for kind, number, path, _, sound, _ in entries:
-        if kind != "fixture":
+        if kind != "fixture" or (is_reduced and not aside):
             differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
-            continue
-        if is_reduced and not aside:
-            differences += [] if sound else [f"{path}: {CHANGED_LATER}"]
-            reduced += 1
+            reduced += kind == "fixture"
             continue
         try:
             if aside:  # the bots may have been others then

@@ -262,7 +262,8 @@ class TestBench(NamedTuple):
         if bot.spec.process_lifetime == "question":
             return None
         framing, first = protocol.framing(), Question(1, 1, self.game.examples[0])
-        question, again = framing.encode([first]), framing.encode([first])
+        question, both = protocol.framing().encode([first]), framing.encode([first, first])
+        again = both.removeprefix(question)
         if bot.spec.table_ids:
             question, again = protocol.number(1, question), protocol.number(1, again)
         async with self._talk(()) as talk:

@@ -129,12 +129,17 @@ def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
 
 def _paired_later(begun: Begun, records: Records, without: Container[str]) -> list[str]:
     """Return the played fixtures that the stage would not reach without the results of the fixtures in `without`."""
+    return [path for path in _not_reached(begun, records, without) if path not in without]
+
+
+def _not_reached(begun: Begun, records: Records, without: Container[str]) -> list[str]:
+    """Return the same fixtures, and those in `without` that the results of others in it have brought about."""
     left = _Without(records, without)
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
         pass
     out = frozenset(begun.position.field.withdrawn)
-    return [path for path in left if path not in left.asked and out.isdisjoint(records[path].results)]
+    return [path for path in records if path not in left.asked and out.isdisjoint(records[path].results)]
 
 
 class _Without(Mapping[str, Record]):
@@ -178,12 +183,12 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
 
 
 def _independent(begun: Begun, records: Records, paths: Sequence[str]) -> list[str]:
-    """Return those of some fixtures whose results no played fixture depends on.
+    """Return those of some fixtures whose results no other fixture depends on.
 
     What does not depend on many fixtures together depends on none of them. So a stage is followed once for all of them,
     and again only for halves on which something depends.
     """
-    if not paths or not _paired_later(begun, records, frozenset(paths)):
+    if not paths or not _not_reached(begun, records, frozenset(paths)):
         return [*paths]
     if len(paths) == 1:
         return []
