@@ -105,8 +105,9 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 44_313
-"""Code lines in croupier, host and protocols. Raise it only by what a new capability needs, and say so in the commit."""
+MAX_CODE_LINES = 42_527
+"""Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
+the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
 LARGER_CLASSES = {"Game": 22, "GameFile": 30, "Kind": 21, "Record": 21}
