@@ -293,7 +293,12 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
             if path.is_file() and "grace" not in str(path):
                 assert "secret words" not in path.read_text(errors="replace"), path
         season.ask(Activate("grace", "late", 1, True))
-        season.until(lambda: "off the ladder" not in json.dumps(season.document("bots/late.json")), "its return")
+        season.until(lambda: len(season.events("off ladder", "late-1")) == 2, "its return, and its next end")
+        season.submit("grace", "late", plain_bot("STAND", "b"))
+        season.accepted("late-2")
+        over = len(season.events("round", "is over"))
+        season.until(lambda: len(season.events("round", "is over")) > over + 2, "rounds without it")
+        assert not season.events("paused")
 
 
 def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:

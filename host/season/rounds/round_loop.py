@@ -71,6 +71,8 @@ class RoundPlayer:
         self.next_at: float | None = None
         self._rounds = season.book.rounds()
         self._damaged = 0
+        self._goes_on = False
+        """Whether the last round was given up for a version that is off the ladder now: the next round begins at once."""
         self.prepares = False
         """Whether the bots of a round are being prepared."""
         for each in self._rounds:
@@ -129,7 +131,9 @@ class RoundPlayer:
         """Plan the next round and return it; None if it is not time yet, or if nobody can play."""
         season, last = self._season, self.last
         now = time.time()
-        self.next_at = due_at(last.entry.began or 0, season.terms.round_every, now) if last else now
+        self.next_at = (
+            now if last is None or self._goes_on else due_at(last.entry.began or 0, season.terms.round_every, now)
+        )
         if now < self.next_at:
             return None
         number = last.number + 1 if last else 1
@@ -152,6 +156,7 @@ class RoundPlayer:
             return None
         how = how_tables_are_played(season.tournament)
         which = season.book.plan(RoundPlan(terms, players, season.totals.speed, how), meetings)
+        self._goes_on = False
         self._rounds.append(which)
         return which
 
@@ -238,20 +243,20 @@ class RoundPlayer:
             )
             await trio.sleep(TRY_AGAIN_S)
             return which
-        for problem in problems:
-            self._take_off(which, problem)
+        self._goes_on = True in [self._take_off(which, problem) for problem in problems]
         why = "; ".join(f"{each.where}: {each.message}" if each.where else each.message for each in problems)[:500]
         season.event("damaged", f"round {which.number}", f"is not counted: {why}")
         return season.book.damage(which, why)
 
-    def _take_off(self, which: Round, problem: Problem) -> None:
-        """Take the version off the ladder that a problem of preparing the bots names."""
+    def _take_off(self, which: Round, problem: Problem) -> bool:
+        """Take the version off the ladder that a problem of preparing the bots names; return whether it names one."""
         if not problem.code.startswith("B"):
-            return
+            return False
         named = [label for label in which.entry.players if label in problem.where.split("/") or label == problem.where]
         for label in named:
             self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
             self._season.event("off ladder", label, f"no longer starts: {problem.message}")
+        return bool(named)
 
     def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
         """Add up a round that is over, and take versions off the ladder that keep crashing."""
@@ -262,7 +267,7 @@ class RoundPlayer:
             reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
             season.store.versions.take_off(label, reason)
             season.event("off ladder", label, "crashed in three fixtures in a row, and rests until its author acts")
-        self._damaged = self._damaged + 1 if which.entry.state == "damaged" else 0
+        self._damaged = self._damaged + 1 if which.entry.state == "damaged" and not self._goes_on else 0
         if self._damaged >= MAX_DAMAGED:
             season.store.set_setting(PAUSED, f"{MAX_DAMAGED} rounds in a row could not be played: see the log")
             season.event("paused", "season", f"{MAX_DAMAGED} rounds in a row could not be played")
