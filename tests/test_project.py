@@ -210,7 +210,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     files = files_of(wheel)
     assert {"host/sandbox/keeper.c", "protocols/README.md"} <= files.keys()
     known = {str(path.relative_to(ROOT)) for path in tracked()}
-    wanted = {f"host/data/{name}" for name in known if name.startswith(("sample_bots/", "docker/"))}
+    wanted = {f"host/data/{name}" for name in known if name.startswith("sample_bots/")}
     pages = ("docs/games/", "docs/errors.md")
     wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
     wanted |= {name for name in known if name.startswith(("croupier/", "host/", "protocols/"))}
