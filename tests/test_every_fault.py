@@ -41,6 +41,7 @@ from host.sandbox import landlock
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import randomizes_pids
 from host.sandbox.launch import sandboxed
+from host.sandbox.limits import MAX_WALL_FACTOR
 from host.submissions.build import build
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
@@ -193,7 +194,7 @@ def plays(rogue: Rogue, **changes: Any) -> None:
         )
         assert len(piece.raw) <= 2048 and len(piece.stderr) <= 2048
         if piece.kind == FaultKind.TIMEOUT:
-            granted = rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0)
+            granted = MAX_WALL_FACTOR * (rogue.limits.move + (rogue.limits.startup if rogue.protocol else 0))
             assert piece.wall + piece.overhead <= granted + OVERSHOOT
         if piece.kind == FaultKind.CPU:
             assert piece.cpu <= rogue.limits.cpu + OVERSHOOT
