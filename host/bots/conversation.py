@@ -134,7 +134,7 @@ class AskedProcess:
         return self.state is not State.CLOSED
 
     def enlarge_pipes(self, size: int) -> None:
-        """Let input and output hold so many bytes, if the user's pipes may have so much memory."""
+        """Set the size of both pipes in bytes, if the user's limit for the memory of pipes allows it."""
         for pipe in (self._input, self.output):
             with suppress(OSError):
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)

@@ -63,7 +63,7 @@ class Authors:
             self._database.change("DELETE FROM author WHERE name = ?", name)
 
     def remove(self, name: str) -> None:
-        """Remove an author who has handed in nothing. Raise UserError if there is none, or if he has."""
+        """Remove an author who has handed in nothing. Raise UserError for an unknown author, or one with submissions."""
         self.get(name)
         if self._database.row(
             "SELECT 1 FROM submission WHERE author = ? UNION SELECT 1 FROM bot WHERE author = ?", *[name] * 2
