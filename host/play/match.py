@@ -7,6 +7,7 @@ alone in this process takes a short cut, without batches.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -40,7 +41,7 @@ class OpenQuestion:
         self.bot, self.table, self.number, self.view, self.limit = bot, table, number, view, limit
 
 
-class OpenTable:
+class OpenTable(ABC):
     """A table that is being played. While it asks one seat, it is itself the question, to `bot`.
 
     If it asks several seats, `bot` is "", and `together` has the questions. If it has neither, it is over, or has not begun.
@@ -58,13 +59,13 @@ class OpenTable:
         self.limit: float | None = None
 
     @property
+    @abstractmethod
     def number(self) -> int:
         """Return the number of the first open question at this table, from 1."""
-        raise NotImplementedError
 
+    @abstractmethod
     def played(self) -> "PlayedTable":
         """Return the table, which is over."""
-        raise NotImplementedError
 
     def ask(self, requests: Sequence[Request], limits: Sequence[float | None] = ()) -> None:
         """Take over the open requests; none if the table is over. `limits` are their own limits of time, in seconds."""
