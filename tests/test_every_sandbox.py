@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import trio
+from command import ROOT
 from helpers import (
     AMPLE,
     CACHE,
@@ -41,7 +43,7 @@ from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.sandbox import cgroup
 from host.sandbox.bubblewrap import Home
-from host.sandbox.detect import detect, randomizes_pids, require_level
+from host.sandbox.detect import apparmor_cure, detect, randomizes_pids, require_level
 from host.sandbox.keeper import Ended, KeeperDied
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
@@ -1264,6 +1266,68 @@ def test_in_a_chroot_the_message_names_the_chroot(tmp_path: Path) -> None:
 
     assert "in a chroot the kernel forbids user namespaces" in done.stdout, done
     assert "sysctl" not in done.stdout
+
+
+APPARMOR_FORBIDS = """
+    mount -t tmpfs none /proc/sys/kernel && echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns
+    exec "$@"
+"""
+"""Runs a command as on Ubuntu 24.04, where bubblewrap has no profile."""
+
+
+@pytest.fixture
+def programs() -> Iterator[Path]:
+    """Yield a folder with a bubblewrap that AppArmor refuses, and a sudo that notes what it is asked; any user can read it."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        refused = "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"
+        for program, line in {"bwrap": refused, "sudo": f'echo "$*" >>{folder}/asked; exec cat'}.items():
+            (folder / program).write_text(f"#!/bin/sh\n{line}\n")
+            (folder / program).chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
+def ubuntu(programs: Path) -> Callable[..., str]:
+    """Return a function that runs a command where AppArmor forbids user namespaces, and returns its output."""
+    path = f"{programs}:{os.environ['PATH']}"
+    env = {"CROUPIER_CACHE": str(CACHE), "PYTHONPATH": os.pathsep.join(sys.path), "PATH": path}
+
+    def run(*words: str) -> str:
+        inside = ["unshare", "--mount", "/bin/sh", "-c", APPARMOR_FORBIDS, "sh", *words]
+        done = subprocess.run(inside, env=env, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: no setting of the kernel can be covered")
+def test_doctor_names_apparmor_and_the_command_that_allows_the_sandbox(
+    ubuntu: Callable[..., str], programs: Path
+) -> None:
+    shown = ubuntu(sys.executable, "-m", "host", "doctor")
+
+    assert "AppArmor forbids user namespaces" in shown
+    assert apparmor_cure(f"{programs}/bwrap") in shown
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: no setting of the kernel can be covered")
+def test_setting_up_allows_user_namespaces_to_bubblewrap_alone(
+    ubuntu: Callable[..., str], programs: Path, tmp_path: Path
+) -> None:
+    for name in (".venv/bin/python", "pyproject.toml", "tools/setup.sh"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "tools/setup.sh").write_text((ROOT / "tools/setup.sh").read_text())
+    said = ubuntu(str(tmp_path / "tools/setup.sh"), ".")
+
+    assert "profile croupier-bwrap /usr/bin/bwrap flags=(unconfined) {\n  userns,\n}\n" in said
+    assert "to take it away:" in said
+    asked = (programs / "asked").read_text().splitlines()
+    assert sorted(asked) == ["apparmor_parser -r", "tee /etc/apparmor.d/croupier-bwrap"]
+    assert apparmor_cure("/usr/bin/bwrap").partition(" | ")[0] in (ROOT / "tools/setup.sh").read_text()
 
 
 def test_no_sandbox_is_never_given_for_a_demand() -> None:

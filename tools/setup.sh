@@ -81,6 +81,16 @@ if [ -n "$packages" ]; then
     watched patient_apt_get install -y --no-install-recommends $packages
 fi
 
+# Ubuntu 24.04 and later give a program no rights in a user namespace unless AppArmor has a profile of it. bubblewrap needs them.
+if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] &&
+    bwrap --unshare-user --unshare-net --ro-bind / / true 2>&1 | grep -Eq 'uid map: Permission denied|RTM_NEWADDR'; then
+    say "AppArmor forbids the sandbox: allowing user namespaces to bubblewrap alone, by /etc/apparmor.d/croupier-bwrap"
+    say "  to take it away:  sudo sh -c 'cd /etc/apparmor.d && apparmor_parser -R croupier-bwrap && rm croupier-bwrap'"
+    printf 'abi <abi/4.0>,\nprofile croupier-bwrap /usr/bin/bwrap flags=(unconfined) {\n  userns,\n}\n' |
+        sudo tee /etc/apparmor.d/croupier-bwrap | sudo apparmor_parser -r ||
+        say "that did not work; croupier doctor says more"
+fi
+
 if [ ! -x .venv/bin/python ]; then
     say "creating a virtual environment in .venv"
     watched "$python" -m venv .venv

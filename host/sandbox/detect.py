@@ -97,11 +97,35 @@ def _no_namespaces() -> Problem | None:
                 "run croupier outside the chroot, or enter it with `systemd-nspawn -D DIR` or `podman run --rootfs DIR`"
             )
             return Problem("S001", "", lack, complaint[-MAX_EVIDENCE_CHARS:], cure)
+        if _forbidden_by_apparmor(complaint):
+            lack = "bubblewrap cannot create a sandbox here: AppArmor forbids user namespaces (Ubuntu 24.04 and later)"
+            cure = f"allow them to bubblewrap alone:  {apparmor_cure(bubblewrap.program() or 'bwrap')}"
+            return Problem("S001", "", lack, complaint[-MAX_EVIDENCE_CHARS:] + _namespace_settings(), cure)
         cure = "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000; in a container: "
         cure += "--security-opt seccomp=docker/seccomp.json --security-opt apparmor=unconfined (docs/running.md)"
         evidence = complaint[-MAX_EVIDENCE_CHARS:] + _namespace_settings()
         return Problem("S001", "", "bubblewrap cannot create a sandbox here", evidence, cure)
     return None
+
+
+APPARMOR_SETTING = "kernel/apparmor_restrict_unprivileged_userns"
+
+
+def _forbidden_by_apparmor(complaint: str) -> bool:
+    """Return whether AppArmor gives programs without a profile no rights in a user namespace, and bubblewrap failed by it.
+
+    Such a program may create the namespace, but may neither map its user nor configure its loopback device.
+    """
+    with contextlib.suppress(OSError):
+        restricted = (Path("/proc/sys") / APPARMOR_SETTING).read_text().strip() == "1"
+        return restricted and ("uid map: Permission denied" in complaint or "RTM_NEWADDR" in complaint)
+    return False
+
+
+def apparmor_cure(program: str) -> str:
+    """Return the shell command that allows user namespaces to bubblewrap, now and after each start of the machine."""
+    profile = rf"abi <abi/4.0>,\nprofile croupier-bwrap {program} flags=(unconfined) {{\n  userns,\n}}\n"
+    return f"printf '{profile}' | sudo tee /etc/apparmor.d/croupier-bwrap | sudo apparmor_parser -r"
 
 
 def _in_chroot() -> bool:
@@ -188,7 +212,7 @@ def _namespace_settings() -> str:
     for name in (
         "kernel/unprivileged_userns_clone",
         "user/max_user_namespaces",
-        "kernel/apparmor_restrict_unprivileged_userns",
+        APPARMOR_SETTING,
     ):
         setting = Path("/proc/sys") / name
         if setting.exists():
