@@ -311,6 +311,26 @@ def test_the_fast_parser_accepts_nothing_that_is_refused(line: str) -> None:
     assert fast is not None or "protocol" in line or line in REFUSED
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"table":1,"table":2,"ask":[{"seat":0,"view":{"n":1}}]}',
+        '{"table" :1,"table":2,"ask":[{"seat":0,"view":{"n":1}}]}',
+        '{"table":1,"ask":[{"seat":0,"seat":1,"view":{"n":1}}]}',
+        '{"table":1,"ask":[{"seat":0,"view":{"n":1,"n":2}}]}',
+        '{"table":1,"ask":[{"seat":0,"view":{"n":1},"lines":1,"lines":2}]}',
+        '{"table":1,"ask":[{"seat":0,"view":{"n":1}}],"ask":[{"seat":1,"view":{"n":1}}]}',
+        '{"table":1,"tell":[{"event":"a","x":1,"x":2}],"ask":[{"seat":0,"view":{"n":1}}]}',
+        '{"table":1,"illegal":[],"illegal":[0],"over":{"scores":[1,0]}}',
+        '{"table":1,"over":{"scores":[1,0],"scores":[0,1]}}',
+    ],
+)
+def test_neither_parser_accepts_a_key_that_occurs_twice(line: str) -> None:
+    assert FAST["n"](line.encode()) is None
+    with pytest.raises(Violation, match="a key that occurs twice"):
+        read_message(line.encode(), frozenset({"n"}))
+
+
 def test_the_fast_parser_makes_views() -> None:
     view = namedtuple("view", FIELDS)  # type: ignore[misc]
     line = next(line[2:].encode() for line in TRANSCRIPT.splitlines() if '"ask"' in line)
