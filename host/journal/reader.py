@@ -108,13 +108,15 @@ class Journal:
         return replace(found, stages=stages, changes=changes)
 
     def bots(self, fixture: int | None = None) -> dict[str, RecordedBot]:
-        """Return the bots by name. With the number of a fixture, return them as they were when it was played.
+        """Return the bots by name, in the order in which they were entered. With the number of a fixture, return them as they
+        were when it was played.
 
         Raise UserError if the journal is damaged.
         """
         query = (
-            "SELECT name, sha256, language, about FROM version "
-            "WHERE id IN (SELECT max(id) FROM version WHERE ?1 IS NULL OR after < ?1 GROUP BY name) ORDER BY id"
+            "SELECT name, sha256, language, about FROM version JOIN "
+            "(SELECT min(id) AS first, max(id) AS last FROM version WHERE ?1 IS NULL OR after < ?1 GROUP BY name) "
+            "ON id = last ORDER BY first"
         )
         rows = self._database.execute(query, (fixture,))
         with reject_corrupt(self.path):

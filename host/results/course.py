@@ -255,14 +255,14 @@ def course(
     bots: Mapping[str, RecordedBot],
     seed: bytes | None,
     played: Played,
-    entered: Sequence[str] | None = None,
     blank: Fixture | None = None,
 ) -> list[Position]:
-    """Return the position of a tournament in each of its stages. The arguments are those of `CourseInput`.
+    """Return the position of a tournament in each of its stages.
 
-    Without `entered`, the order in which the bots were entered follows from the recorded bots of the first stage.
+    `bots` are all bots in the order in which they were entered. The other arguments are those of `CourseInput`.
     """
-    tournament = CourseInput(run, bots, seed, played, _entered(run, bots) if entered is None else entered, blank)
+    entered = [name for name in bots if name not in run.guests]
+    tournament = CourseInput(run, bots, seed, played, entered, blank)
     positions = list[Position]()
     for state in run.stages:
         positions.append(Position(tournament, state, positions[-1] if positions else None))
@@ -277,14 +277,3 @@ def positions_of(journal: Journal) -> list[Position]:
         return played | {each.path: each.record for each in journal.undecided(name)}
 
     return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
-
-
-def _entered(run: RunState, bots: Mapping[str, RecordedBot]) -> Sequence[str]:
-    """Return the bots without guests. Nothing tells the order in which they were entered, but the first stage shows it."""
-    entered = {*bots} - {*run.guests}
-    if run.stages:
-        first = run.stages[0]
-        references = entered & {*references_of(first.config)}
-        if {*first.field} == entered - references - {*first.withdrawn.before}:
-            return [*first.field, *sorted(references)]
-    return sorted(entered)

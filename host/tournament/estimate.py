@@ -7,7 +7,6 @@ import contextlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,7 @@ import trio
 from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
 from host.journal.reader import reading
-from host.journal.state import RunState
+from host.journal.state import RecordedBot, RunState
 from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture
@@ -95,14 +94,13 @@ def remaining(
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-    entered = [name for name in names if name not in tournament.guests]
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
-        known, recorded = (book.state(), book.bots()) if book else (RunState(), {})
-        known = known if book and book.begun else replace(known, stages=())
+        known, recorded = (book.state(), book.bots()) if book and book.begun else (RunState(), {})
+        entered = recorded | {name: RecordedBot(name) for name in names if name not in recorded}
         played = Played(book.stage_records, book.sizes) if book else NOTHING
         stages, now = list[StageEstimate](), list[Fixture]()
-        for position in course(with_terms(known, tournament, bots), recorded, seed, played, entered, blank):
+        for position in course(with_terms(known, tournament, bots), entered, seed, played, blank):
             stages.append(estimate_of(position, blank))
             now = now or position.due
         return stages, now

@@ -209,12 +209,12 @@ async def play_stages(
     tournament: Tournament, last: str | None, setup: WorkerSetup, run: Run, say: Callable[[str], None]
 ) -> None:
     """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
-    journal, entered = run.journal, [bot.name for bot in setup.bots if bot.name not in tournament.guests]
+    journal = run.journal
     played = Played(journal.stage_records, journal.sizes)
 
     def position_in(number: int) -> Position:
         """Return the position in a stage as it is now. What it has computed does not follow later records."""
-        return course(journal.state(), journal.bots(), setup.seed, played, entered)[number]
+        return course(journal.state(), journal.bots(), setup.seed, played)[number]
 
     for number, stage in enumerate(tournament.stages):
         position = position_in(number)
