@@ -399,7 +399,7 @@ def test_doctor_shows_whether_waits_are_counted_and_the_error_of_its_clock() -> 
 
 
 def test_the_command_line_knows_nothing_heavy() -> None:
-    heavy = ["numpy", "trio", "rich", "msgspec", "sqlite3", "psutil", "asyncio"]
+    heavy = ["numpy", "trio", "rich", "msgspec", "sqlite3", "psutil", "asyncio", "re2"]
     told = f"import sys, host.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

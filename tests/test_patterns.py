@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 import trio
 from helpers import level, spec_of, written
+from test_referee_game import GAME
 
 from host.base.errors import UserError, closest_match
 from host.base.toml_file import parse
+from host.rules.game_toml import load_referee_game
 from host.submissions.adapters import advice
 from host.submissions.build import build, quota_check
 from host.submissions.discovery import load_submission
 from host.submissions.file_tree import BUILDING, exceeds
 from host.submissions.languages import main_class
+from protocols.wire import Fault, FaultKind, Move, read_move
 
 PACKAGES = ("protocols", "host.base", "host.games", "host.sandbox", "host.bots", "host.submissions", "host.report")
 FUZZ = r"""
@@ -81,6 +84,26 @@ def test_every_pattern_is_linear() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
 
     assert done.stdout == ""
+
+
+DOUBLY_REPEATED = 'answer = { pattern = "(?P<text>([ab]+)+c)", expected = "x", examples = ["abc"] }'
+
+
+def test_an_answer_is_compared_with_a_pattern_of_a_game_in_linear_time(tmp_path: Path) -> None:
+    text = GAME.replace('answer = ["PASS", "PLAY <card from hand>"]', DOUBLY_REPEATED)
+    opening = '[opening]\nfield = "points"\nlimit = 1\nbelow = "ac"\notherwise = "bc"\n[rules]'
+    (tmp_path / "game.toml").write_text(text.replace("[rules]", opening))
+    grammar = load_referee_game(tmp_path).game.grammar
+
+    assert read_move(grammar, b"a" * 400) == Fault(FaultKind.UNREADABLE)
+    assert read_move(grammar, b"ABBA" * 200 + b"c") == Move("ANSWER", 0, "ABBA" * 200 + "c")
+
+
+def test_an_example_is_compared_with_a_pattern_of_a_game_in_linear_time(tmp_path: Path) -> None:
+    wrong = DOUBLY_REPEATED.replace('"abc"', f'"{"a" * 400}"')
+    (tmp_path / "game.toml").write_text(GAME.replace('answer = ["PASS", "PLAY <card from hand>"]', wrong))
+    with pytest.raises(UserError, match="one that does not match its pattern"):
+        load_referee_game(tmp_path)
 
 
 LINE = "class Bot { static void main(String[] a) { } }"
