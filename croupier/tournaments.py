@@ -11,7 +11,7 @@ from host.backends.backend import open_backend
 from host.ops.journals import find_stage, open_journal
 from host.report.listings import by_bot, results_of
 from host.results.standings import StageStandings
-from host.tournament.running import PlayTerms, run_tournament
+from host.tournament.running import RunOptions, run_tournament
 
 
 class Standings:
@@ -62,9 +62,9 @@ class Tournament:
         ^C, or the end of the process, loses no finished fixture: the next run continues. Raise Error where `croupier
         run` prints an error.
         """
-        terms = PlayTerms(last=stage, workers=workers, until=stop_after, unsafe=unsafe)
+        options = RunOptions(last=stage, workers=workers, until=stop_after, unsafe=unsafe)
         with Bar(shown=progress) as bar:
-            session().run(partial(run_tournament, self.folder, bar, open_backend, terms))
+            session().run(partial(run_tournament, self.folder, bar, open_backend, options))
         return self.standings()
 
     def standings(self, stage: str | None = None) -> Standings:

@@ -16,7 +16,7 @@ from host.journal.reader import reading
 from host.rating.rankings import ranking_of
 from host.rules.catalogue import game_by_name
 from host.stages import kind_of
-from host.tournament.running import PlayTerms, run_tournament
+from host.tournament.running import RunOptions, run_tournament
 
 CONFIG = """\
 game = "mine:GAME"
@@ -77,7 +77,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]
         with progress_view("none") as view:
             async with trio.open_nursery() as nursery:
                 for folder in (high, low):
-                    nursery.start_soon(run_tournament, folder, view, open_backend, PlayTerms())
+                    nursery.start_soon(run_tournament, folder, view, open_backend, RunOptions())
 
     trio.run(run)
     return high, low

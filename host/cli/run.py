@@ -17,7 +17,7 @@ from host.journal.changes import MAX_REASON_CHARS
 from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
-    from host.tournament.running import PlayTerms, RunOutcome
+    from host.tournament.running import RunOptions, RunOutcome
 
 
 @click.command()
@@ -66,9 +66,9 @@ def run(
     **values: Any,
 ) -> None:
     """Play the tournament and print its standings. After ^C, the same command continues: finished fixtures are saved."""
-    from host.tournament.running import PlayTerms
+    from host.tournament.running import RunOptions
 
-    chosen = PlayTerms(**values)
+    chosen = RunOptions(**values)
     check_cluster(chosen.cluster, chosen.workers)
     path = config or context.folder
     if dry_run:
@@ -111,7 +111,7 @@ def _seconds(stop_after: str | None) -> float | None:
         raise click.UsageError(f"--stop-after: {error}") from error
 
 
-def _estimate(context: CliContext, path: Path, chosen: "PlayTerms") -> None:
+def _estimate(context: CliContext, path: Path, chosen: "RunOptions") -> None:
     import trio
 
     from host.backends.backend import open_backend
@@ -125,7 +125,7 @@ def _estimate(context: CliContext, path: Path, chosen: "PlayTerms") -> None:
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: "PlayTerms", progress: str) -> "RunOutcome":
+def _play(context: CliContext, path: Path, chosen: "RunOptions", progress: str) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
@@ -146,7 +146,7 @@ def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, 
         print_standings(context, journal, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
-def _same_command(context: CliContext, config: Path | None, chosen: "PlayTerms") -> str:
+def _same_command(context: CliContext, config: Path | None, chosen: "RunOptions") -> str:
     words = ["croupier"]
     if context.folder != Path():
         words += ["-C", str(context.folder)]

@@ -25,7 +25,7 @@ from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
 from host.tournament.loading import load_checked
 from host.tournament.opening import check_unchanged, choose_level, entered_digest, with_terms
-from host.tournament.running import Observer, PlayTerms, slow_preparation_reporter
+from host.tournament.running import Observer, RunOptions, slow_preparation_reporter
 from host.tournament.signals import interruptible
 from host.tournament.stage_runner import BackendFactory, CheckedPool, WorkerPool, require_decided
 
@@ -149,7 +149,7 @@ async def forecast(
     place: Path,
     watch: Observer,
     open_backend: BackendFactory,
-    terms: PlayTerms,
+    options: RunOptions,
 ) -> Forecast:
     """Return what a run of this tournament would do; write nothing into its folder.
 
@@ -157,8 +157,8 @@ async def forecast(
     """
     tournament, folder, submissions = load_checked(place, watch.say)
     cost, count = None, 0
-    async with interruptible(watch.say), open_backend(terms.cluster or tournament.run.cluster, watch.say) as backend:
-        level = await choose_level(backend, tournament, folder, watch.say, unsafe=terms.unsafe)
+    async with interruptible(watch.say), open_backend(options.cluster or tournament.run.cluster, watch.say) as backend:
+        level = await choose_level(backend, tournament, folder, watch.say, unsafe=options.unsafe)
         bots = await backend.ready(
             submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
         )
@@ -173,7 +173,7 @@ async def forecast(
         stages, now = remaining(tournament, [bot.name for bot in bots], root, folder.journal, bots)
         setup = tournament.setup(bots, secrets.token_bytes(16), level)
         if now:
-            async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
+            async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
                 count = pool.count
                 checked = CheckedPool(pool, partial(require_decided, tournament.game))
                 cost = await trial(now, checked, watch.say)

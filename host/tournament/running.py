@@ -92,8 +92,8 @@ class RunOutcome(NamedTuple):
     again: int = 0
 
 
-class PlayTerms(NamedTuple):
-    """How a tournament is played."""
+class RunOptions(NamedTuple):
+    """How a run is played, and how far: nothing that its results depend on."""
 
     fresh: bool = False
     last: str | None = None  # the last stage to play; None: all
@@ -104,22 +104,22 @@ class PlayTerms(NamedTuple):
     reason: str = ""  # recorded with late bots and more tables, if the run began without them
 
 
-async def run_tournament(place: Path, watch: Observer, open_backend: BackendFactory, terms: PlayTerms) -> RunOutcome:
+async def run_tournament(place: Path, watch: Observer, open_backend: BackendFactory, options: RunOptions) -> RunOutcome:
     """Play the stages of a tournament, or what is left of them.
 
     Raise UserError for any problem, before any table is played.
     """
-    loaded, missing = load_checked(place, watch.say, last=terms.last), Missing()
+    loaded, missing = load_checked(place, watch.say, last=options.last), Missing()
     async with (
         interruptible(watch.say) as stop,
-        open_backend(terms.cluster or loaded.tournament.run.cluster, watch.say) as backend,
+        open_backend(options.cluster or loaded.tournament.run.cluster, watch.say) as backend,
     ):
 
         def begin() -> None:
-            if terms.until is not None:
-                stop.scope.deadline = trio.current_time() + terms.until
+            if options.until is not None:
+                stop.scope.deadline = trio.current_time() + options.until
 
-        missing = await play_tournament(loaded, watch, backend, terms, begin)
+        missing = await play_tournament(loaded, watch, backend, options, begin)
     stopped = stop.scope.cancelled_caught
     return RunOutcome(stopped, stop.reason if stopped else "", missing.undecided, missing.again)
 
@@ -152,7 +152,7 @@ async def play_tournament(
     loaded: "Loaded",
     watch: Observer,
     backend: Backend,
-    terms: PlayTerms,
+    options: RunOptions,
     begin: Callable[[], None] = lambda: None,
 ) -> Missing:
     """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
@@ -161,7 +161,7 @@ async def play_tournament(
     flight. Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = loaded
-    level = await choose_level(backend, tournament, folder, watch.say, fresh=terms.fresh, unsafe=terms.unsafe)
+    level = await choose_level(backend, tournament, folder, watch.say, fresh=options.fresh, unsafe=options.unsafe)
     logs = Logs(folder.run, watch.say)
     try:
         bots = await backend.ready(
@@ -173,17 +173,17 @@ async def play_tournament(
         )
     except UserError as refused:
         raise logs.refused(refused) from refused
-    if terms.fresh and folder.journal.exists() and folder.commitment_file.exists():
+    if options.fresh and folder.journal.exists() and folder.commitment_file.exists():
         watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
-    with writing(folder.journal, tournament.registry, fresh=folder.reset if terms.fresh else None) as journal:
+    with writing(folder.journal, tournament.registry, fresh=folder.reset if options.fresh else None) as journal:
         before = len(journal.changes())
-        seed = open_run(journal, folder, tournament, bots, level, terms.reason)
+        seed = open_run(journal, folder, tournament, bots, level, options.reason)
         for change in journal.changes(before):
             watch.say(change.sentence)
         logs.built(bots)
         _try_again(journal, seed, watch.say)
         setup = tournament.setup(bots, seed, level)
-        async with backend.executor(setup, watch.say, terms.workers or tournament.run.workers) as pool:
+        async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
             watch.say(
                 f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
@@ -196,7 +196,7 @@ async def play_tournament(
             observer = LoggingObserver(watch, logs, LateBots(), bundles)
             blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
             run = Run(blank, journal, pool, observer.progress)
-            await play_stages(tournament, terms.last, setup, run, observer.say)
+            await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
         missing = Missing(len(journal.undecided()), len(may_be_tried_again(journal, seed)))

@@ -20,7 +20,7 @@ from host.season.rounds.scheduler import Player, RoundTerms, next_round
 from host.season.rounds.season import Season
 from host.tournament.loading import load_checked
 from host.tournament.progress import Progress
-from host.tournament.running import PlayTerms, play_tournament
+from host.tournament.running import RunOptions, play_tournament
 from host.tournament.stage_runner import Backend
 
 FIRST_TABLES_EACH = 10
@@ -199,8 +199,8 @@ class RoundPlayer:
 
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
-                terms = PlayTerms(workers=self._workers)
-                await play_tournament(loaded, log, backend, terms, begin)
+                options = RunOptions(workers=self._workers)
+                await play_tournament(loaded, log, backend, options, begin)
             speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
