@@ -1,4 +1,7 @@
-"""Implements block: one process for many questions of several lines. An answer has as many lines as its question asks for."""
+"""Implements block: one process for many questions of several lines.
+
+An answer has as many lines as its question asks for, or it ends with the line that ends all answers of the game.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -109,7 +112,8 @@ def number(table: int, question: bytes) -> bytes:
 class Block:
     """The framing of one bot: which tables its process knows, and how many lines each open answer has."""
 
-    def __init__(self) -> None:
+    def __init__(self, until: str | None = None) -> None:
+        self._last = None if until is None else (until.encode(), until.encode() + b" ")
         self._tables: set[int] = set()
         self._due: list[int] = []  # lines of the answers that are due, the last one first
 
@@ -133,11 +137,22 @@ class Block:
         """Return the whole answers at the start of some output, and what follows them."""
         lines = output.split(b"\n")
         answers, first = [], 0
-        while self._due and first + self._due[-1] < len(lines):
-            after = first + self._due.pop()
+        while self._due and (after := self._end(lines, first)) < len(lines):
+            self._due.pop()
             answers.append(b"\n".join(lines[first:after]))
             first = after
         return [*answers, b"\n".join(lines[first:])]
+
+    def _end(self, lines: Sequence[bytes], first: int) -> int:
+        """Return the index after the answer that begins with this line; at least the number of lines if it is not whole."""
+        if self._last is None:
+            return first + self._due[-1]
+        word, start = self._last
+        for index in range(first, len(lines) - 1):
+            line = lines[index].strip(b" \r")
+            if line == word or (word and line.startswith(start)):
+                return index + 1
+        return len(lines)
 
     def hear(self, _questions: Sequence[Asked], _answers: Sequence[bytes]) -> None:
         """Do nothing."""

@@ -7,7 +7,7 @@ process is sent only the new request. README.md has the exact forms.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from protocols.jsonlines import to_json_value
+from protocols.jsonlines import question_value
 from protocols.strict_json import compact, read_json
 from protocols.wire import (
     Answer,
@@ -38,12 +38,6 @@ class Said(NamedTuple):
     globaldata: bytes = b""  # for all later questions, also of other tables; empty: as before
 
 
-def json_of(view: View) -> str | None:
-    """Return the JSON text that is the whole view; None for a view of fields."""
-    hints = getattr(type(view), "__annotations__", {})
-    return str(view[0]) if len(view) == 1 and [*hints.values()] == [Json] else None
-
-
 def line_of(value: object) -> bytes:
     """Return a value as JSON on one line, without its end."""
     return compact(value).encode()
@@ -54,8 +48,7 @@ def line_of(value: object) -> bytes:
 
 def encode(view: View) -> bytes:
     """Return a request as JSON on one line."""
-    text = json_of(view)
-    return line_of(to_json_value(view) if text is None else read_json(text)) + b"\n"
+    return line_of(question_value(view)) + b"\n"
 
 
 def parts(message: bytes) -> tuple[Any, Mapping[str, Any]]:
@@ -95,10 +88,9 @@ def write(grammar: Grammar, move: Move) -> bytes:
 
 def encode_simple(view: View) -> bytes:
     """Return a request on one line: its fields as in `lines`; of a view that is a JSON string, the string."""
-    text = json_of(view)
-    if text is None:
+    if [*getattr(type(view), "__annotations__", {}).values()] != [Json]:
         return encode_view(view)
-    value = read_json(text)
+    value = question_value(view)
     is_line = isinstance(value, str) and "\n" not in value
     return (value.encode(errors="replace") if is_line else line_of(value)) + b"\n"
 
@@ -215,7 +207,7 @@ def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer],
         bank=no_bank,
         over=over,
         write=write,
-        framing=lambda: Interaction(form),
+        framing=lambda _until=None: Interaction(form),
         one_line=False,
         lifetimes=("question", "table"),
         repeats=True,

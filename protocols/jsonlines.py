@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from protocols.one_line import framing
-from protocols.strict_json import read_json
+from protocols.strict_json import compact, json_or_text, read_json
 from protocols.wire import (
     MAX_LINE_BYTES,
     PRINTABLE,
@@ -12,6 +13,7 @@ from protocols.wire import (
     Fault,
     FaultKind,
     Grammar,
+    Json,
     Move,
     Protocol,
     View,
@@ -30,6 +32,28 @@ def to_json_value(value: object) -> object:
     return value
 
 
+class _JsonFields(dict[type[View], tuple[str, ...]]):
+    """The fields of each type of view that have the text of a JSON value."""
+
+    def __missing__(self, kind: type[View]) -> tuple[str, ...]:
+        hints = getattr(kind, "__annotations__", {})
+        self[kind] = tuple([name for name in getattr(kind, "_fields", ()) if hints.get(name) is Json])
+        return self[kind]
+
+
+_json_fields = _JsonFields()
+
+
+def question_value(view: View) -> Any:
+    """Return a question as a JSON value: an object of its fields. A view of one field with JSON is the value of the field."""
+    value: Any = to_json_value(view)
+    for name in _json_fields[type(view)]:
+        value[name] = json_or_text(value[name])
+        if len(value) == 1:
+            return value[name]
+    return value
+
+
 def ask(view: View) -> list[bytes]:
     """Return the question as one line."""
     return [encode(view)]
@@ -37,7 +61,10 @@ def ask(view: View) -> list[bytes]:
 
 def encode(view: View) -> bytes:
     """Return a question as JSON on one line."""
-    return json.dumps(to_json_value(view), separators=(",", ":")).encode() + b"\n"
+    value = question_value(view)
+    if not isinstance(value, dict):  # JSON of another kind is a member too, as all that is added to a question
+        value = {view._fields[0]: value}  # type: ignore[attr-defined]
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def encode_all(views: Iterable[View]) -> bytes:
@@ -46,7 +73,10 @@ def encode_all(views: Iterable[View]) -> bytes:
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
-    """Parse one answer line. Its member "move" is a string in the game's grammar, or an integer."""
+    """Parse one answer line.
+
+    Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON.
+    """
     line = without_line_end(line)
     if len(line) > MAX_LINE_BYTES:
         return Fault(FaultKind.FLOOD)
@@ -58,6 +88,8 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
         return Fault(FaultKind.UNREADABLE)
     if isinstance(move, int) and not isinstance(move, bool):
         move = str(move) if abs(move) < 10**12 else ""
+    elif grammar.json and not isinstance(move, str):
+        move = compact(move)
     if not isinstance(move, str):
         return Fault(FaultKind.UNREADABLE)
     return read_move(grammar, move.encode("utf-8", "surrogatepass"))
@@ -65,12 +97,16 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 def number(table: int, line: bytes) -> bytes:
     """Return a question line with "table" as its first member."""
-    return b'{"table":%d,%b' % (table, line[1:])
+    return _with_first(b'"table":%d' % table, line)
 
 
 def bank(milliseconds: int, line: bytes) -> bytes:
     """Return a question line with "bank", the seconds that are left, as its first member."""
-    return b'{"bank":%d.%03d,%b' % (*divmod(milliseconds, 1000), line[1:])
+    return _with_first(b'"bank":%d.%03d' % divmod(milliseconds, 1000), line)
+
+
+def _with_first(member: bytes, line: bytes) -> bytes:
+    return b"{%b%b%b" % (member, b"" if line.startswith(b"{}") else b",", line[1:])
 
 
 def split_table_number(line: bytes) -> tuple[int, bytes]:

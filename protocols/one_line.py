@@ -30,7 +30,7 @@ class OneLine:
         """Do nothing."""
 
 
-def framing(encode: Callable[[View], bytes], encode_all: Callable[[Sequence[View]], bytes]) -> Callable[[], Framing]:
+def framing(encode: Callable[[View], bytes], encode_all: Callable[[Sequence[View]], bytes]) -> Callable[..., Framing]:
     """Return the framing of a protocol that writes questions in this way. All bots share it."""
     shared = OneLine(encode, encode_all)
-    return lambda: shared
+    return lambda _until=None: shared

@@ -72,6 +72,14 @@ def compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
+def json_or_text(text: str) -> Any:
+    """Return the value of a JSON text; the text itself if it is not JSON, or if it is refused."""
+    try:
+        return read_json(text)
+    except JsonError:
+        return text
+
+
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raise JsonError, a ValueError, if it is not JSON, or if it is refused."""
     if isinstance(text, bytes):

@@ -9,7 +9,7 @@ from operator import call
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from typing import Protocol as Interface
 
-from protocols.strict_json import compact, read_json
+from protocols.strict_json import compact, json_or_text
 
 MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
 
@@ -111,7 +111,8 @@ AnswerLines = Annotated[int, "the number of lines of the answer"]
 """The type of a field that `block` does not send: it is the number of lines of the answer. Without it that is 1."""
 
 Json = Annotated[str, "JSON"]
-"""The type of a field with the text of a JSON value. If it is the only field of a view, `botzone` sends the value as it is."""
+"""The type of a field with the text of a JSON value. `json` and `botzone` send the value itself; if it is the only field of a
+view and an object, it is the whole question."""
 
 
 class TextView(NamedTuple):
@@ -137,6 +138,7 @@ class Grammar(NamedTuple):
     expected: str  # for messages: "H, S, D or B <chips>"
     verb: str = ""  # the verb of a game whose moves are only numbers, or only texts
     json: bool = False  # whether each move is a JSON value of any kind; its text is the value as compact JSON
+    until: str | None = None  # over `block`, the word with which the last line of each answer begins; "": it is blank
 
     def spell(self, move: Move) -> str:
         """Return a move as the bots of this game write it."""
@@ -194,7 +196,7 @@ class Protocol(NamedTuple):
     bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question
     over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
     write: Callable[[Grammar, Move], bytes]  # an answer as a bot writes it
-    framing: Callable[[], Framing]
+    framing: Callable[..., Framing]  # takes `until` of the game's grammar, or nothing
     # Whether each question and each answer is one line, whatever came before. This is faster: no framing is asked.
     one_line: bool = True
     lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
@@ -379,10 +381,7 @@ def read_text(grammar: Grammar, text: str) -> Answer:
 
 def _json_text(text: str) -> str:
     """Return a text as compact JSON. A text that is not JSON, or is refused, is a JSON string, so the value is always JSON."""
-    try:
-        return compact(read_json(text))
-    except ValueError:
-        return compact(text)
+    return compact(json_or_text(text))
 
 
 NUMBERED_LINE = re.compile(rb"([1-9][0-9]{0,11}) (.*)", re.DOTALL)

@@ -81,7 +81,7 @@ class AnswerReader:
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
-        self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing()
+        self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing(grammar.until)
         self._grammar = grammar
         self._moves: dict[bytes, Move] = {}
         self.whole_lines: dict[bytes, Move] = {}

@@ -179,6 +179,8 @@ def grammar_of(forms: Sequence[Form]) -> Grammar:
     return Grammar(re.compile(pattern, re.IGNORECASE), expected, "ANSWER")
 
 
-def random_answer(forms: Sequence[Form], luck: Luck, view: View) -> str:
-    """Return a random answer of one of the forms, for a question."""
-    return forms[luck.below(len(forms))].drawn(luck, view)[:MAX_LINE_BYTES]
+def random_answer(forms: Sequence[Form], luck: Luck, view: View, until: str | None = None) -> str:
+    """Return a random answer of one of the forms, for a question. `until` is that of the grammar."""
+    text = forms[luck.below(len(forms))].drawn(luck, view)[:MAX_LINE_BYTES]
+    is_whole = until is None or text.rpartition("\n")[2].partition(" ")[0] == until
+    return text if is_whole else f"{text}\n{until}"

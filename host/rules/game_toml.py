@@ -203,6 +203,8 @@ class GameFile:
     """How bots are asked that do not set a protocol."""
     card: Annotated[str, ValueType(lambda value: _paragraph(value), {"type": "string"})] = ""
     """One paragraph for participants: the questions and the possible answers."""
+    until: Annotated[Any, ValueType(lambda value: _last_word(value), {"type": "string"})] = None
+    """Over `block`, the word with which the last line of each answer begins; "" for a blank line. Example: `until = "done"`"""
     decisions: Annotated[int, integer(1, 100_000)] = 32
     """Decisions of all bots at a usual table. Example: `decisions = 14`"""
     score: Text = "points"
@@ -234,6 +236,12 @@ class GameFile:
 
 PROGRAM_KEYS = ("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs")
 """The keys of a game.toml that mean what they mean in a bot.toml."""
+
+
+def _last_word(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{0,40}", value):
+        raise InvalidValue("C006", "is not a word, or empty for a blank line", 'until = "done"')
+    return value
 
 
 def _paragraph(value: Any) -> str:
@@ -269,7 +277,7 @@ def load_referee_game(folder: Path) -> RefereeGame:
     rules = _presets(toml, file, _rules_type(toml, file, problems), problems)
     pattern = file.answer if isinstance(file.answer, Pattern) else None
     forms: tuple[Form, ...] = pattern.examples if pattern else file.answer
-    grammar = grammar_of(forms)
+    grammar = grammar_of(forms)._replace(until=file.until)
     if pattern:
         grammar = grammar._replace(pattern=pattern.pattern, expected=pattern.expected)
     _check_sources(toml, forms, view, problems)
@@ -476,7 +484,7 @@ def _opening(
     plain = (form.text for form in forms if all(isinstance(part, str) for part in form.parts))
     literal = next(filter(PLAIN_ANSWER.fullmatch, plain), None)
     if file.adapter:
-        usual = "0" if file.protocol != "block" else "WAIT"
+        usual = file.until or ("0" if file.protocol != "block" else "WAIT")
         fixed = literal or (usual if forms[0].is_free else forms[0].simplest)
         return Opening(view._fields[0], 0, fixed, fixed)
     counted = [name for name in view._fields if all(_is_countable(getattr(edge, name)) for edge in edges.values())]

@@ -261,7 +261,7 @@ class TestBench(NamedTuple):
         bot, limit, protocol = self.bot, self.bot.limits.move, PROTOCOLS[self.bot.spec.protocol]
         if bot.spec.process_lifetime == "question":
             return None
-        framing, first = protocol.framing(), Question(1, 1, self.game.examples[0])
+        framing, first = protocol.framing(self.game.grammar.until), Question(1, 1, self.game.examples[0])
         question, both = protocol.framing().encode([first]), framing.encode([first, first])
         again = both.removeprefix(question)
         if bot.spec.table_ids:

@@ -220,7 +220,7 @@ class _Tables:
             self._faults += 1
             self._answers[number].append(f"!{fault.kind}")
             return fault
-        text = random_answer(bench.forms, luck, view)
+        text = random_answer(bench.forms, luck, view, bench.game.grammar.until)
         answer = read_text(bench.game.grammar, text)
         self._answers[number].append(text)
         if isinstance(answer, Move):

@@ -1,0 +1,222 @@
+"""Bots as they were written for other hosts: what they read and write, and what the game or the bot says for it."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from command import croupier
+
+from protocols import PROTOCOLS
+from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView
+
+TOURNAMENT = """
+game = "{game}:GAME"
+bots = ["bots/*"]
+seed = "x"
+
+[[stage]]
+kind = "round-robin"
+tables_per_pair = {tables}
+practice = true
+"""
+
+
+def played(
+    folder: Path, game: str, code: str, bots: dict[str, str], tables: int = 4, more: str = ""
+) -> list[tuple[int, int]]:
+    """Write a game and its bots, play, and return the total score and the faults of each bot."""
+    (folder / f"{game}.py").write_text(code)
+    for path, text in bots.items():
+        (folder / "bots" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "bots" / path).write_text(text)
+    (folder / "croupier.toml").write_text(TOURNAMENT.format(game=game, tables=tables) + more)
+    ran = croupier("run", cwd=folder)
+    assert ran.code == 0, ran.err
+    rows = croupier("standings", cwd=folder).out.splitlines()[2:4]
+    cells = [re.split("  +", row) for row in rows]
+    return [(int(row[-4]), int(row[-3])) for row in cells]
+
+
+HEAD = """
+import json, re
+from typing import NamedTuple
+from host.games.engine import Game, Opening, Play, Request, best_unless_equal
+from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView
+def allows(rules, view, move): return True
+"""
+
+NESTED = (
+    HEAD
+    + """
+class Rules(NamedTuple):
+    seats: int = 2
+class View(NamedTuple):
+    state: Json
+def q(n):
+    snakes = [{"id": 1, "body": [{"x": 1, "y": 2}]}]
+    return View(json.dumps({"turn": n, "board": {"cells": [[0, 1], [2, 3]]}, "snakes": snakes}))
+def play(rules, luck, tell=None):
+    n = luck.below(100)
+    answers = yield [Request(s, q(n)) for s in (0, 1)]
+    return tuple(int(answer == Move("MOVE", text='{"to":["UP",1]}')) for answer in answers)
+GRAMMAR = Grammar(re.compile("(?s)(?P<text>.*)"), "a JSON object with a move", "MOVE", json=True)
+GAME = Game(name="nested", title="Nested", seats=(2, 2), protocol="json", presets={"d": Rules()}, grammar=GRAMMAR,
+    play=play, allows=allows, winners=best_unless_equal, view=View, edges={"first": q(0)},
+    opening=Opening("state", 1, below="0", otherwise="0"), card="x")
+"""
+)
+
+
+def test_a_bot_gets_an_object_in_an_object_over_json_and_answers_with_one(tmp_path: Path) -> None:
+    bot = (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    state = json.loads(line)\n"
+        '    assert state["snakes"][0]["body"] == [{"x": 1, "y": 2}]\n'
+        '    print(json.dumps({"move": {"to": ["UP", 1]}, "shout": "hi"}), flush=True)\n'
+    )
+    assert played(tmp_path, "nested", NESTED, {"a.py": bot, "b.py": bot}) == [(4, 0), (4, 0)]
+
+
+class _Two:
+    """Views for the test below: NamedTuples have no hints if they are made by a function."""
+
+    from typing import NamedTuple
+
+    class One(NamedTuple):
+        """A view of one JSON value."""
+
+        state: Json
+
+    class Both(NamedTuple):
+        """A view of a JSON value and a number."""
+
+        state: Json
+        n: int
+
+
+@pytest.mark.parametrize(
+    "view, asked, numbered",
+    [
+        (_Two.One('{"a": {"b": [1]}}'), b'{"a":{"b":[1]}}\n', b'{"table":7,"a":{"b":[1]}}\n'),
+        (_Two.One("{}"), b"{}\n", b'{"table":7}\n'),
+        (_Two.One("[1, 2]"), b'{"state":[1,2]}\n', b'{"table":7,"state":[1,2]}\n'),
+        (_Two.One("{not JSON"), b'{"state":"{not JSON"}\n', b'{"table":7,"state":"{not JSON"}\n'),
+        (_Two.Both('{"a": null}', 3), b'{"state":{"a":null},"n":3}\n', b'{"table":7,"state":{"a":null},"n":3}\n'),
+    ],
+)
+def test_json_sends_the_value_of_a_field_that_is_json(view: tuple[object, ...], asked: bytes, numbered: bytes) -> None:
+    json = PROTOCOLS["json"]
+    assert json.encode(view) == asked
+    assert json.number(7, asked) == numbered
+
+
+def test_only_a_game_whose_moves_are_json_takes_a_move_that_is_not_a_text_or_a_number() -> None:
+
+    words, values = (Grammar(re.compile("(?s)(?P<text>.*)"), "x", "MOVE", json=json) for json in (False, True))
+    receive = PROTOCOLS["json"].receive
+    for said in (b'{"move":["UP"]}', b'{"move":null}', b'{"move":true}', b'{"move":{"move":1}}'):
+        assert receive(words, said) == Fault(FaultKind.UNREADABLE)
+    assert receive(values, b'{"move": ["UP", null]}') == Move("MOVE", text='["UP",null]')
+    assert receive(values, b'{"move": "UP"}') == Move("MOVE", text='"UP"')
+    assert receive(values, b'{"move": 5}') == Move("MOVE", text="5")
+
+
+ANTS = (
+    HEAD
+    + """
+class Rules(NamedTuple):
+    seats: int = 2
+    ants: int = 5
+def play(rules, luck, tell=None):
+    score = [0, 0]
+    for turn in range(1, 11):
+        ants = "".join(f"a {luck.below(60)} {luck.below(90)} 0\\n" for _ in range(rules.ants))
+        text = f"turn {turn}\\n{ants}go\\n"
+        answers = yield [Request(s, TextView("turn 0\\nrows 60\\ncols 90\\nready\\n", text)) for s in (0, 1)]
+        for seat, answer in enumerate(answers):
+            if isinstance(answer, Move): score[seat] += answer.text.count("o ")
+    return tuple(score)
+GRAMMAR = Grammar(re.compile(r"(?P<text>(o \\d+ \\d+ [NESW]\\n)*go)"), "orders, then go", "ORDERS", until="go")
+GAME = Game(name="ants", title="Ants", seats=(2, 2), protocol="block", presets={"d": Rules()}, grammar=GRAMMAR,
+  play=play, allows=allows, winners=best_unless_equal, view=TextView,
+  edges={"q": TextView("turn 0\\nready\\n", "turn 1\\na 3 4 0\\ngo\\n")},
+  opening=Opening("lines", 3, below="go", otherwise="go"), card="x")
+"""
+)
+
+ANT_BOT = """
+import sys
+mine = []
+for line in sys.stdin:
+    w = line.split()
+    if w[0] == "a": mine.append(w)
+    elif w[0] == "go":
+        for a in mine: print("o", a[1], a[2], "N")
+        print("go", flush=True); mine = []
+"""
+
+
+def test_an_answer_ends_with_the_word_that_the_game_names(tmp_path: Path) -> None:
+    assert played(tmp_path, "ants", ANTS, {"north.py": ANT_BOT, "south.py": ANT_BOT}, 2) == [(100, 0), (100, 0)]
+    replay = croupier("replay", "round-robin/north+south/1", cwd=tmp_path).out
+    assert "N\\ngo" in replay
+
+
+@pytest.mark.parametrize(
+    "until, output, answers",
+    [
+        ("go", b"go\n", [b"go", b""]),
+        ("go", b"o 1 2 N\r\n go \r\ngo\n", [b"o 1 2 N\r\n go \r", b"go", b""]),
+        ("bestmove", b"info depth 1\nbestmove e2e4 ponder e7e5\n", [b"info depth 1\nbestmove e2e4 ponder e7e5", b""]),
+        ("bestmove", b"bestmoves\n\nbestmove", [b"bestmoves\n\nbestmove"]),
+        ("", b"= D4\n\n= \n  \n", [b"= D4\n", b"= \n  ", b""]),
+    ],
+)
+def test_lines_are_one_answer_up_to_the_word(until: str, output: bytes, answers: list[bytes]) -> None:
+    for cut in range(len(output) + 1):  # the answer is the same wherever the output is cut
+        framing = PROTOCOLS["block"].framing(until)
+        framing.encode([Question(n, TextView("", "")) for n in (1, 2, 3)])
+        *first, rest = framing.read(output[:cut])
+        assert [*first, *framing.read(rest + output[cut:])] == answers
+
+
+class Question(NamedTuple):
+    """A question of a protocol."""
+
+    table: int
+    view: TextView
+
+
+REFEREE = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "protocol" in m: out = {"protocol": "referee/1"}
+    elif "open" in m:
+        table = m["open"]
+        out = {"table": table, "ask": [{"seat": seat, "view": {"text": "a 1 2\\ngo\\n"}} for seat in (0, 1)]}
+    elif "answers" in m:
+        ok = [a.get("move", "").upper().endswith("GO") for a in m["answers"]]
+        out = {"table": m["table"], "over": {"scores": list(map(int, ok))}}
+    else: continue
+    print(json.dumps(out), flush=True)
+"""
+
+
+def test_a_referee_names_the_word_in_game_toml(tmp_path: Path) -> None:
+    folder = tmp_path / "ants"
+    folder.mkdir()
+    (tmp_path / "bot.py").write_text(ANT_BOT)
+    (folder / "referee.py").write_text(REFEREE)
+    (folder / "game.toml").write_text(
+        'name = "ants"\nseats = 2\nview = ["text: lines"]\nanswer = ["go", "<orders: lines>"]\nuntil = "go"\n'
+        'protocol = "block"\nlanguage = "python"\nentry = "referee.py"\ndecisions = 2\n'
+        '[edges.first]\ntext = "a 1 2\\ngo\\n"\n'
+    )
+    checked = croupier("check", "ants", cwd=tmp_path)
+    assert checked.code == 0, checked.err
+    played = croupier("play", "bot.py", "bot.py", "-g", "ants/", "-n", 2, cwd=tmp_path)
+    assert played.code == 0, played.err
+    assert [re.split("  +", row)[4] for row in played.out.splitlines()[2:4]] == ["1.00", "1.00"]
