@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from command import environment, machine
 from helpers import CACHE
 
@@ -34,16 +35,17 @@ def tool(*words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_ruff_has_nothing_to_say() -> None:
-    tool("ruff", "check", ".")
+LINTERS = ("ruff check .", "ruff format --check .", "mypy")
 
 
-def test_everything_is_formatted() -> None:
-    tool("ruff", "format", "--check", ".")
+@pytest.mark.parametrize("linter", LINTERS)
+def test_the_linters_have_nothing_to_say(linter: str) -> None:
+    tool(*linter.split())
 
 
-def test_everything_is_typed() -> None:
-    tool("mypy")
+def test_a_commit_runs_the_same_linters() -> None:
+    (own,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [hook["entry"] for hook in own["hooks"]] == [f".venv/bin/python -m {linter}" for linter in LINTERS]
 
 
 def tracked() -> list[Path]:
