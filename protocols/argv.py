@@ -9,6 +9,16 @@ def ask(view: View) -> list[bytes]:
     return [spell(field).encode() for field in view]
 
 
+def ask_raw(view: View) -> list[bytes]:
+    """Return the arguments with texts as they are. NUL, which no argument can contain, is replaced."""
+    return [
+        field.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace")
+        if isinstance(field, str)
+        else spell(field).encode()
+        for field in view
+    ]
+
+
 def receive(grammar: Grammar, output: bytes) -> Answer:
     """Parse the whole output of a process. It must be one line; the line end may be missing."""
     line = without_line_end(output)

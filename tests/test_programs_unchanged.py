@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 from command import croupier
 
+from host.bots.bot_spec import BotSpec
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView
 
@@ -42,7 +43,7 @@ HEAD = """
 import json, re
 from typing import NamedTuple
 from host.games.engine import Game, Opening, Play, Request, best_unless_equal
-from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView
+from protocols.wire import Grammar, Json, Lines, Move, TextView
 def allows(rules, view, move): return True
 """
 
@@ -220,3 +221,54 @@ def test_a_referee_names_the_word_in_game_toml(tmp_path: Path) -> None:
     played = croupier("play", "bot.py", "bot.py", "-g", "ants/", "-n", 2, cwd=tmp_path)
     assert played.code == 0, played.err
     assert [re.split("  +", row)[4] for row in played.out.splitlines()[2:4]] == ["1.00", "1.00"]
+
+
+MAZE = (
+    HEAD
+    + """
+MAP = ["***********", "*......__.F", "*...***...*", "*...***...*", "***********"]
+class Rules(NamedTuple):
+    seats: int = 2
+class View(NamedTuple):
+    state: Lines
+    last: str
+def picture(pos, me):
+    rows = [list(r) for r in MAP]
+    for i, (x, y) in enumerate(pos): rows[y][x] = str(i + 1)
+    return f"You are player {me + 1}\\n" + "\\n".join("".join(r) for r in rows)
+def play(rules, luck, tell=None):
+    pos = [(1, 1), (1, 3)]
+    if luck.below(2): pos.reverse()
+    moved = [0, 0]
+    for turn in range(10):
+        a = yield Request(turn & 1, View(picture(pos, turn & 1), "-" if moved[turn & 1] else ""))
+        moved[turn & 1] += isinstance(a, Move)
+    return tuple(moved)
+GAME = Game(name="maze", title="Maze", seats=(2, 2), protocol="argv", presets={"d": Rules()},
+  grammar=Grammar(re.compile(r"(?P<verb>[NSEW])"), "N, S, E or W"), play=play, allows=allows, winners=best_unless_equal,
+  view=View, edges={"first": View(picture([(1, 1), (1, 3)], 0), "")}, opening=Opening("state", 1, below="E", otherwise="E"),
+  card="x")
+"""
+)
+
+
+def test_a_bot_may_have_its_arguments_as_they_are(tmp_path: Path) -> None:
+    bot = (
+        "import os, sys\n"
+        "picture, last = sys.argv[1:]\n"
+        'lines = picture.split("\\n")\n'
+        "me = lines[0].split()[-1]\n"
+        "assert len(lines) == 6 and any(me in row for row in lines[1:]) and last in ('', '-')\n"
+        'print("E")\n'
+    )
+    raw = "raw_arguments = true\n"
+    bots = {"cold/bot.py": bot, "cold/bot.toml": raw, "warm/bot.py": bot, "warm/bot.toml": f"{raw}warm = true\n"}
+    assert played(tmp_path, "maze", MAZE, bots) == [(20, 0), (20, 0)]
+    (tmp_path / "bots/cold/bot.toml").write_text(f'{raw}protocol = "lines"\n')
+    assert "raw_arguments = true has no effect over lines" in croupier("check", "bots/cold", cwd=tmp_path).out
+
+
+def test_an_argument_is_any_text_but_nul() -> None:
+    view = TextView("a%20 b\n", "\0é\ud800")
+    assert BotSpec(protocol="argv", raw_arguments=True).ask(view) == [b"a%20 b\n", "\ufffdé?".encode(), b"1"]
+    assert BotSpec(protocol="argv").ask(view) == [b"a%2520%20b%0A", b"%00%C3%A9%ED%A0%80", b"1"]

@@ -13,6 +13,8 @@ from host.base.value_types import OWN_CODE, Flag, InvalidValue, Text, ValueType,
 from host.games import GAMES
 from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
 from protocols import PROTOCOLS
+from protocols.argv import ask_raw
+from protocols.wire import View
 
 MANIFEST = "bot.toml"
 
@@ -289,6 +291,9 @@ class BotSpec:
     Example: `lifetime = "table"`"""
     warm: Flag = False
     """`true`: over argv, fork the bot from an interpreter that has already started."""
+    raw_arguments: Flag = False
+    """`true`: over argv, a text is an argument as it is, with its blanks and line ends. An empty one is an empty
+    argument."""
     state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
     """The name of the one file that the bot may write and keep. At first it is empty. Example: `state = "memory.bin"`"""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
@@ -298,6 +303,10 @@ class BotSpec:
     """The number of processor cores for the threads of the bot. Only where workers are placed on cores: a worker and its
     bots then share this many cores instead of one. Example: `cores = 2`"""
     limits: RequestedLimits = RequestedLimits()
+
+    def ask(self, view: View) -> list[bytes]:
+        """Return a question: its arguments, or all its lines as one piece."""
+        return ask_raw(view) if self.raw_arguments else PROTOCOLS[self.protocol].ask(view)
 
     @property
     def process_lifetime(self) -> str:

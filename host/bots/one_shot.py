@@ -76,7 +76,7 @@ class OneShot:
         monitored.mark_slow(clock.asked)
         look = Overdue(min(clock.free, MIN_MEASURED_WAIT_S) if keeper.warm else clock.free, self._overdue)
         limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * clock.granted
-        words = [*self._context.argv, *self._protocol.ask(question.view)]
+        words = [*self._context.argv, *self._context.bot.spec.ask(question.view)]
         ended = await keeper.ask(words, self._context.environment(), limits, wall, look)
         self.stderr_log.question = question
         self.stderr_log.append(ended.marked_stderr)

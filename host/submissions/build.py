@@ -56,7 +56,6 @@ from host.submissions.languages import (
     own_build,
     tool,
 )
-from protocols import argv as argv_protocol
 from protocols.wire import FaultKind
 
 BUILD_LIMITS = Limits(
@@ -176,7 +175,8 @@ def question_of(submission: Submission) -> tuple[str, ...]:
     """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
     if protocol_of(submission) != "argv" or not knows_game(submission.spec.game):
         return ()
-    return tuple(word.decode() for word in argv_protocol.ask(game_by_name(submission.spec.game).examples[0]))
+    spec = replace(submission.spec, protocol="argv")
+    return tuple(word.decode() for word in spec.ask(game_by_name(spec.game).examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:

@@ -470,7 +470,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
         return None
     for view, before, now in zip(views, cold, warm, strict=True):
         if before != now:
-            return differs_when_warm(bot, PROTOCOLS[bot.spec.protocol].ask(view), before, now)
+            return differs_when_warm(bot, bot.spec.ask(view), before, now)
     return None
 
 

@@ -362,6 +362,8 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
         ):
             if given:
                 against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')
+    elif spec.raw_arguments and protocol:
+        against("raw_arguments", f"has no effect over {protocol}, which passes no arguments", 'protocol = "argv"')
     elif protocol and spec.lifetime and spec.lifetime not in (known := PROTOCOLS[protocol].lifetimes):
         against("lifetime", f"is not possible over {protocol}", " or ".join(f'lifetime = "{each}"' for each in known))
     if spec.table_ids and protocol and PROTOCOLS[protocol].repeats:
