@@ -1,0 +1,2 @@
+#!/bin/sh
+while read -r view; do echo STAND; done
