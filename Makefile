@@ -1,5 +1,7 @@
 # `make demo` and `make test` work on a fresh Debian or Ubuntu machine: each first installs whatever is missing.
 
+# Tests start hundreds of Python processes: each would compile everything again if bytecode could not be stored.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST = .venv/bin/python -m pytest
 # Three test processes at a time: many tests wait. Each has whole files, because tests of a file share what one has played.
 TOGETHER = $(PYTEST) -n 3 --dist loadfile
