@@ -55,7 +55,16 @@ NASTY = [
         "-1 s",
     ),
     *(":", "a:b", "os:path", "os:path.", 'brutaltester:java "x', "brutaltester:" + "x" * 300, "brutaltester: ''"),
-    *("codingame:a'b.jar", "codingame:{}.jar", "botzone:./a b", "openspiel:a(b", "sample:", "sample:../x", "sample:*"),
+    *(
+        "codingame:a'b.jar",
+        "codingame:{}.jar",
+        "botzone:./a b",
+        "openspiel:a(b",
+        "openspiel:universal_poker(numPlayers=100000)",
+        "sample:",
+        "sample:../x",
+        "sample:*",
+    ),
 ]
 
 CUP = """\

@@ -1,14 +1,18 @@
 """Games of OpenSpiel: tables follow from the seed, views show what a seat may know, and what cannot be played is named."""
 
+import gzip
 import json
 import random
 import re
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import croupier
+from command import croupier, croupier_process
 
 from host.base.errors import UserError
 from host.games.engine import Game, GameFailed, Table
@@ -369,6 +373,57 @@ def test_a_bot_cannot_name_a_file_as_the_parameter_of_its_game(tmp_path: Path) -
     manifest.write_text(manifest.read_text().replace(LEDUC, "openspiel:efg_game(filename=/etc/passwd)"))
     told = croupier("check", "mine", cwd=tmp_path)
     assert told.code != 0 and "is not the name of a game of OpenSpiel" in told.out + told.err
+
+
+DEADLY = "universal_poker(numPlayers=100000)"
+"""OpenSpiel ends its process when it loads this game."""
+
+
+@pytest.mark.parametrize("name", [DEADLY, "hex(board_size=100000)", "oware(num_houses_per_player=100000000)"])
+def test_a_bot_whose_game_ends_the_process_or_needs_the_whole_machine_is_refused(name: str, friendly: Path) -> None:
+    mine = shutil.copytree(friendly / "mine", friendly / f"deadly {name}"[:12], dirs_exist_ok=True)
+    manifest = mine / "bot.toml"
+    manifest.write_text(re.sub("game .*", f'game = "openspiel:{name}"', manifest.read_text()))
+    for words in (["check", mine], ["play", mine, mine], ["compare", mine, mine]):
+        told = croupier_process(*words, cwd=friendly)
+        assert "cannot be loaded in 5 s and 1 GiB" in told.out + told.err
+        assert told.code == (1 if words[0] == "check" else 3)
+
+
+def test_the_game_of_a_bot_is_compared_as_a_text_with_that_of_the_tournament(friendly: Path) -> None:
+    cup, mine = friendly / "cup", shutil.copytree(friendly / "mine", friendly / "other")
+    cup.mkdir()
+    (cup / "croupier.toml").write_text('game = "pazaak"\nbots = ["sample:neptr"]\n')
+    manifest = mine / "bot.toml"
+    manifest.write_text(re.sub("game .*", f'game = "openspiel:{DEADLY}"', manifest.read_text()))
+    for place, words in ((cup, ()), (friendly, ("-g", "pazaak")), (friendly, ("-g", LEDUC))):
+        for command in ("check", "play", "compare"):
+            told = croupier_process("-C", place, command, mine, *([mine] if command != "check" else []), *words)
+            said = told.out + told.err
+            assert told.code in (1, 2) and f"plays openspiel:{DEADLY}, " in said and "cannot be loaded" not in said
+
+
+@pytest.mark.parametrize("where", ["its game", "its rules"])
+def test_a_bundle_or_a_journal_whose_game_ends_the_process_is_refused(
+    where: str, friendly: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(friendly / ".croupier", tmp_path / ".croupier")
+    shutil.copytree(friendly / "mine", tmp_path / "mine")
+    bundle = tmp_path / "one.bundle"
+    assert croupier("export", "bundle", "last:1", "-o", bundle, cwd=tmp_path).code == 0
+    plain = LEDUC.removeprefix("openspiel:")
+    old, new = (LEDUC, f"openspiel:{DEADLY}") if where == "its game" else (f'"{plain}"', f'"{DEADLY}"')
+    bundle.write_bytes(gzip.compress(gzip.decompress(bundle.read_bytes()).replace(old.encode(), new.encode())))
+    for journal in (tmp_path / ".croupier").glob("*.sqlite"):
+        with closing(sqlite3.connect(journal)) as stored, stored:
+            stored.execute("UPDATE fixture SET about = replace(about, ?, ?)", (old, new))
+            stored.execute("UPDATE chain SET line = replace(line, ?, ?)", (old, new))
+    for words in ("replay last", "export jsonl", "verify", "report", "ask mine last:1"):
+        told = croupier_process(*words.split(), cwd=tmp_path)
+        assert told.code in (1, 3) or (words, where) == ("report", "its rules"), told.out + told.err
+        assert told.code < 70
+    told = croupier_process("ask", "mine", bundle, cwd=tmp_path)
+    assert told.code == (3 if where == "its game" else 0), told.err  # rules are not needed to ask the bot again
 
 
 @pytest.mark.parametrize("name", ["openspiel:chess", "openspiel:gin_rummy", LEDUC])

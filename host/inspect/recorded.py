@@ -24,7 +24,7 @@ from host.play.records import Fixture, Record, UnpackedLimits, unpack
 from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
-from host.rules.catalogue import blame_game, game_by_name
+from host.rules.catalogue import blame_game, game_by_name, origin
 from protocols.wire import Answer, View
 
 
@@ -226,11 +226,15 @@ class RecordedFixture:
 
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
-        """Raise UserError (exit code 1) if the block finds that the answers do not fit the rules."""
+        """Raise UserError if the block finds that the answers do not fit the rules, or if an organiser's own game fails."""
         try:
             yield
         except AnswersDoNotFit as differs:
             raise does_not_fit(self.journal, differs) from differs
+        except GameFailed as failed:
+            if origin(self.fixture.game).said:
+                blame_game(self.fixture.game, failed)
+            raise does_not_fit(self.journal, failed) from failed
 
     def evidence_of(self, decision: Decision) -> Evidence | None:
         """Return the evidence of a decision, preferably that of a fault; None if none was recorded."""

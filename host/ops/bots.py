@@ -10,7 +10,7 @@ from host.bots.bot_spec import Submission
 from host.config.resolver import registry_of
 from host.games import GAMES, OTHER_NAMES
 from host.games.engine import Game
-from host.rules.catalogue import LIBRARIES, game_by_name, has_referee, knows_game, load_game, of_library
+from host.rules.catalogue import LIBRARIES, game_by_name, has_referee, knows_game, load_game, of_library, origin
 from host.sandbox.limits import Limits
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
@@ -69,12 +69,17 @@ def find_bots(
         game = known(game).name  # a library's in its one spelling
     tournament = tournament_here(folder)
     submissions = _Finder(folder, tournament, game, load).find_all(names)
-    libraries = {name for each in submissions if of_library(name := each.spec.game) and not knows_game(name)}
-    spelled = {name: known(name).name for name in libraries}
+    wanted = game or (tournament.game if tournament else "")
+    if wanted:  # what a bot's file names is compared as text, and not loaded
+        spelled = {name: wanted for name in (wanted, origin(wanted).said) if name}
+    else:
+        libraries = {name for each in submissions if of_library(name := each.spec.game)}
+        spelled = {name: known(name).name for name in libraries}
     submissions = [each.with_keys(game=spelled.get(each.spec.game, each.spec.game)) for each in submissions]
     declared = {each.spec.game for each in submissions if each.spec.game}
-    chosen = game or (declared.pop() if len(declared) == 1 else None) or (tournament.game if tournament else None)
-    if chosen is None:
+    only = declared.pop() if len(declared) == 1 else ""
+    chosen = game or (wanted if wanted and of_library(only) else only) or wanted
+    if not chosen:
         raise wrong_usage("which game? The bots do not declare one: name it with -g GAME")
     if others := [f"{each.name} plays {each.spec.game}" for each in submissions if each.spec.game not in ("", chosen)]:
         raise wrong_usage(f"{', '.join(others)}, and this is {chosen}")

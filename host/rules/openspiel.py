@@ -4,7 +4,10 @@ OpenSpiel knows the rules of a game, and draws nothing itself: each of its chanc
 Bots move one after the other. Where a game has simultaneous moves, OpenSpiel hides the moves of those asked before.
 """
 
+import os
 import re
+import resource
+import signal
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -28,6 +31,8 @@ MAX_LEGAL = (
 SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
 OPENING = 4  # random moves at the start of a game without chance, where it is long enough
 POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
+MAX_TRY_CPU_S = 5
+MAX_TRY_BYTES = 1 << 30
 NAME = r"[a-z0-9_]{1,60}(\([\w=.,+()-]{0,200}\))?"  # of a game with its parameters; without the path of a file
 UNSAFE_IN_NAMES = re.compile(r"[^!-+\--~]")  # also the comma, which separates names
 GRAMMAR = Grammar(
@@ -84,6 +89,10 @@ class Playable(NamedTuple):
     title: str
     seats: tuple[int, int]
     obstacle: str
+
+
+_trying = False
+"""Whether this process is a child in which a game is tried."""
 
 
 def library() -> "pyspiel":
@@ -144,6 +153,8 @@ def _obstacle(kind: "pyspiel.GameType") -> str:
 @cache
 def _loaded(game: str) -> "pyspiel.Game":
     """Return a game of OpenSpiel whose seats move one after the other. Raise NotPlayable if there is none."""
+    if not re.fullmatch(NAME, game):
+        raise NotPlayable("is not the name of a game of OpenSpiel, as in openspiel:leduc_poker(players=3)")
     spiel = library()
     name, known = game.partition("(")[0], spiel.registered_names()
     if name not in known:  # OpenSpiel itself would print all names
@@ -152,6 +163,8 @@ def _loaded(game: str) -> "pyspiel.Game":
         near = closest_match(name, known)
         hint = f"did you mean openspiel:{near}?" if near else "croupier games --openspiel lists the games"
         raise NotPlayable("is not a game of OpenSpiel", hint)
+    if not _trying:
+        _try(game)
     try:
         loaded = spiel.load_game(game)
     except (spiel.SpielError, RuntimeError, ValueError) as failed:
@@ -164,6 +177,33 @@ def _loaded(game: str) -> "pyspiel.Game":
     if loaded.get_type().dynamics == spiel.GameType.Dynamics.SIMULTANEOUS:
         loaded = spiel.convert_to_turn_based(loaded)
     return loaded
+
+
+def _try(game: str) -> None:
+    """Load a game and ask its first questions in a child process with limits. Raise NotPlayable if that ends the child.
+
+    A bot.toml, a bundle or a journal can name a game, and with some parameters OpenSpiel ends its process, or computes for
+    minutes. `_loaded` raises what else is wrong with the game.
+    """
+    if child := os.fork():
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            how = "it needs too much memory" if status > 0 else signal.strsignal(-status) or f"signal {-status}"
+            raise NotPlayable(f"cannot be loaded in {MAX_TRY_CPU_S} s and {MAX_TRY_BYTES >> 30} GiB: {how}")
+        return
+    global _trying
+    _trying, status = True, 0
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_TRY_CPU_S, MAX_TRY_CPU_S + 1))
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_TRY_BYTES, MAX_TRY_BYTES))
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)  # OpenSpiel prints why it ends its process
+        os.dup2(nowhere, 2)
+        _questions(_rules(game))
+    except MemoryError:
+        status = 1
+    finally:
+        os._exit(status)
 
 
 class Texts(NamedTuple):
@@ -329,14 +369,17 @@ def _questions(rules: Rules) -> dict[str, AnyView]:
     return found
 
 
+def _rules(said: str) -> Rules:
+    """Return the rules of a game by its name and parameters. Raise NotPlayable if it cannot be played."""
+    seats, original = _loaded(said).num_players(), str(library().load_game(said))
+    return Rules(seats, original, installed_version(), opening=_opening_of(said))
+
+
 @cache
 def game_named(said: str) -> Game:
     """Return a game of OpenSpiel by its name and parameters. Raise NotPlayable if it cannot be played."""
-    if not re.fullmatch(NAME, said):
-        raise NotPlayable("is not the name of a game of OpenSpiel, as in openspiel:leduc_poker(players=3)")
-    seats, original = _loaded(said).num_players(), library().load_game(said)
-    kind = original.get_type()
-    rules = Rules(seats, str(original), installed_version(), opening=_opening_of(said))
+    rules = _rules(said)
+    kind = library().load_game(said).get_type()
     try:
         questions = _questions(rules)
     except Exception as failed:  # a game in Python can raise anything; then only it cannot be played
@@ -344,9 +387,9 @@ def game_named(said: str) -> Game:
             f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
         ) from failed
     return Game(
-        name=f"{GAME_PREFIX}:{original}".removesuffix("()"),
+        name=f"{GAME_PREFIX}:{rules.game}".removesuffix("()"),
         title=f"{kind.long_name} (OpenSpiel)",
-        seats=(seats, seats),
+        seats=(rules.seats, rules.seats),
         protocol="lines",
         presets={GAME_PREFIX: rules},
         grammar=GRAMMAR,
@@ -367,7 +410,7 @@ def game_named(said: str) -> Game:
 
 def _moves(rules: Rules) -> list[Move]:
     """Return the moves of a game by their numbers."""
-    return [Move(GRAMMAR.verb, number) for number in range(library().load_game(rules.game).num_distinct_actions())]
+    return [Move(GRAMMAR.verb, number) for number in range(_loaded(rules.game).num_distinct_actions())]
 
 
 def _has_opening(rules: Rules) -> bool:

@@ -51,9 +51,9 @@ class Registry:
 
     def game(self, name: str) -> str:
         """Return the name of a game; if it is the tournament's own or a library's, the name carries it."""
-        if of_library(name):
-            return library_game(name)
-        return name if name in GAMES else self.own().get(("game", name), name)
+        if name in GAMES:
+            return name
+        return self.own().get(("game", name)) or (library_game(name) if of_library(name) else name)
 
     def kind(self, name: str) -> Kind[Any]:
         """Return the kind of stage with this name. Raise UserError (exit code 3) if there is none."""
