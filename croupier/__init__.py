@@ -4,14 +4,14 @@ Everything public is named here; docs/python.md describes it. The modules of `ho
 change from release to release.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from croupier.checking import CheckedBot, check
 from croupier.comparing import Comparison, compare
-from croupier.playing import PlayedTable, Result, Standing, play
-from croupier.session import Error, close, folder_of, missing
+from croupier.playing import Bot, PlayedTable, Result, Standing, play
+from croupier.session import Error, close, folder_of, limits_of, missing, whole
 from croupier.tournaments import Tournament, tournament
 from host import __version__
 from host.ops.adhoc import Conditions
@@ -39,24 +39,27 @@ __all__ = [
 
 def env(
     game: str | None,
-    opponents: Sequence[str | PathLike[str]],
+    opponents: Sequence[Bot],
     *,
     tables: int = 1,
     seats: int | None = None,
     preset: str | None = None,
-    limits: str | None = None,
+    limits: str | Mapping[str, str] | None = None,
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
 ) -> "TableEnv":
     """Return an environment in which an agent plays a game against bots: an AEC environment of PettingZoo.
 
     Its `vector()` plays `tables` tables at the same time, as a vector environment of Gymnasium. The opponents at each
-    table are drawn from `opponents`, and the agent changes its seat from table to table. `seats` is the number of seats at
+    table are drawn from `opponents`, bots or functions (for self-play: the agent's own policy), and the agent changes its
+    seat from table to table. `seats` is the number of seats at
     a table, by default the fewest. It needs the packages of `croupier[env]`. Raise Error where `croupier play` prints one.
     """
     try:
         from croupier.environment import make
     except ModuleNotFoundError as absent:
         raise missing(absent, "env") from absent
-    chosen = Conditions(game=game, preset=preset, limits=limits, unsafe=unsafe)
-    return make(folder_of(folder), [*map(str, opponents)], chosen, tables, seats)
+    if isinstance(opponents, str):
+        raise TypeError(f"opponents: a list of bots, not {opponents!r}")
+    chosen = Conditions(game=game, preset=preset, limits=limits_of(limits), unsafe=unsafe)
+    return make(folder_of(folder), opponents, chosen, whole("tables", tables, 1), seats)

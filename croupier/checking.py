@@ -1,13 +1,17 @@
 """`croupier.check`: checks that a bot builds, starts and answers correctly."""
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from os import PathLike
 from typing import Any
 
 import msgspec
 
-from croupier.session import folder_of, session
+from croupier.functions import check_function
+from croupier.playing import Bot
+from croupier.session import errors, folder_of, limits_of, session
+from host.ops.bots import find_bots
 from host.ops.checking import CheckOptions, check_bots, find_candidates
 from host.submissions.check import Report
 
@@ -48,15 +52,23 @@ class CheckedBot:
 
 
 def check(
-    bot: str | PathLike[str],
+    bot: Bot,
     *,
     game: str | None = None,
-    limits: str | None = None,
+    limits: str | Mapping[str, str] | None = None,
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
 ) -> CheckedBot:
-    """Check a bot as `croupier check` does. Raise Error if there is no such bot; a broken bot is not accepted."""
-    place, chosen = folder_of(folder), CheckOptions(limits=limits, unsafe=unsafe)
-    candidates = find_candidates(place, (str(bot),), game)
-    result = session().run(partial(check_bots, place, candidates, chosen, time.monotonic()))
+    """Check a bot as `croupier check` does. Raise Error if there is no such bot; a broken bot is not accepted.
+
+    A function is only asked the edge cases of the game, which must be named: its answers must be legal moves there.
+    """
+    began, place = time.monotonic(), folder_of(folder)
+    if callable(bot):
+        with errors():
+            return CheckedBot(check_function(bot, find_bots(place, (), game).game, began))
+    with errors():
+        chosen = CheckOptions(limits=limits_of(limits), unsafe=unsafe)
+        candidates = find_candidates(place, (str(bot),), game)
+    result = session().run(partial(check_bots, place, candidates, chosen, began))
     return CheckedBot(result.reports[0])

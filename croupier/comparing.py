@@ -1,28 +1,33 @@
 """`croupier.compare`: tests whether a new bot is stronger than an old one."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 
-from croupier.playing import Result, play
-from croupier.session import Bar, errors, folder_of, session
+from croupier.functions import executor_of, function_bots
+from croupier.playing import Bot, Result, play
+from croupier.session import Bar, errors, folder_of, limits_of, seed_of, session, whole
 from host.base.format import counted, thousands
 from host.base.paths import SAMPLE_PREFIX
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot
 from host.ops.adhoc import Conditions
-from host.ops.bots import find_bots
 from host.ops.comparing import (
+    CompareResult,
     PlannedComparison,
     SequentialTest,
     compare_bots,
+    find_sides,
     lead_text,
     plan_comparison,
 )
 from host.rating.statistics import Verdict, Z, sure_of_mean
 from host.submissions.sample_bots import samples
 from host.tournament.comparison import Comparison as Results
+from host.tournament.comparison import sides
+from host.tournament.stage_runner import Executor
 
 EVERY_SAMPLE = f"{SAMPLE_PREFIX}*"
 MAX_TABLES = 50_000  # of two bots that play each other
@@ -33,15 +38,23 @@ class Comparison:
     """What a comparison has found. It is true if the new bot is stronger.
 
     `certainty` (0 to 1) is the probability that the new bot is the stronger one. `stronger` is True or False if the test
-    has decided, otherwise None.
+    has decided, otherwise None. `lead` is that of the new bot, with the bounds `low` and `high` of its 95 % interval: in
+    Elo, or in points a table if the game has no winners; against opponents, in what ranks the bots.
     """
 
     def __init__(
-        self, stronger: bool | None, certainty: float, tables: int, text: str, results: Sequence[Result]
+        self,
+        stronger: bool | None,
+        certainty: float,
+        tables: int,
+        lead: tuple[float, float, float],
+        text: str,
+        results: Sequence[Result] = (),
     ) -> None:
         self.stronger, self.certainty, self.tables = stronger, certainty, tables
+        self.lead, self.low, self.high = lead
         self.results: tuple[Result, ...] = tuple(results)
-        """The tables of both bots against each opponent: the old one's, then the new one's."""
+        """The tables of both bots against each opponent: the new one's, then the old one's."""
         self._text = text
 
     def __bool__(self) -> bool:
@@ -55,81 +68,100 @@ class Comparison:
 
 
 def compare(
-    old: str | PathLike[str],
-    new: str | PathLike[str],
+    new: Bot,
+    old: Bot,
     *,
-    against: Sequence[str | PathLike[str]] = (),
+    against: Sequence[Bot] = (),
     sure: float = 0.95,
     elo: tuple[float, float] = (0.0, 10.0),
     tables: int | None = None,
     game: str | None = None,
     seed: int | str | None = None,
     mirror: bool = True,
+    preset: str | None = None,
+    limits: str | Mapping[str, str] | None = None,
     workers: int | None = None,
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
     progress: bool = True,
 ) -> Comparison:
-    """Test whether a new bot is stronger than an old one. Note the order: `croupier compare` names the new one first.
+    """Test whether a new bot is stronger than an old one. Both may be functions; then `game` must be given.
 
     Without `against` they play each other until the sequential test of `croupier compare` decides between a lead of
-    `elo[0]` and one of `elo[1]`, or for at most `tables` (50 000) tables. With `against`, a list of opponents
+    `elo[0]` and one of `elo[1]`, or for at most `tables` (50 000) tables: with `(-20, 0)`, whether the new one is at most 20
+    Elo weaker. With `against`, a list of opponents
     (`"sample:*"` is every sample bot), each of both plays `tables` (2 000) tables against each opponent, and the one
     with the higher share of tables won, or mean score, is the stronger one. `sure` (0.5 to 1) is the certainty that
     decides. Raise Error where the command prints an error.
     """
     if not 0.5 < sure < 1:
         raise ValueError("sure: a certainty between 0.5 and 1")
-    once = partial(
-        play,
-        tables=tables or TABLES_EACH,
-        seed=seed,
-        mirror=mirror,
-        workers=workers,
-        folder=folder,
-        unsafe=unsafe,
-        progress=progress,
-    )
-    if against:
-        with errors():
-            found = find_bots(folder_of(folder), (str(old), str(new)), game)
-            opponents = _named(against, found.game.name)
-        return _by_opponents(lambda bot, opponent: once(found.game.name, [bot, opponent]), (old, new), opponents, sure)
+    most = whole("tables", tables or (TABLES_EACH if against else MAX_TABLES), 1)
     with errors():
-        test = SequentialTest(bounds=elo, max_tables=tables or MAX_TABLES, error=1 - sure)
-        text = None if seed is None else str(seed)
-        chosen = Conditions(game=game, seed=text, mirror=mirror, workers=workers, unsafe=unsafe)
-        planned = plan_comparison(folder_of(folder), str(new), str(old), test, chosen)
-    return _against_each_other(planned, str(new), shown=progress)
+        place, bots = folder_of(folder), (new, old)
+        files = [str(bot) for bot in bots if not callable(bot)]
+        found = find_sides(place, files, game)
+    if against:
+        once = partial(
+            play,
+            found.game.name,
+            tables=most,
+            seed=seed,
+            mirror=mirror,
+            preset=preset,
+            limits=limits,
+            workers=workers,
+            folder=folder,
+            unsafe=unsafe,
+            progress=progress,
+        )
+        return _by_opponents(lambda *pair: once(pair), bots, _named(against, found.game.name), sure)
+    with errors():
+        taken, copies = {each.name for each in found.submissions}, sides(found.game)
+        functions = function_bots([bot for bot in bots * copies if callable(bot)], taken)
+        test = SequentialTest(bounds=elo, max_tables=most, error=1 - sure)
+        chosen = Conditions(
+            preset=preset, seed=seed_of(seed), mirror=mirror, limits=limits_of(limits), workers=workers, unsafe=unsafe
+        )
+        places = [place for place, bot in enumerate(bots * copies) if callable(bot)]
+        seated = dict(zip(places, (bot for bot, _ in functions), strict=True))
+        planned = plan_comparison(place, found, test, chosen, seated)
+    executor = executor_of(functions, found.game, session().workers.executor)
+    return _against_each_other(planned, _name(new), executor, shown=progress)
 
 
-def _named(against: Sequence[str | PathLike[str]], game: str) -> list[str]:
-    """Return the opponents by name; `sample:*` stands for every sample bot of the game."""
-    found: list[str] = []
-    for name in map(str, against):
-        found += [SAMPLE_PREFIX + each for each in samples(game)] if name == EVERY_SAMPLE else [name]
+def _name(bot: Bot) -> str:
+    """Return the name of a bot in a text."""
+    return one_line(getattr(bot, "__name__", type(bot).__name__) if callable(bot) else str(bot))
+
+
+def _named(against: Sequence[Bot], game: str) -> list[Bot]:
+    """Return the opponents; `sample:*` stands for every sample bot of the game."""
+    found: list[Bot] = []
+    for bot in against:
+        found += [SAMPLE_PREFIX + each for each in samples(game)] if bot == EVERY_SAMPLE else [bot]
     return found
 
 
 def _by_opponents(
-    once: Callable[[str | PathLike[str], str], Result],
-    bots: tuple[str | PathLike[str], str | PathLike[str]],
-    opponents: Sequence[str],
-    sure: float,
+    once: Callable[[Bot, Bot], Result], bots: tuple[Bot, Bot], opponents: Sequence[Bot], sure: float
 ) -> Comparison:
     """Compare two bots by what they achieve against the same opponents."""
     results = [[once(bot, opponent) for opponent in opponents] for bot in bots]
-    old, new = ([_first(result) for result in some] for some in results)
-    certainty = sure_of_mean([value for value, _ in new], [value for value, _ in old], [e for _, e in [*old, *new]])
+    new, old = ([_first(result) for result in some] for some in results)
+    errors = [error for _, error in [*old, *new]]
+    certainty = sure_of_mean([value for value, _ in new], [value for value, _ in old], errors)
     stronger = None if max(certainty, 1 - certainty) < sure else certainty > 0.5
-    means = [sum(value for value, _ in some) / len(some) for some in (old, new)]
+    means = [sum(value for value, _ in some) / len(some) for some in (new, old)]
+    lead, half = means[0] - means[1], Z * math.hypot(*errors) / len(opponents)
     by, played = results[0][0].ranked_by, [result for some in results for result in some]
     text = (
-        f"{'undecided' if stronger is None else 'stronger' if stronger else 'not stronger'}: {one_line(str(bots[1]))} has a "
-        f"mean {by} of {means[1]:.4g} against {counted(len(opponents), 'opponent')}, {one_line(str(bots[0]))} "
-        f"{means[0]:.4g}: ahead with {100 * certainty:.1f} % certainty"
+        f"{'undecided' if stronger is None else 'stronger' if stronger else 'not stronger'}: {_name(bots[0])} has a "
+        f"mean {by} of {means[0]:.4g} against {counted(len(opponents), 'opponent')}, {_name(bots[1])} "
+        f"{means[1]:.4g}: ahead with {100 * certainty:.1f} % certainty"
     )
-    return Comparison(stronger, certainty, sum(result.tables for result in played), text, played)
+    tables = sum(result.tables for result in played)
+    return Comparison(stronger, certainty, tables, (lead, lead - half, lead + half), text, played)
 
 
 def _first(result: Result) -> tuple[float, float]:
@@ -154,15 +186,14 @@ class _Bar(Bar):
         self.line(f"{thousands(results.tables)} tables  {lead_text(self._game, results)}")
 
 
-def _against_each_other(planned: PlannedComparison, new: str, *, shown: bool) -> Comparison:
+def _against_each_other(planned: PlannedComparison, new: str, executor: Executor, *, shown: bool) -> Comparison:
     """Let two bots play each other until the sequential test decides. `new` is the word that names the new one."""
     own = session()
     with _Bar(planned, shown=shown) as bar:
-        work = partial(compare_bots, planned, own.new_journal(), own.workers.executor, bar, time.monotonic())
-        result = own.run(work)
+        work = partial(compare_bots, planned, own.new_journal(), executor, bar, time.monotonic())
+        result: CompareResult | None = own.run(work)
     assert result is not None  # only ^C ends it before the first result, and is raised
     stronger = {"H1": True, "H0": False}.get(result.verdict.accepted)
-    words = "undecided" if stronger is None else "stronger" if stronger else "not stronger"
-    tables = result.comparison.tables
-    text = f"{words} after {counted(tables, 'table')}: {one_line(new)} {result.lead}"
-    return Comparison(stronger, result.sure, tables, text, ())
+    tables, (low, high) = result.comparison.tables, result.interval
+    text = f"{result.decision} after {counted(tables, 'table')}: {new} {result.lead}"
+    return Comparison(stronger, result.sure, tables, ((low + high) / 2, low, high), text)

@@ -2,12 +2,14 @@
 
 import contextlib
 import secrets
+import warnings
+import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import trio
@@ -17,6 +19,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from croupier.functions import Player, answer_all, function_bots
+from croupier.playing import Bot
 from croupier.session import Bar, Error, errors, session
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
@@ -43,6 +47,10 @@ AGENT = "player"
 MAX_QUESTION = 1 << 20  # characters of a question
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 """The characters of a question, and of an answer as text."""
+
+
+Functions = Sequence[tuple[BuiltBot, Player]]
+"""The opponents that are functions of this process."""
 
 
 class _Bots:
@@ -84,12 +92,13 @@ class _Bots:
 class _Tables:
     """The tables of an environment, in the thread where croupier plays. They begin with the first reset."""
 
-    def __init__(self, settings: AdhocSettings, count: int) -> None:
+    def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
         if (known := origin(settings.game.name)).has_referee:
             why = "cannot be stepped: its rules are in a program of their own"
             hint = "play and compare work; for a learner, a game in Python"
             raise Error(CustomName("game", known.said).refused(why, hint))
         self.settings, self.count, self._session = settings, count, session()
+        self._functions = functions
         self._root = b""
         self._stepped: SteppedTables | None = None
         self._bots: _Bots | None = None
@@ -99,8 +108,14 @@ class _Tables:
     @property
     def tables(self) -> Sequence[SteppedTable]:
         """The tables that are played now."""
-        assert self._stepped is not None, "call reset first"
-        return self._stepped.tables
+        return self._open[0].tables
+
+    @property
+    def _open(self) -> tuple[SteppedTables, _Bots]:
+        """The tables and the bots. Raise RuntimeError before the first reset, and after `close`."""
+        if self._stepped is None or self._bots is None:
+            raise RuntimeError("the environment has no tables: call reset() first, also after close()")
+        return self._stepped, self._bots
 
     @property
     def begun(self) -> bool:
@@ -119,9 +134,10 @@ class _Tables:
         settings = self.settings
         if not self._built:
             with Bar(shown=False) as bar:
-                self._built = await prepare_bots(
+                built = await prepare_bots(
                     settings.submissions, settings.game, settings.limits, settings.level, warn=bar.say
                 )
+                self._built = [*built, *(bot for bot, _ in self._functions)]
         self._end, self._ended = trio.Event(), trio.Event()
         self._bots = await self._session.start(self._hold, self._end)
         names, numbers = [bot.name for bot in self._built], count(1)
@@ -140,7 +156,9 @@ class _Tables:
             monitor = Monitor()
             nursery.start_soon(monitor.run)
             async with contextlib.AsyncExitStack() as seats:
-                task_status.started(_Bots(BotPool(setup, sandboxes, monitor), self._built, seats))
+                answers = {bot.name: answer_all(bot.name, player, settings.game) for bot, player in self._functions}
+                pool = BotPool(setup, sandboxes, monitor, functions=answers)
+                task_status.started(_Bots(pool, self._built, seats))
                 await end.wait()
             await sandboxes.aclose()
             nursery.cancel_scope.cancel()
@@ -169,17 +187,16 @@ class _Tables:
         return over
 
     async def _renew(self, indices: Iterable[int]) -> None:
-        assert self._stepped is not None
         for index in indices:
-            self._stepped.renew(index)
+            self._open[0].renew(index)
         await self._advance({})
 
     async def _advance(self, moves: Mapping[int, Answer]) -> None:
-        assert self._stepped is not None and self._bots is not None
-        for index, table in enumerate(self._stepped.tables):
+        stepped, bots = self._open
+        for index, table in enumerate(stepped.tables):
             if not table.seats:
-                await self._bots.seat(table, index)
-        await self._stepped.advance(moves)
+                await bots.seat(table, index)
+        await stepped.advance(moves)
 
     def faults(self) -> dict[str, dict[str, int]]:
         """Return how many faults each bot has so far, by kind."""
@@ -196,6 +213,10 @@ class _Tables:
         if self._bots is not None:
             self._session.run(self._stop)
         self._stepped = None
+
+    def release(self) -> None:
+        """Let the bots end without waiting for it: nobody has the environment any more."""
+        self._session.soon(self._end.set)
 
 
 class _Interface:
@@ -260,15 +281,30 @@ def _refused(message: str, hint: str) -> UserError:
     return UserError([Problem("U001", "action", message, hint=hint)], 2)
 
 
-def _info(table: SteppedTable, faults: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+class _Closing:
+    """Closes the environment at the end of a `with` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()  # type: ignore[attr-defined]  # each environment has it
+
+
+def _ignore(options: object) -> None:
+    if options:
+        warnings.warn(f"reset: croupier has no options, so {options!r} has no effect", stacklevel=3)
+
+
+def _info(table: SteppedTable) -> dict[str, Any]:
     """Return what is known of a table besides the observation."""
-    info: dict[str, Any] = {"table": table.number, "seat": table.seat, "illegal": table.was_illegal, "faults": faults}
+    info: dict[str, Any] = {"table": table.number, "seat": table.seat, "illegal": table.was_illegal}
     if table.scores is None:
         return info | {"view": table.view}
     return info | {"bots": tuple(bot or AGENT for bot in table.bots), "scores": table.scores}
 
 
-class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
+class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
     """A table at which the only agent, `player`, plays against bots, as a PettingZoo environment (AEC).
 
     The reward is the score of the table at its end, and 0 before. `reset()` begins the next table; `reset(seed=…)` begins
@@ -278,9 +314,10 @@ class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
 
     metadata: ClassVar[dict[str, Any]] = {"name": "croupier", "render_modes": [], "is_parallelizable": False}
 
-    def __init__(self, settings: AdhocSettings, count: int) -> None:
-        self._settings, self._count = settings, count
-        self._tables = _Tables(settings, 1)
+    def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
+        self._settings, self._functions, self._count = settings, functions, count
+        self._tables = _Tables(settings, functions, 1)
+        weakref.finalize(self, self._tables.release)
         self._interface = _Interface(settings.game, settings.rules)
         self.possible_agents: list[str] = [AGENT]
         self.agents: list[str] = []
@@ -297,7 +334,8 @@ class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
         return self._interface.actions
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the next table; with a seed, the first one."""
+        """Begin the next table; with a seed, the first one. `options` have no effect."""
+        _ignore(options)
         with errors():
             if seed is not None or not self._tables.begun:
                 self._tables.begin(seed)
@@ -315,7 +353,7 @@ class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
         table = self._tables.tables[0]
         if table.view is not None:
             self._observation = self._interface.observation(table.view)
-        self.infos = {AGENT: _info(table, self._tables.faults())}
+        self.infos = {AGENT: _info(table) | {"faults": self._tables.faults()}}
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return the last observation of the agent."""
@@ -344,20 +382,21 @@ class TableEnv(AECEnv):  # type: ignore[misc]  # it has no stubs
 
     def vector(self) -> "TablesEnv":
         """Return as many tables as `tables` at the same time, as a vector environment of Gymnasium."""
-        return TablesEnv(self._settings, self._count)
+        return TablesEnv(self._settings, self._functions, self._count)
 
 
-class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
+class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
     """Tables that are played at the same time, as a vector environment of Gymnasium.
 
     When a table is over, the same step begins the next one (`AutoresetMode.SAME_STEP`): `infos["final_info"]` has the
     scores, and `infos["final_obs"]` the last observation. `views` are the views as the game writes them.
     """
 
-    def __init__(self, settings: AdhocSettings, count: int) -> None:
+    def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.num_envs = count
-        self._tables = _Tables(settings, count)
+        self._tables = _Tables(settings, functions, count)
+        weakref.finalize(self, self._tables.release)
         self._interface = _Interface(settings.game, settings.rules)
         self.single_observation_space = self._interface.observations
         self.single_action_space = self._interface.actions
@@ -373,7 +412,8 @@ class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin new tables; with a seed, from the first one on. The seed is one for all tables."""
+        """Begin new tables; with a seed, from the first one on. The seed is one for all tables. `options` have no effect."""
+        _ignore(options)
         one = seed if isinstance(seed, int) or seed is None else next(iter(seed), None)
         with errors():
             if one is not None or not self._tables.begun:
@@ -384,7 +424,12 @@ class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         return self._observed(), {"faults": self._tables.faults()}
 
     def step(self, actions: Any) -> tuple[dict[str, Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Play a move at every table. The bots answer until the agent is asked again at all of them."""
+        """Play a move at every table. The bots answer until the agent is asked again at all of them.
+
+        Raise ValueError unless there are as many actions as tables.
+        """
+        if isinstance(actions, str) or len(actions) != self.num_envs:
+            raise ValueError(f"actions: one for each of {self.num_envs} tables, not {actions!r}")
         with errors():
             seen = self._seen
             over = self._tables.play_on({index: self._interface.answer(action) for index, action in enumerate(actions)})
@@ -393,10 +438,11 @@ class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         for index, table in enumerate(self._tables.tables):
             infos["illegal"][index] = over.get(index, table).was_illegal
         if over:
-            final, last = np.full(self.num_envs, None, object), np.full(self.num_envs, None, object)
+            final, last = dict[str, Any](), np.full(self.num_envs, None, object)
             for index, table in over.items():
                 rewards[index], ended[index] = (table.scores or ())[table.seat], True
-                final[index], last[index] = _info(table, infos["faults"]), self._interface.observation(seen[index])
+                final = self._add_info(final, _info(table), index)
+                last[index] = self._interface.observation(seen[index])
             infos |= {"final_info": final, "_final_info": ended, "final_obs": last, "_final_obs": ended}
         return self._observed(), rewards, ended, np.zeros(self.num_envs, bool), infos
 
@@ -409,14 +455,17 @@ class TablesEnv(VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         self._tables.close()
 
 
-def make(folder: Path, opponents: Sequence[str], chosen: Conditions, tables: int, seats: int | None) -> TableEnv:
+def make(folder: Path, opponents: Sequence[Bot], chosen: Conditions, tables: int, seats: int | None) -> TableEnv:
     """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
     with errors():
-        found = find_bots(folder, opponents, chosen.game)
+        found = find_bots(folder, [str(bot) for bot in opponents if not callable(bot)], chosen.game)
+        functions = function_bots([bot for bot in opponents if callable(bot)], {bot.name for bot in found.submissions})
+        if not opponents:
+            raise ValueError("opponents: at least one")
         if found.game.sides is not None:
             raise _refused(f"{found.game.name} has partners: an agent would need several seats", "another game")
         settings = adhoc_settings(folder, found, Adhoc(), chosen)
     low, high = found.game.seats
     if not low <= (seats := seats or low) <= high:
         raise ValueError(f"seats: a table of {found.game.name} has {low} to {high}")
-    return TableEnv(settings._replace(rules=settings.rules._replace(seats=seats)), tables)
+    return TableEnv(settings._replace(rules=settings.rules._replace(seats=seats)), functions, tables)

@@ -1,6 +1,7 @@
 """Lets Python functions sit at tables: in this process, beside bots in their sandboxes."""
 
 import contextlib
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -14,12 +15,14 @@ from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.function_process import AnswerAll
 from host.bots.monitor import Monitor
-from host.bots.values import HasQuestion
+from host.bots.values import HasQuestion, Question
 from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES
 from host.play.records import Record
+from host.submissions.check import Report
+from host.submissions.finding import Finding
 from protocols.wire import Fault, Move, read_text
 
 Player = Callable[[Any], str]
@@ -61,6 +64,33 @@ def _move(name: str, player: Player, question: HasQuestion, game: Game) -> Move:
     return answer
 
 
+def check_function(player: Player, game: Game, began: float) -> Report:
+    """Return the report about a function: whether it answers the edge cases of a game with legal moves."""
+    ((bot, _),) = function_bots([player], ())
+    rules, problems, illegal = next(iter(game.presets.values())), list[Problem](), list[str]()
+    for number, (edge, view) in enumerate(game.edges.items(), 1):
+        try:
+            move = _move(bot.name, player, Question(1, number, view), game)
+        except UserError as refused:
+            problems += [problem._replace(message=f"{edge}: {problem.message}") for problem in refused.problems]
+        else:
+            illegal += [] if game.allows(rules, view, move) else [edge]
+    lines = [Finding("!", "rules", f"an illegal move at {edge}") for edge in illegal]
+    asked = Finding(
+        "✗" if problems else "✓", f"{len(game.edges)} questions", f"{len(game.edges) - len(problems)} answered"
+    )
+    return Report(
+        bot=bot.name,
+        about=f"{LANGUAGE} · {game.name}",
+        place="this process",
+        accepted=not problems,
+        seconds=time.monotonic() - began,
+        lines=(asked, *lines),
+        problems=tuple(problems),
+        playable=not problems,
+    )
+
+
 class InProcessPool:
     """Plays fixtures one after the other in this process."""
 
@@ -95,6 +125,10 @@ async def _in_this_process(
         nursery.cancel_scope.cancel()
 
 
-def in_this_process(functions: Mapping[str, AnswerAll]) -> Any:
-    """Return the executor that asks these functions, and plays the other bots in sandboxes of this process."""
-    return partial(_in_this_process, functions)
+def executor_of(functions: Sequence[tuple[BuiltBot, Player]], game: Game, usual: Any) -> Any:
+    """Return the executor that asks these functions, and plays the other bots in sandboxes of this process.
+
+    Without functions, return the usual one.
+    """
+    answers = {bot.name: answer_all(bot.name, player, game) for bot, player in functions}
+    return partial(_in_this_process, answers) if answers else usual

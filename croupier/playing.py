@@ -2,21 +2,29 @@
 
 import html
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from croupier.functions import Player, answer_all, function_bots, in_this_process
-from croupier.session import Bar, errors, folder_of, session
+from croupier.functions import Player, executor_of, function_bots
+from croupier.session import Bar, Error, errors, folder_of, limits_of, seed_of, session, whole
+from host.base.errors import Problem, UserError
 from host.inspect.replay import as_text
 from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import ReplayedTable, load_table
+from host.journal.reader import reading
 from host.journal.tournament_dir import seed_text
 from host.ops.adhoc import Conditions, PlayResult, plan_tables, play_tables
 from host.ops.bots import find_bots
+from host.play.fixture_id import group_of
+from host.report.export import COLUMNS, seat_rows
+from host.report.terminal import without_colour
 from host.results.standings import Row
 from host.stages import registry_of_game
+from host.tournament.adhoc import AdhocMatch
 
 Bot = str | PathLike[str] | Player
 """A bot: the path of a file or folder, `sample:NAME`, a bot of the tournament in the folder, or a Python function."""
@@ -88,12 +96,18 @@ class PlayedTable:
     def __repr__(self) -> str:
         return f"<table {self.name}: {dict(zip(self.bots, self.scores, strict=True))}>"
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
 
 class Result:
-    """The standings of bots that have played some tables. Its text is what `croupier play` prints."""
+    """The standings of bots that have played some tables. Its text is what `croupier play` prints.
+
+    A pickle of it has everything but its tables' events: `table` raises Error there, and after `croupier.close()`.
+    """
 
     def __init__(self, result: PlayResult) -> None:
-        self._result = result
+        self._result: PlayResult | None = result
         settings, match = result.planned.settings, result.match
         self.tables: int = result.planned.tables
         self.seconds: float = result.seconds
@@ -102,36 +116,31 @@ class Result:
         self.sandbox: str = settings.level.label
         self.bots: tuple[str, ...] = tuple(match.bots)
         """The names of the bots, in the order in which they were given."""
-        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, result.standings.rows))
-
-    @property
-    def scores(self) -> dict[str, float]:
+        rows = result.standings.rows
+        self.rows: tuple[Standing, ...] = tuple(map(Standing.of, rows))
+        self.scores: dict[str, float] = {row.bot: _mean_score(match, row.bot) for row in rows}
         """The mean score of each bot at a table, best rank first."""
-        return {row.bot: self._mean_score(row.bot) for row in self.rows}
+        self.ranked_by: str = rows[0].ranking.name
+        """What ranks the bots: `win_rate` (0 to 1), or `score`."""
+        self.faults: dict[str, dict[str, int]] = {
+            row.bot: row.costs.faults_by_kind for row in rows if row.costs.faults_by_kind
+        }
+        """How many faults each bot has, by kind. Bots without faults are left out."""
+        self.sure: list[str] = list(result.standings.sentences)
+        """How sure the order of neighbours is, one sentence for each pair."""
+        self._groups = sorted({group_of(record.path) for record in match.records})
+        weakref.finalize(self, _remove_journal, result.journal)
 
-    def _mean_score(self, bot: str) -> float:
-        results = [record.results[bot] for record in self._result.match.records if bot in record.results]
-        return sum(result.score for result in results) / sum(result.tables for result in results)
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"_text": self._text, "_dicts": self._dicts}
+        if self._result is not None and self._result.journal.exists():
+            kept["_seats"] = self._seats
+        return self.__dict__ | kept | {"_result": None, "game": str(self.game)}
 
     @property
     def values(self) -> dict[str, float | None]:
         """What ranks each bot: see `ranked_by`."""
         return {row.bot: row.value for row in self.rows}
-
-    @property
-    def ranked_by(self) -> str:
-        """What ranks the bots: `win_rate` (0 to 1), or `score`."""
-        return self._result.standings.rows[0].ranking.name
-
-    @property
-    def faults(self) -> dict[str, dict[str, int]]:
-        """How many faults each bot has, by kind. Bots without faults are left out."""
-        return {row.bot: row.costs.faults_by_kind for row in self._result.standings.rows if row.costs.faults_by_kind}
-
-    @property
-    def sure(self) -> list[str]:
-        """How sure the order of neighbours is, one sentence for each pair."""
-        return list(self._result.standings.sentences)
 
     def interval(self, bot: str) -> tuple[float, float] | None:
         """Return the 95 % interval of what ranks a bot; None if there is none. Raise KeyError for another bot."""
@@ -140,37 +149,71 @@ class Result:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return a dictionary for each bot, with the keys of `croupier play --json`, for example for pandas."""
-        return [row.flat() for row in self._result.standings.rows]
+        return [dict(row) for row in self._dicts]
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each seat at each table, for example for pandas.
+
+        Its keys are `table` (a name), `seat` (from 0), `bot`, `score`, and `won` and `drawn` (0 or 1; empty in a game
+        without winners). Raise Error after `croupier.close()`.
+        """
+        return [dict(row) for row in self._seats]
 
     def table(self, which: int | str) -> PlayedTable:
         """Return a table: its number from 1, or its name, as `faults` and `standings` print it.
 
-        In a round robin a number does not say which pair. Raise KeyError if there is no such table.
+        In a round robin a number does not say which pair. Raise KeyError if there is no such table, and Error if the tables
+        of this result are gone.
         """
-        registry = registry_of_game(self.game)
-        names = [f"{self._group}/{which}"] if isinstance(which, int) else [which]
-        location = find_table([self._result.journal], registry, names[0]) if self._result.journal.exists() else None
-        if location is None:
+        journal, name = self._journal(), str(which)
+        if not isinstance(which, str):
+            name = f"{self._groups[0]}/{whole('table', which)}"
+            if len(self._groups) > 1:
+                raise KeyError(f"name the pair, too: {self._groups[0]}/1")
+        if (location := find_table([journal], registry_of_game(self.game), name)) is None:
             raise KeyError(which)
         return PlayedTable(load_table(location))
 
-    @cached_property
-    def _group(self) -> str:
-        from host.play.fixture_id import group_of
+    def _journal(self) -> Path:
+        """Return the journal with the tables. Raise Error if it has been deleted."""
+        if self._result is None or not self._result.journal.exists():
+            why = "the tables of this result are gone: croupier.close() has deleted them, or it is a copy from another process"
+            raise Error(UserError([Problem("U001", "", why, hint="play again with its seed")], 2))
+        return self._result.journal
 
-        groups = {group_of(record.path) for record in self._result.match.records}
-        if len(groups) > 1:
-            raise KeyError(f"name the pair, too: {min(groups)}/1")
-        return groups.pop()
+    @cached_property
+    def _seats(self) -> list[dict[str, Any]]:
+        with reading(self._journal(), registry_of_game(self.game)) as journal:
+            rows = [dict(zip(COLUMNS, row, strict=True)) for row in seat_rows(journal, None, spoilers=True)]
+        return [{key: row[key] for key in ("table", "seat", "bot", "score", "won", "drawn")} for row in rows]
+
+    @cached_property
+    def _dicts(self) -> list[dict[str, Any]]:
+        return [] if self._result is None else [row.flat() for row in self._result.standings.rows]
+
+    @cached_property
+    def _text(self) -> str:
+        return "" if self._result is None else without_colour("\n".join(self._result.text()))
 
     def __str__(self) -> str:
-        return "\n".join(self._result.text())
+        return self._text
 
     def __repr__(self) -> str:
         return f"<{self.tables} tables of {self.game}: {self.values}>"
 
     def _repr_html_(self) -> str:
         return to_html(self.rows, self.ranked_by, self.sure)
+
+
+def _mean_score(match: AdhocMatch, bot: str) -> float:
+    results = [record.results[bot] for record in match.records if bot in record.results]
+    return sum(result.score for result in results) / sum(result.tables for result in results)
+
+
+def _remove_journal(journal: Path) -> None:
+    """Remove the files of the journal of a result that nobody has any more."""
+    for path in journal.parent.glob(f"{journal.name}*"):
+        path.unlink(missing_ok=True)
 
 
 def play(
@@ -197,26 +240,26 @@ def play(
     Raise Error where the command prints an error. What a function raises is raised here, too.
     """
     began = time.monotonic()
+    if isinstance(bots, str):
+        raise TypeError(f"bots: a list of bots, not {bots!r}")
+    tables = whole("tables", tables, 1)
     places = [place for place, bot in enumerate(bots) if callable(bot)]
     names = tuple(str(bot) for bot in bots if not callable(bot))
     with errors():
         place = folder_of(folder)
         found = find_bots(place, names, game)
         functions = function_bots([bot for bot in bots if callable(bot)], {bot.name for bot in found.submissions})
-        if tables < 1:
-            raise ValueError("tables: at least 1")
         chosen = Conditions(
             preset=preset,
-            seed=None if seed is None else str(seed),
+            seed=seed_of(seed),
             mirror=mirror,
-            limits=limits if limits is None or isinstance(limits, str) else ",".join(map("=".join, limits.items())),
+            limits=limits_of(limits),
             workers=workers,
             unsafe=unsafe,
         )
         players = dict(zip(places, (bot for bot, _ in functions), strict=True))
         planned = plan_tables(place, found, tables, chosen, players)
     own = session()
-    answers = {bot.name: answer_all(bot.name, player, found.game) for bot, player in functions}
-    executor = in_this_process(answers) if answers else own.workers.executor
+    executor = executor_of(functions, found.game, own.workers.executor)
     with Bar(shown=progress) as bar:
         return Result(own.run(partial(play_tables, planned, own.new_journal(), executor, bar, began)))

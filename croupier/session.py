@@ -2,6 +2,8 @@
 
 import atexit
 import contextlib
+import fcntl
+import operator
 import os
 import secrets
 import shutil
@@ -10,10 +12,10 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import trio
 
@@ -26,6 +28,7 @@ SHOWN_AFTER_S = 2.0  # seconds after which the progress is printed
 PRINTED_EVERY_S = 0.2
 BAR_WIDTH = 30
 EXIT_TIMEOUT_S = 5.0
+PREFIX, LOCK = "croupier-", "lock"
 
 Value = TypeVar("Value")
 
@@ -52,17 +55,54 @@ def missing(absent: ModuleNotFoundError, extra: str) -> Error:
 
 @contextlib.contextmanager
 def errors() -> Iterator[None]:
-    """Raise a UserError as an `Error`, and an exception from inside trio without its groups."""
+    """Raise a UserError as an `Error`, and an exception from inside trio without its groups.
+
+    The groups are not even its context: notebooks cannot display an exception with a group in it.
+    """
     try:
         yield
     except UserError as refused:
-        raise Error(refused) from None
+        _raise_alone(Error(refused), None)
     except BaseExceptionGroup as group:
         cause: BaseException = group
         while isinstance(cause, BaseExceptionGroup):
             cause = (cause.subgroup(UserError) or cause).exceptions[0]
         known = cause if isinstance(cause, UserError) else own_code_error(cause)
-        raise (cause if known is None else Error(known)) from None
+        if known is None:
+            _raise_alone(cause, cause.__context__)
+        _raise_alone(Error(known), None)
+
+
+def _raise_alone(error: BaseException, context: BaseException | None) -> NoReturn:
+    """Raise an exception with this context, whatever is being handled."""
+    try:
+        raise error
+    except BaseException:
+        error.__context__ = context
+        raise
+
+
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """Return a whole number, also one of numpy. Raise TypeError for anything else, ValueError if it is too small."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: a whole number, not {value!r}") from None
+    if isinstance(value, bool):
+        raise TypeError(f"{name}: a whole number, not {value!r}")
+    if least is not None and number < least:
+        raise ValueError(f"{name}: at least {least}")
+    return number
+
+
+def seed_of(seed: Any) -> str | None:
+    """Return a seed as the text of one. Raise TypeError for anything but a text, a whole number and None."""
+    return seed if seed is None or isinstance(seed, str) else str(whole("seed", seed))
+
+
+def limits_of(limits: str | Mapping[str, str] | None) -> str | None:
+    """Return limits as the option `--limits` has them."""
+    return limits if limits is None or isinstance(limits, str) else ",".join(map("=".join, limits.items()))
 
 
 def folder_of(folder: str | os.PathLike[str]) -> Path:
@@ -80,8 +120,10 @@ class Session:
     """
 
     def __init__(self) -> None:
+        _remove_left_behind()
         self.workers = KeptWorkers()
-        self.folder = Path(tempfile.mkdtemp(prefix="croupier-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self.lock = _locked(self.folder)
         self._ready, self._ends = threading.Event(), list[trio.Event]()
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=trio.run, args=(self._main,), name="croupier", daemon=True)
@@ -132,6 +174,11 @@ class Session:
                     result.result(EXIT_TIMEOUT_S)
                 raise
 
+    def soon(self, call: Callable[[], object]) -> None:
+        """Call a function in the thread, without waiting. Do nothing after the end."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(call)
+
     async def start(self, task: Callable[..., Awaitable[Any]], end: trio.Event) -> Any:
         """Start a task that goes on until `end` is set, at the latest by `close`. Return what it reports as started."""
         self._ends = [each for each in self._ends if not each.is_set()] + [end]
@@ -139,10 +186,31 @@ class Session:
 
     def close(self) -> None:
         """End the workers and every bot, and delete the journals."""
-        with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._end.set)
+        self.soon(self._end.set)
         self._thread.join(EXIT_TIMEOUT_S)
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self.lock)
+
+
+def _locked(folder: Path) -> int:
+    """Create the lock of a session's folder. It is held until the process has ended, however it ends."""
+    lock = os.open(folder / f".{LOCK}", os.O_CREAT | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    (folder / f".{LOCK}").rename(folder / LOCK)  # so that nobody sees it without being locked
+    return lock
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of sessions whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}????????"):
+        with contextlib.suppress(OSError):
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if folder.lstat().st_uid == os.getuid():
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 _session: Session | None = None
@@ -172,8 +240,10 @@ def close() -> None:
 
 
 def _forget() -> None:
-    """Forget the session in a child process, which has none of its threads."""
+    """Forget the session in a child process, which has none of its threads. Its folder is the parent's."""
     global _session
+    if _session is not None:
+        os.close(_session.lock)
     _session = None
 
 

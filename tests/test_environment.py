@@ -1,5 +1,6 @@
 """`croupier.env`: the tests of PettingZoo and Gymnasium, and what an environment promises about tables and bots."""
 
+import gc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from machines import until
 from pettingzoo.test import api_test, seed_test
 
 import croupier
@@ -62,9 +64,8 @@ def played(seed: int, tables: int, steps: int = 40, bots: tuple[str, ...] = (BOL
     for _ in range(steps):
         observed, rewards, over, cut, infos = env.step(observed["action_mask"].argmax(axis=1))
         assert not cut.any() and all(rewards[~over] == 0)
-        seen.append(
-            (observed["text"], rewards.tolist(), [info["bots"] for info in infos.get("final_info", ()) if info])
-        )
+        ended = infos["final_info"]["bots"][infos["_final_info"]].tolist() if "final_info" in infos else []
+        seen.append((observed["text"], rewards.tolist(), ended))
     env.close()
     return seen
 
@@ -151,6 +152,52 @@ def test_a_bot_that_takes_one_table_at_a_time_has_a_process_for_each(tmp_path: P
     env = croupier.env("pazaak", [tmp_path / "alone.py"], tables=3).vector()
     env.reset(seed=1)
     assert len(psutil.Process().children(recursive=True)) - before >= 3 * 2
+    env.close()
+
+
+def test_the_agents_own_policy_can_be_its_opponent() -> None:
+    def policy(view: Any) -> str:
+        return "STAND" if sum(view.your_hand) >= 17 else "END"
+
+    with croupier.env("pazaak", [policy, BOLD], tables=8).vector() as env:
+        env.reset(seed=3)
+        met, won = set[str](), 0.0
+        for _ in range(60):
+            actions = [env.action_meanings.index(policy(view)) for view in env.views]
+            _, rewards, over, _, infos = env.step(actions)
+            for bots in infos["final_info"]["bots"][over] if over.any() else ():
+                met |= {*bots}
+            won += (rewards[over] == 3).sum()
+    assert met == {AGENT, "policy", "dumb_bold"} and won
+    with pytest.raises(RuntimeError, match="call reset"):
+        env.step([0] * 8)
+
+
+def test_an_environment_that_is_dropped_ends_its_bots() -> None:
+    croupier.close()
+    for _ in range(3):
+        env = croupier.env("pazaak", [BOLD, NESTOR], tables=4).vector()
+        env.reset(seed=1)
+    del env
+    gc.collect()
+    until(lambda: not psutil.Process().children(recursive=True))
+
+
+@pytest.mark.parametrize("actions", [[0, 0, 0], [0] * 9, "END", []], ids=str)
+def test_each_table_needs_an_action(actions: Any) -> None:
+    env = croupier.env("pazaak", [BOLD], tables=8).vector()
+    env.reset(seed=1)
+    before = env.views
+    with pytest.raises(ValueError, match="one for each of 8 tables"):
+        env.step(actions)
+    assert env.views == before
+    env.close()
+
+
+def test_options_have_no_effect_and_that_is_said() -> None:
+    env = croupier.env("pazaak", [BOLD], limits={"move": "200ms"})
+    with pytest.warns(UserWarning, match="no options"):
+        env.reset(seed=1, options={"deck": "stacked"})
     env.close()
 
 

@@ -1,7 +1,9 @@
 """`import croupier`: the commands as functions, in a plain process, in one with an event loop, and after interruptions."""
 
 import asyncio
+import gc
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,10 +12,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from command import croupier as command
+from command import environment
 from helpers import SAMPLES
 
 import croupier
@@ -149,16 +153,124 @@ def test_check_returns_the_words_of_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_compare_decides_as_the_command_does(tmp_path: Path) -> None:
-    found = croupier.compare(PAIR[0], "sample:nestor", seed=1, folder=tmp_path)
-    assert found and found.stronger and found.certainty > 0.99 and "stronger after" in str(found)
+    found = croupier.compare("sample:nestor", PAIR[0], seed=1, folder=tmp_path)
+    assert found and found.stronger and found.certainty > 0.99 and "stronger than dumb_bold after" in str(found)
     printed = command("compare", "sample:nestor", PAIR[0], "--seed", 1, "--json", cwd=tmp_path).json
     assert printed["tables"] == found.tables
-    stricter = croupier.compare(PAIR[0], "sample:nestor", seed=1, sure=0.999, folder=tmp_path)
+    assert printed["elo"] == {"points": round(found.lead, 2), "low": round(found.low, 2), "high": round(found.high, 2)}
+    stricter = croupier.compare("sample:nestor", PAIR[0], seed=1, sure=0.999, folder=tmp_path)
     assert stricter.tables > found.tables
-    weaker = croupier.compare("sample:nestor", PAIR[0], against=["sample:glaucus", "sample:optimum"], tables=60, seed=1)
+    weaker = croupier.compare(PAIR[0], "sample:nestor", against=["sample:glaucus", "sample:optimum"], tables=60, seed=1)
+    assert weaker.low < weaker.lead < weaker.high < 0
     assert weaker.stronger is False and weaker.certainty < 0.05 and len(weaker.results) == 4 and weaker.tables == 240
     with pytest.raises(ValueError, match="certainty between"):
         croupier.compare(*PAIR, sure=95)
+
+
+@pytest.mark.parametrize("against", [(), ["sample:dumb_cautious"]], ids=["each other", "opponents"])
+def test_functions_are_compared(against: list[str]) -> None:
+    def seventeen(view: Any) -> str:
+        return "STAND" if sum(view.your_hand) >= 17 else "END"
+
+    def reckless(_view: object) -> str:
+        return "END"
+
+    found = croupier.compare(
+        seventeen, reckless, game="pazaak", against=against, tables=400, seed=1, limits={"move": "1s"}
+    )
+    assert found.stronger and found.lead > 0 and "seventeen" in str(found)
+    weaker = croupier.compare(reckless, "sample:dumb_bold", elo=(-20, 0), tables=400, seed=1)
+    assert weaker.stronger is False and str(weaker).startswith("weaker than dumb_bold after ")
+    with pytest.raises(croupier.Error, match="which game"):
+        croupier.compare(seventeen, reckless)
+
+
+def test_a_function_is_checked() -> None:
+    assert croupier.check(lambda _view: "END", game="pazaak").accepted
+    verdict = croupier.check(lambda _view: "JUMP", game="pazaak")
+    assert not verdict and "'JUMP' is not an answer of pazaak" in str(verdict)
+
+
+def test_the_rows_of_all_tables_are_read_at_once() -> None:
+    result = croupier.play("pazaak", PAIR, tables=300, seed=7)
+    rows = result.table_rows()
+    assert len(rows) == 600 and {row["bot"] for row in rows} == set(result.bots)
+    for bot, mean in result.scores.items():
+        scores = [row["score"] for row in rows if row["bot"] == bot]
+        assert sum(scores) / len(scores) == mean
+    assert [row["score"] for row in rows if row["table"].endswith("/17")] == list(result.table(17).scores)
+
+
+def test_a_result_is_pickled_and_outlives_the_session() -> None:
+    result = croupier.play("pazaak", PAIR, tables=20, seed=7)
+    text, rows, html = str(result), result.table_rows(), result.table(3)._repr_html_()
+    copy = pickle.loads(pickle.dumps(result))
+    assert "\x1b" not in text and html.startswith("<pre>")
+    for kept in (copy, result):
+        croupier.close()
+        assert (str(kept), kept.table_rows(), kept.values, kept.game) == (text, rows, result.values, "pazaak")
+        with pytest.raises(croupier.Error, match="the tables of this result are gone"):
+            kept.table(3)
+    assert pickle.loads(pickle.dumps(result)).rows == result.rows
+
+
+def test_the_journal_of_a_dropped_result_is_removed() -> None:
+    result = croupier.play("pazaak", PAIR, tables=2, seed=7)
+    journal = result._journal()
+    assert journal.exists()
+    del result
+    gc.collect()
+    assert not list(journal.parent.glob(f"{journal.name}*"))
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    program = f"import croupier, os; croupier.play('pazaak', {PAIR!r}, tables=2); {{end}}"
+    env = environment(TMPDIR=str(tmp_path))
+    killed = program.format(end="os.kill(os.getpid(), 9)")
+    assert subprocess.run([sys.executable, "-c", killed], env=env, check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.glob("croupier-*")
+    look = program.format(end="print(*os.listdir(os.environ['TMPDIR']))")
+    shown = subprocess.run([sys.executable, "-c", look], env=env, capture_output=True, text=True, check=True).stdout
+    assert left.name not in shown and "croupier-" in shown and not list(tmp_path.glob("croupier-*"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"tables": 2.5}, TypeError, "tables: a whole number, not 2.5"),
+        ({"tables": "many"}, TypeError, "tables: a whole number, not 'many'"),
+        ({"tables": True}, TypeError, "tables: a whole number, not True"),
+        ({"tables": 0}, ValueError, "tables: at least 1"),
+        ({"seed": 3.7}, TypeError, "seed: a whole number, not 3.7"),
+        ({"bots": "sample:nestor"}, TypeError, "bots: a list of bots"),
+    ],
+    ids=str,
+)
+def test_wrong_values_are_refused_before_anything_is_played(
+    wrong: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    values: dict[str, Any] = {"bots": PAIR, "tables": 2} | wrong
+    with pytest.raises(error, match=words):
+        croupier.play("pazaak", **values)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    result = croupier.play("pazaak", PAIR, tables=numpy.int64(3), seed=numpy.int64(7))
+    assert result.tables == 3 and result.seed == "7" and result.table(numpy.int64(2)).name.endswith("/2")
+
+
+def test_errors_have_no_group_in_their_context() -> None:
+    def breaks(_view: object) -> str:
+        try:
+            raise KeyError("first")
+        except KeyError:
+            raise ZeroDivisionError("then")  # noqa: B904 - its context must stay
+
+    for player, kind in ((breaks, ZeroDivisionError), (lambda _view: "JUMP", croupier.Error)):
+        with pytest.raises(kind) as failed:
+            croupier.play("pazaak", [player, PAIR[0]], tables=2)
+        assert isinstance(failed.value.__context__, KeyError if player is breaks else type(None))
 
 
 CUP = """\

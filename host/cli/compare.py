@@ -69,14 +69,15 @@ def compare(
     from host.backends.local import local_workers
     from host.cli.comparison_view import ComparisonView
     from host.ops.adhoc import Conditions, adhoc_journal
-    from host.ops.comparing import SequentialTest, compare_bots, plan_comparison
+    from host.ops.comparing import SequentialTest, compare_bots, find_sides, plan_comparison
 
     if not_worse is not None:
         if click.get_current_context().get_parameter_source("bounds") is not ParameterSource.DEFAULT:
             raise click.UsageError("--not-worse and --elo both set the bounds of the test: leave out one of the two")
         bounds = (-not_worse, 0.0)
-    test = SequentialTest(bounds, max_tables)
-    planned = plan_comparison(context.folder, new, old, test, Conditions(**chosen))
+    test, conditions = SequentialTest(bounds, max_tables), Conditions(**chosen)
+    found = find_sides(context.folder, (new, old), conditions.game)
+    planned = plan_comparison(context.folder, found, test, conditions)
     view = ComparisonView(planned, (new, old), silent=context.quiet or context.json)
     journal = adhoc_journal(context.folder)
     result = trio.run(compare_bots, planned, journal, local_workers, view, STARTED)

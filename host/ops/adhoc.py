@@ -120,7 +120,7 @@ class PlayResult:
     match: AdhocMatch
     seconds: float
     journal: Path
-    option: str = ""  # makes another command read this journal too; "" if it does so without one
+    option: str | None = None  # makes another command read this journal too; None: no command can
     show: bool = False  # whether its text has the first table
 
     @cached_property
@@ -157,7 +157,8 @@ class PlayResult:
         for row in rows:
             if row.costs.faults:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(row.costs.faults_by_kind.items()))
-                yield f"{escape_control_chars(row.bot)}: {kinds} → croupier faults {shlex.quote(row.bot)}{self.option}"
+                more = "" if self.option is None else f" → croupier faults {shlex.quote(row.bot)}{self.option}"
+                yield f"{escape_control_chars(row.bot)}: {kinds}{more}"
 
     def _first_table(self) -> Iterator[str]:
         records, registry = self.match.records, registry_of_game(self.planned.settings.game.name)

@@ -1,8 +1,9 @@
 """Test whether a new bot is stronger than an old one: they play each other until a sequential test decides."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from host.backends.placement import usable_cores
@@ -12,8 +13,8 @@ from host.bots.bot_spec import BuiltBot
 from host.games.engine import Game
 from host.journal.tournament_dir import seed_text
 from host.ops.adhoc import Conditions, adhoc_settings
-from host.ops.bots import find_bots
-from host.rating.statistics import ALPHA, Verdict, tables_left, words
+from host.ops.bots import GameAndBots, find_bots
+from host.rating.statistics import ALPHA, Interval, Verdict, tables_left, words
 from host.stages.adhoc import Adhoc
 from host.tournament.adhoc import AdhocSettings, adhoc_session
 from host.tournament.comparison import DUEL, Comparison, run_comparison, sides
@@ -33,7 +34,7 @@ class SequentialTest(NamedTuple):
 class PlannedComparison(NamedTuple):
     """A new and an old bot that will play each other, and the test that will decide."""
 
-    bots: tuple[str, str]  # the new one and the old one
+    bots: Sequence[str]  # the new one and the old one
     same_program: bool
     settings: AdhocSettings
     test: SequentialTest
@@ -45,15 +46,29 @@ class PlannedComparison(NamedTuple):
         return self.settings.game
 
 
-def plan_comparison(folder: Path, new: str, old: str, test: SequentialTest, chosen: Conditions) -> PlannedComparison:
-    """Return a comparison of two bots. In a game for more than two, each side takes several seats."""
-    game = find_bots(folder, (new, old), chosen.game).game
-    found = find_bots(folder, (new, old) * sides(game), game.name)
-    ours, theirs = found.submissions[:2]
+def find_sides(folder: Path, names: Sequence[str], game: str | None) -> GameAndBots:
+    """Find the bots of a comparison, each for every seat that its side takes: several in a game for more than two."""
+    found = find_bots(folder, names, game)
+    return find_bots(folder, [*names] * sides(found.game), found.game.name)
+
+
+def plan_comparison(
+    folder: Path,
+    found: GameAndBots,
+    test: SequentialTest,
+    chosen: Conditions,
+    functions: Mapping[int, BuiltBot] = MappingProxyType({}),
+) -> PlannedComparison:
+    """Return a comparison of two bots, the new one first. `functions` are those that functions of this process play."""
+    settings = adhoc_settings(folder, found, Adhoc(name=DUEL, tables=test.max_tables), chosen)
+    names = [submission.name for submission in found.submissions]
+    for index, function in sorted(functions.items()):
+        names.insert(index, function.name)
+    programs = [submission.with_keys(name="") for submission in found.submissions[:2]]
     return PlannedComparison(
-        bots=(ours.name, theirs.name),
-        same_program=ours.with_keys(name="") == theirs.with_keys(name=""),
-        settings=adhoc_settings(folder, found, Adhoc(name=DUEL, tables=test.max_tables), chosen),
+        bots=names[:2],
+        same_program=not functions and programs[0] == programs[1],
+        settings=settings._replace(functions=functions),
         test=test,
         workers=chosen.workers or usable_cores(),
     )
@@ -92,6 +107,24 @@ class CompareResult(NamedTuple):
         """The lead of the new bot with its interval."""
         return lead_text(self.planned.game, self.comparison)
 
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the lead: in Elo, or in points a table if the game has no winners."""
+        points, error = self.comparison.elo
+        return (
+            self.comparison.interval if self.planned.game.winners is None else Interval(points - error, points + error)
+        )
+
+    @property
+    def decision(self) -> str:
+        """What the test has decided, without the numbers: "stronger than old", "undecided"."""
+        old, (low, high) = escape_control_chars(self.planned.bots[1]), self.planned.test.bounds
+        if self.verdict.accepted == "H1":
+            return f"stronger than {old}" if low >= 0 else f"not weaker than {old} by {-low:g} Elo"
+        if self.verdict.accepted == "H0":
+            return f"weaker than {old}" if high <= 0 else f"not stronger than {old} by {high:g} Elo"
+        return "undecided"
+
     def json(self) -> dict[str, Any]:
         """Return the comparison as JSON keys."""
         comparison, verdict = self.comparison, self.verdict
@@ -127,7 +160,7 @@ class CompareResult(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the comparison as lines."""
         comparison = self.comparison
-        yield f"{self._decision} · {rough_duration(self.seconds)}"
+        yield f"{self._headline} · {rough_duration(self.seconds)}"
         results = f"{comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
         deals = f" in {thousands(comparison.deals)} deals" if comparison.deals < comparison.tables else ""
         yield f"  {results}{deals} · level {self.planned.settings.level.label} · seed {self.seed}"
@@ -146,17 +179,12 @@ class CompareResult(NamedTuple):
         return words(new, old, self.sure) if self.sure >= 0.5 else words(old, new, 1 - self.sure)
 
     @property
-    def _decision(self) -> str:
+    def _headline(self) -> str:
         new, old = map(escape_control_chars, self.planned.bots)
-        (low, high), tables = self.planned.test.bounds, self.comparison.tables
+        tables = self.comparison.tables
         after = f"after {thousands(tables)} tables"
-        if self.verdict.accepted == "H1":
-            better = f"stronger than {old}" if low >= 0 else f"not weaker than {old} by {-low:g} Elo"
-            return f"H1 accepted {after}: {new} is {better}: {self.lead}"
-        if self.verdict.accepted == "H0":
-            if high <= 0:
-                return f"H0 accepted {after}: {new} is weaker than {old}: {self.lead}"
-            return f"H0 accepted {after}: {new} is not stronger than {old} by {high:g} Elo: {self.lead}"
+        if self.verdict.accepted:
+            return f"{self.verdict.accepted} accepted {after}: {new} is {self.decision}: {self.lead}"
         left = self._tables_left
         more = f"; about {thousands(left)} more tables would decide it: -n {tables + left}" if left else ""
         return f"undecided {after}: {new} against {old} {self.lead}{more}"

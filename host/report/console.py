@@ -15,7 +15,7 @@ def open_console() -> "Console":
     from rich.console import Console
 
     plain = False if os.environ.get("NO_COLOR") else None  # rich itself would still write bold and dim text
-    console = Console(markup=False, highlight=False, emoji=False, force_terminal=plain)
+    console = Console(markup=False, highlight=False, emoji=False, force_terminal=plain, force_jupyter=False)
     if not sys.stdout.isatty():
         console.width = WIDTH
     return console

@@ -69,13 +69,15 @@ def refuse_evidence(journal: Journal, fixture: str) -> None:
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one row per seat at each table. Return the number of rows."""
-    return write_rows(
-        file, COLUMNS, _seats(journal, root_of(journal), list(chosen(journal, selection, spoilers)), spoilers)
-    )
+    return write_rows(file, COLUMNS, seat_rows(journal, selection, spoilers))
+
+
+def seat_rows(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[Sequence[Any]]:
+    """Return a row with COLUMNS for each seat at each table of a selection. Raise UserError as `chosen` does."""
+    return _seats(journal, root_of(journal), list(chosen(journal, selection, spoilers)), spoilers)
 
 
 def _seats(journal: Journal, seed: bytes, meant: Sequence[Chosen], spoilers: bool) -> Iterator[Sequence[Any]]:
-    """Yield a row for each seat at each of these tables."""
     for stage, path, tables in meant:
         shown = shown_fixture(journal, seed, path, spoilers)
         recorded = shown.recorded

@@ -76,6 +76,13 @@ def text_of(parts: Iterable[Part]) -> str:
     return printed.get().removesuffix("\n")
 
 
+def without_colour(text: str) -> str:
+    """Return a text without the colours of a terminal."""
+    from rich.text import Text
+
+    return Text.from_ansi(text).plain
+
+
 def standings_text(
     head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = (), unit: str = ""
 ) -> Iterator[Part]:
