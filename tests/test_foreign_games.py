@@ -78,6 +78,14 @@ BOTS = {
 }
 
 
+PARALLEL_NIM = """
+import sys
+while heaps := sys.stdin.readline().split():
+    if len(heaps) > 1:
+        print(next(i for i, n in enumerate(heaps) if n != "0"), 1, sep="\\n", flush=True)
+"""
+
+
 def tournament(folder: Path, game: str, named: str, *, tables: int = 4) -> None:
     """Write a tournament of two bots for a game of the samples, whose name in croupier.toml is given."""
     for name, file, text in zip(("one", "two"), ("bot.py", "bot.cpp"), BOTS[game], strict=True):
@@ -168,6 +176,49 @@ def test_a_foreign_referee_that_dies_charges_no_bot(tmp_path: Path) -> None:
     )
     rows = croupier("standings", "--json", cwd=tmp_path).json["rows"]
     assert all(row["faults"] == 0 for row in rows)
+
+
+THREADS = """import threading
+for _ in range({threads}):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("edges", "reason"),
+    [
+        ('[edges."one heap"]\ntext = "1\\n1\\n"\nlines = 2\n', "here the referee has ended"),
+        pytest.param("", "the game's program cannot be run here", marks=pytest.mark.long),
+    ],
+)
+def test_a_sandbox_without_room_for_all_tables_is_neither_a_difference_nor_an_undecided_fixture(
+    edges: str, reason: str, tmp_path: Path
+) -> None:
+    shutil.copytree(REFEREES / "nim_python", tmp_path / "nim")
+    tournament(tmp_path, "nim", "nim/", tables=24)
+    (tmp_path / "bots" / "one" / "bot.toml").write_text(
+        'language = "python"\nlifetime = "fixture"\nparallel_tables = 64\n'
+    )
+    (tmp_path / "bots" / "one" / "bot.py").write_text(PARALLEL_NIM)
+    shutil.copytree(tmp_path / "bots" / "one", tmp_path / "bots" / "three")
+    config, toml, program = (tmp_path / name for name in ("croupier.toml", "nim/game.toml", "nim/referee.py"))
+    config.write_text(config.read_text().replace("bots/two", "bots/three"))
+    referee, game = program.read_text(), toml.read_text() + edges
+    toml.write_text(game)
+    program.write_text(THREADS.format(threads=100) + referee)  # eight tables are more than the 512 tasks of the sandbox
+    done = croupier("run", "--workers", 1, cwd=tmp_path)
+    assert done.code == 0, done.err
+    results = croupier("standings", "--json", cwd=tmp_path).json
+    assert results["replayed"] > 0 and not results["undecided"]
+    assert croupier("verify", "--json", cwd=tmp_path).json["differences"] == []
+    toml.write_text(f"{game}[limits]\ntasks = 90\n")  # no room for a single table
+    without = croupier("verify", cwd=tmp_path)
+    assert without.code == 0, without.out
+    assert f"24 of them: transcript and sums checked only, because {reason}" in without.out
+    toml.write_text(f"{game}[limits]\ntasks = 600\n")
+    assert croupier("run", cwd=tmp_path).code == 0  # with other limits it is the same referee
+    program.write_text(referee)
+    assert croupier("verify", cwd=tmp_path).code == 5
 
 
 def test_a_foreign_referee_that_does_not_start_is_an_error_of_the_game(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_game_that_ends_its_process_gets_the_answers_again_and_no_bot_is_asked
     told = standings(folder)
     assert told["replayed"] == marks and not told["undecided"]
     reason = "it ended its process (Segmentation fault)" if end == "segfault" else "it computed for 0.5 s"
-    assert all(reason in failure for failure in told["failures"])
+    assert all(reason in failure for failure in told["failures"]), told["failures"]
     turns = [line.split()[:2] for line in heard(folder)]
     assert len(turns) == len({*map(tuple, turns)}) == 12 * 3  # each turn of each table with the same answers
     assert "every recorded answer gives the recorded score" in verified(folder)  # faults, questions and banks as well

@@ -46,6 +46,7 @@ class Script(NamedTuple):
     starts: Collection[int] = ()  # that fail
     knows: bool = True  # whether it says at which table it has failed
     padding: str = ""
+    room: int = 1000  # tables that it can hold
 
 
 class Scripted:
@@ -63,6 +64,8 @@ class Scripted:
             self._heard.append(f"{self._start}: drop {self._tables.pop(number)[0]}")
         for number, setup, _ in opened:
             self._tables[number] = setup.path, 0, ()
+        if len(self._tables) > self._script.room:
+            raise SourceFailed("it has no room")
         for number, given in answers.items():
             path, step, heard = self._tables[number]
             self._heard.append(f"{self._start}: {path} {' '.join(map(str, given))}")
@@ -74,6 +77,7 @@ class Scripted:
         if self._start in self._script.fails.get((path, step), ()):
             raise SourceFailed("it has had enough", number if self._script.knows else None, b"ouch")
         if step == STEPS:
+            del self._tables[number]
             return Step(scores=(sum(heard), -sum(heard)), moves=str(heard))
         if self._start in self._script.lies.get((path, step), ()):
             heard = (-1,)
@@ -181,6 +185,16 @@ def test_of_several_tables_the_one_that_failed_is_found() -> None:
         fails={("t/5", 2): [1, 2], ("t/7", 2): [3]}, knows=False
     )  # of the first, nobody knows which one it was
     assert len(played(two, tables).failures) == 3
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 7])
+def test_a_source_that_cannot_hold_all_tables_holds_fewer(room: int) -> None:
+    tables = [f"t/{number}" for number in range(1, 65)]
+    found = played(Script(room=room), tables)
+    assert all(table.transcript == RIGHT.transcript for table in found.tables)
+    assert 0 < len(found.failures) <= 6  # the number is halved
+    why = undecided(Script(room=room, fails={("t/5", 2): range(100)}, knows=False), tables)  # also if one of them fails
+    assert why.table == "t/5" and why.answer == 4
 
 
 def test_a_source_that_says_something_else_than_before_has_failed() -> None:

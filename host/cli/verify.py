@@ -33,9 +33,9 @@ def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text.lower()
 
 
-def only_told_text(tables: int) -> str:
+def only_told_text(tables: int, reason: str) -> str:
     """Return the line about tables whose rules could not be run."""
-    return f"{thousands(tables)} of them: transcript and sums checked only, because the game's program is not here"
+    return f"{thousands(tables)} of them: transcript and sums checked only, because {one_line(reason)}"
 
 
 @click.command()
@@ -109,7 +109,7 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes, only_told, undecided, reduced = self.audit
+        tables, differences, sealed, since, changes, only_told, why_told, undecided, reduced = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
@@ -121,7 +121,7 @@ class VerifyResult(NamedTuple):
         else:
             yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
         if only_told:
-            yield only_told_text(only_told)
+            yield only_told_text(only_told, why_told)
         if undecided:
             number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
             yield f"{number} undecided: the game failed, so there is nothing to check"

@@ -1,6 +1,7 @@
 """Plays recorded answers again through the program that knows the rules, and compares what it says with the transcript."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,18 +9,19 @@ import trio
 
 from host.base.errors import Problem, UserError
 from host.bots.monitor import running_monitor
+from host.games.engine import Game
 from host.inspect.recorded import RecordedTable, load_fixture
 from host.journal.reader import Journal
 from host.journal.state import RunState
-from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace
+from host.play.sources.own_rules import room_of, source_of
+from host.play.sources.source import OpenSource, SourcePlace
+from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.transcript import are_same, encode_step
 from host.rules.catalogue import origin
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.stages import Registry
 from host.submissions.referees import is_complete, prepare_referee, referee_hash
 from protocols.wire import Answer
-
-TABLES_AT_ONCE = 64
 
 
 def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
@@ -37,7 +39,7 @@ def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
     try:
         trio.run(prepare_referee, game, DEFAULT_LEVEL)
     except UserError as refused:
-        if refused.exit_code != 6:
+        if refused.exit_code not in (4, 6):
             raise
 
 
@@ -49,67 +51,88 @@ class ForeignTables(NamedTuple):
     chosen: Sequence[int]
 
 
+NOT_HERE = "the game's program cannot be run here"
+
+
+class Replayed(NamedTuple):
+    """The result of playing tables again."""
+
+    differences: Sequence[str] = ()
+    only_told: int = 0  # tables that could not be played again
+    reason: str = ""  # why the first of them could not
+
+
 class SourceReplay(NamedTuple):
     """What is needed to play tables of a journal again: also the game, whose program is built, and a sandbox level."""
 
     journal: Journal
     seed: bytes
-    open_source: OpenSource
+    game: Game
     level: Level
 
-    def differences(self, fixtures: Sequence[ForeignTables]) -> list[str]:
+    def play(self, fixtures: Sequence[ForeignTables]) -> Replayed:
         """Play the answers of tables again, and return where the program says something else than it did.
 
-        Raise UserError (exit code 6) if the program cannot run here.
+        A program that cannot begin a table here, or that has too little memory or time, proves nothing about the journal.
+        Raise UserError (exit code 6) if no sandbox can be made here.
         """
-        return trio.run(self._differences, fixtures) if fixtures else []
+        if open_source := source_of(self.game):
+            return trio.run(self._play, fixtures, open_source)
+        return Replayed((), sum(len(each.chosen) for each in fixtures), NOT_HERE)
 
-    async def _differences(self, fixtures: Sequence[ForeignTables]) -> list[str]:
-        found, number, left = list[str](), 1, list(fixtures)
+    async def _play(self, fixtures: Sequence[ForeignTables], open_source: OpenSource) -> Replayed:
+        found, only_told, reason = list[str](), 0, ""
         async with running_monitor() as monitor:
-            while left:
-                path = left[0].path
-                try:
-                    async with self.open_source(SourcePlace(self.level, (), monitor)) as source:
-                        while left:
-                            path, fixture, chosen = left[0]
-                            recorded = load_fixture(self.journal, self.seed, path, fixture)
-                            for first in range(0, len(chosen), TABLES_AT_ONCE):
-                                some = [recorded.table(nth) for nth in chosen[first : first + TABLES_AT_ONCE]]
-                                found += await _compare(source, some, number)
-                                number += len(some)
-                            del left[0]
-                except SourceFailed as failed:
-                    found.append(f"{path}: the game failed when it was played again: {failed.reason}")
-                    del left[0]
-        return found
+            source = SteadySource(open_source, SourcePlace(self.level, (), monitor), room_of(self.game))
+            try:
+                for path, number, chosen in fixtures:
+                    recorded = load_fixture(self.journal, self.seed, path, number)
+                    await source.begin_fixture()
+                    try:
+                        found += await _compare(source, map(recorded.table, chosen))
+                    except FixtureUndecided as failed:
+                        if failed.lacks:
+                            only_told, reason = only_told + len(chosen), reason or f"here {failed.why.reason}"
+                        else:
+                            found.append(f"{path}: the game failed when it was played again: {failed.why.reason}")
+            finally:
+                await source.close()
+        return Replayed(found, only_told, reason)
 
 
-async def _compare(source: Source, tables: Sequence[RecordedTable], first: int) -> list[str]:
-    """Play tables again at the same time. Return a sentence about each that differs. `first` numbers them in the source."""
-    again = {first + nth: _Again(table) for nth, table in enumerate(tables)}
-    opened = [Opened(number, each.table.sitting, each.table.seed) for number, each in again.items()]
-    answers: dict[int, Sequence[Answer]] = {}
-    dropped: list[int] = []
-    found = list[str]()
-    while opened or answers or dropped:
-        said = await source.advance(opened, answers, dropped)
-        opened, answers, dropped = [], {}, []
-        for number, progress in said.items():
-            given = next(again[number].steps, None)
-            path = again[number].table.sitting.path
-            if given is None or not are_same(encode_step(progress), encode_step(given)):
-                found.append(f"{path}: its program says something else than its transcript, given the same answers")
-                dropped += [number] if progress.requests else []
-            elif progress.requests:
-                answers[number] = [next(again[number].answers) for _ in progress.requests]
-    return found
+async def _compare(source: SteadySource, tables: Iterable[RecordedTable]) -> list[str]:
+    """Play tables again, as many at a time as the source holds. Return a sentence about each that differs."""
+    waiting, playing, found = iter(tables), list[_Again](), list[str]()
+    while True:
+        room = source.room
+        playing += [_Again(table, source) for table in islice(waiting, max(0, room - len(playing)))]
+        if not playing:
+            return found
+        opened = [each.again for each in playing[:room] if not each.again.steps]
+        answers = {each.again.number: each.next_answers() for each in playing[:room] if each.again.steps}
+        await source.advance(opened, answers)
+        for each in playing[:room]:
+            if not each.is_as_recorded():
+                found.append(
+                    f"{each.path}: its program says something else than its transcript, given the same answers"
+                )
+                playing.remove(each)
+            elif not each.again.last.requests:
+                playing.remove(each)
 
 
 class _Again:
     """A table that is played again: its recorded steps and answers that are left."""
 
-    def __init__(self, table: RecordedTable) -> None:
-        self.table = table
-        self.steps = iter(table.steps or ())
-        self.answers: Iterator[Answer] = iter(table.answers)
+    def __init__(self, table: RecordedTable, source: SteadySource) -> None:
+        self.path, self.again = table.sitting.path, source.table(table.sitting, table.seed, table.seated)
+        self._steps, self._answers = iter(table.steps or ()), iter(table.answers)
+
+    def next_answers(self) -> list[Answer]:
+        """Return the recorded answers to the open requests."""
+        return [next(self._answers) for _ in self.again.last.requests]
+
+    def is_as_recorded(self) -> bool:
+        """Return whether the last step is the next recorded one."""
+        recorded = next(self._steps, None)
+        return recorded is not None and are_same(encode_step(self.again.last), encode_step(recorded))

@@ -18,7 +18,7 @@ from host.inspect.recorded import (
     root_from,
     root_of,
 )
-from host.inspect.source_replay import ForeignTables, SourceReplay
+from host.inspect.source_replay import ForeignTables, Replayed, SourceReplay
 from host.journal.changes import Change, explains
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot, StageStatus
@@ -26,8 +26,6 @@ from host.play import match
 from host.play.lines import NO_LINE, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
-from host.play.sources.own_rules import source_of
-from host.play.sources.source import OpenSource
 from host.results.course import Played, course
 from host.rules.catalogue import game_by_name
 from host.sandbox.levels import DEFAULT_LEVEL, Level
@@ -52,6 +50,7 @@ class Audit(NamedTuple):
     since: int = 0  # fixtures after that one
     changes: Sequence[Change] = ()  # after the published seal; without one, all changes of the run
     only_told: int = 0  # tables of which only the transcript and the sums were checked
+    why_told: str = ""
     undecided: int = 0  # fixtures without a result
     reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
 
@@ -71,11 +70,10 @@ def verify(
     not built, the tables are checked by their transcripts. Raise UserError if the journal or its seed cannot be read, or if
     the run has another seed.
     """
-    tables, reduced, differences, is_reduced = 0, 0, list[str](), journal.reduced
+    tables, reduced, differences, is_reduced, game = 0, 0, list[str](), journal.reduced, ""
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes, foreign = {change.number: change for change in journal.changes()}, list[ForeignTables]()
-    open_source: OpenSource | None = None
     seed = (root_of(journal) if entries else b"") if seed is None else root_from(journal, seed)
     if published and published not in [entry.seal for entry in entries]:
         none = f"none of the {len(entries)} entries has the seal {published}"
@@ -92,7 +90,7 @@ def verify(
             replayed, found = replay(recorded, bots, chosen := _chosen(recorded, share))
             if recorded.record.transcript and not found:
                 foreign.append(ForeignTables(path, number, chosen))
-                open_source = source_of(game_by_name(recorded.fixture.game))
+                game = recorded.fixture.game
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:
@@ -104,9 +102,8 @@ def verify(
         tables += replayed
         differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
     differences += journal.unsealed()
-    told = 0 if open_source else sum(len(each.chosen) for each in foreign)
-    if open_source:
-        differences += SourceReplay(journal, seed, open_source, level).differences(foreign)
+    told = SourceReplay(journal, seed, game_by_name(game), level).play(foreign) if foreign else Replayed()
+    differences += told.differences
     if not differences:
         differences += incomplete_stages(journal, seed)
         differences += wrong_places(journal, seed)
@@ -118,7 +115,8 @@ def verify(
         sealed=sum(entry.kind == "fixture" for entry in entries[:at]),
         since=sum(entry.kind == "fixture" for entry in entries[at:]),
         changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
-        only_told=told,
+        only_told=told.only_told,
+        why_told=told.reason,
         undecided=len(journal.undecided()),
         reduced=reduced,
     )

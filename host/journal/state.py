@@ -89,7 +89,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     max_faults: int = 0  # of a bot in a stage; 0: no limit
     pondering: bool = False
     stop_early: bool = False  # a pair ends as soon as its order is certain
-    referee: str = ""  # the SHA-256 of its program and its game.toml; empty if the game has none
+    referee: str = ""  # the SHA-256 of its program and its game.toml without limits; empty if the game has none
 
     def settings(self, game: str, stages: Iterable[StageConfig]) -> dict[str, Any]:
         """Return the terms, a game and stages as JSON values with the keys of croupier.toml."""

@@ -18,7 +18,7 @@ from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.records import BOTS_AT_ONCE, Fixture, Record, Undecided, undecided_record
 from host.play.results import recorded
-from host.play.sources.own_rules import source_of
+from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
@@ -230,7 +230,8 @@ class BotPool:
             if (open_source := source_of(self.game)) is None:
                 return await play(plan, seating, self.game, root)
             place = SourcePlace(self.setup.level, self._cores, self._monitor)
-            self._source = SteadySource(open_source, place, keeps_transcripts=origin(self.game.name).has_referee)
+            keeps_transcripts = origin(self.game.name).has_referee
+            self._source = SteadySource(open_source, place, room_of(self.game), keeps_transcripts=keeps_transcripts)
         await self._source.begin_fixture()
         try:
             return await play_source(plan, seating, self.game, root, self._source)

@@ -215,6 +215,8 @@ class _Turns:
 class _OwnRules:
     """The rules of a game of croupier, in this process: an answer takes them a few microseconds."""
 
+    room = MAX_PARALLEL_TABLES
+
     def __init__(self, game: Game, root: bytes) -> None:
         self._game, self._root = game, root
 
@@ -247,6 +249,11 @@ class _ForeignRules:
     def __init__(self, game: Game, root: bytes, source: SteadySource) -> None:
         self._game, self._root, self._source = game, root, source
 
+    @property
+    def room(self) -> int:
+        """Return how many tables the process holds at once. It falls after failures."""
+        return self._source.room
+
     def begin(self, index: int, number: int, setup: TableSetup) -> ForeignTable:
         """Return a new table, which `advance` opens."""
         table = self._source.table(setup, self._root, setup.seated(self._game))
@@ -275,6 +282,11 @@ _Table = TypeVar("_Table", bound=OpenTable)
 
 class _Rules(Protocol[_Table]):
     """What holds the tables of a fixture."""
+
+    @property
+    def room(self) -> int:
+        """Return how many tables are asked at once at most. Others wait with their open questions."""
+        ...
 
     def begin(self, index: int, number: int, setup: TableSetup) -> _Table:
         """Return a new table."""
@@ -314,15 +326,16 @@ class _Match(Generic[_Table]):
         finished: dict[int, PlayedTable] = {}
         tables: list[_Table] = []
         while True:
-            begun = islice(waiting, at_once - len(tables))
+            room = self._rules.room
+            begun = islice(waiting, max(0, min(at_once, room) - len(tables)))
             tables += [self._rules.begin(index, before + index + 1, setup) for index, setup in begun]
             if not tables:
                 return [finished[index] for index in range(len(table_setups))]
             if at_once == 1 and isinstance(alone := tables[0], OwnTable) and alone.bot:
                 await self._play_alone(alone)
             else:
-                await self._ask(tables)
-                await self._rules.advance(tables, self._news)
+                await self._ask(asked := tables[:room])
+                await self._rules.advance(asked, self._news)
             for one in [one for one in tables if not (one.bot or one.together)]:
                 finished[one.index] = one.played()
                 self._news.report_end(one.bots, one.table)

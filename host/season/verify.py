@@ -29,6 +29,7 @@ class SeasonAudit(NamedTuple):
     rounds: int
     tables: int  # whose answers were played again
     only_told: int  # tables of which only the transcript and the sums were checked
+    why_told: str  # why the first of them could not be played again
     reduced: tuple[int, ...]  # rounds whose answers have been removed: their seals, results and lists were checked
     damaged: tuple[int, ...]  # rounds that do not count
     seeds: bool  # whether the season's own seed is here, so that every round's seed could be derived again
@@ -43,7 +44,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
     folder = SeasonFolder(place)
     with Store.reading(folder.path) as store:
         rounds = Book(store).rounds()
-    found, tables, only_told = list[str](), 0, 0
+    found, tables, only_told, why_told = list[str](), 0, 0, ""
     seed = _seed(folder, found)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
@@ -56,9 +57,18 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
         check = RoundCheck(folder, tournament, each, seed)
         found += [f"round {each.number}: {difference}" for difference in check.differences(share)]
         tables += check.tables
-        only_told += check.only_told
+        only_told, why_told = only_told + check.only_told, why_told or check.why_told
         reduced += [each.number] if check.reduced else []
-    return SeasonAudit(len(rounds), tables, only_told, tuple(reduced), tuple(damaged), seed is not None, tuple(found))
+    return SeasonAudit(
+        rounds=len(rounds),
+        tables=tables,
+        only_told=only_told,
+        why_told=why_told,
+        reduced=tuple(reduced),
+        damaged=tuple(damaged),
+        seeds=seed is not None,
+        differences=tuple(found),
+    )
 
 
 def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
@@ -89,7 +99,7 @@ class RoundCheck:
     def __init__(self, folder: SeasonFolder, tournament: Tournament, which: Round, seed: bytes | None) -> None:
         self._tournament, self._which, self._seed = tournament, which, seed
         self._place = folder.round(which.number)
-        self.tables, self.only_told, self.reduced = 0, 0, False
+        self.tables, self.only_told, self.why_told, self.reduced = 0, 0, "", False
 
     def differences(self, share: float) -> Iterator[str]:
         """Yield everything that is not as it should be."""
@@ -131,7 +141,7 @@ class RoundCheck:
             yield "it was not played with its seed"
         self.reduced = journal.reduced
         audit = verify(journal, share, seed=bytes.fromhex(which.entry.seed))
-        self.tables, self.only_told = audit.tables, audit.only_told
+        self.tables, self.only_told, self.why_told = audit.tables, audit.only_told, audit.why_told
         yield from audit.differences
 
     def _sums(self) -> Iterator[str]:

@@ -7,11 +7,12 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 import trio
 
@@ -203,11 +204,18 @@ def format_step(step: Step) -> str:
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
-def program_hash(submission: Submission, beside: Sequence[File] = ()) -> str:
-    """Return the sha256 that `build` gives a submission, without building it. It must not require packages."""
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
+
+def program_hash(submission: Submission, beside: Sequence[File] = (), instead: Mapping[str, bytes] = NOTHING) -> str:
+    """Return the sha256 that `build` gives a submission, without building it. It must not require packages.
+
+    Files `beside` are added to its own; those in `instead` have another content.
+    """
     submission = adapted(submission)
     what = hashlib.sha256(hashed_spec(submission).encode())
-    for part in fingerprint_of_files([*_all_files(submission), *beside]):
+    files = [file._replace(content=instead.get(file.name, file.content)) for file in _all_files(submission)]
+    for part in fingerprint_of_files([*files, *beside]):
         what.update(part)
     return what.hexdigest()
 

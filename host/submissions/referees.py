@@ -1,5 +1,6 @@
 """Finds and builds the program of a referee: the folder with its game.toml, and what its keys say of the program."""
 
+import json
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
@@ -24,6 +25,7 @@ from protocols.wire import View
 PROTOCOL = "lines"  # like a bot over lines, a referee is one process that lives for a fixture
 CHECK_HINT = "croupier check DIR, with the folder of the game, says more"
 ADAPTER_FOLDER = "croupier_referee"  # in the folder of a program with an adapter
+LIMIT_KEYS = ("limits", "patience")  # of game.toml
 TOURNAMENT_FILE = "croupier.toml"
 
 
@@ -89,14 +91,17 @@ def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
 
 
 def referee_hash(game: str) -> str:
-    """Return the hash of all from which the referee of a game is built; "" for a game without one. Nothing is built."""
+    """Return the hash of all from which the referee of a game is built; "" for a game without one. Nothing is built.
+
+    Its limits are no part of it: what follows from the answers is the same wherever the program has room enough.
+    """
     known = origin(game)
     if not known.has_referee:
         return ""
-    if known.referee is not None:
-        return known.referee.sha256
     loaded, submission = load_referee(Path(known.folder))
-    return program_hash(submission, adapter_files(loaded.file))
+    keys = {key: value for key, value in loaded.toml.data.items() if key not in LIMIT_KEYS}
+    text = json.dumps(keys, sort_keys=True, default=str).encode()
+    return program_hash(submission, adapter_files(loaded.file), {GAME_FILE: text})
 
 
 async def build_referee(folder: Path, level: Level, *, force: bool = False) -> BuiltBot:

@@ -33,11 +33,13 @@ from host.play.sources.referee import (
     running,
 )
 from host.play.sources.source import Opened, OpenSource, SourceFailed, SourcePlace, Step
+from host.play.sources.steady import MAX_ROOM
 from host.rules.catalogue import GameOrigin, origin
+from host.rules.game_toml import load_referee_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import EXITED, Ended
 from host.sandbox.levels import UNPROTECTED
-from host.sandbox.limits import GIB, Limits
+from host.sandbox.limits import GIB, MIB, Limits
 from protocols.wire import Answer
 
 PROGRAM = "host.referees.python_rules"
@@ -54,11 +56,23 @@ def source_of(game: Game) -> OpenSource | None:
     """
     known = origin(game.name)
     if known.referee is not None:
-        from host.rules.game_toml import load_referee_game  # only these games need it
-
         words = load_referee_game(Path(known.referee.folder)).file.words
         return partial(referee_source, RefereeProgram(known.referee, game, words))
     return partial(python_source, game, known) if known.said and not known.has_referee else None
+
+
+TASKS_PER_TABLE = 64
+BYTES_PER_TABLE = 128 * MIB
+"""What a table of a referee for another host may need: the adapter starts a process for each, a virtual machine for Java."""
+
+
+def room_of(game: Game) -> int:
+    """Return how many tables the process with the rules of a game may hold at once: as many as its sandbox has room for."""
+    known = origin(game.name)
+    if known.referee is None or load_referee_game(Path(known.referee.folder)).file.adapter is None:
+        return MAX_ROOM
+    limits = known.referee.limits
+    return max(1, min(limits.tasks // TASKS_PER_TABLE, limits.memory // BYTES_PER_TABLE))
 
 
 def _how_it_ended(how: Ended) -> str:

@@ -33,6 +33,7 @@ from protocols.strict_json import JsonError, read_json
 from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
 PIPE_BYTES = 256 << 10  # of each pipe, so that the messages for many tables fit
+MAX_STALLS = 20
 MAX_SAID_BYTES = 2 << 10  # of what the process wrote last, for people
 MAX_SHOWN_CHARS = 64 << 10  # of all texts that a seat is shown before its next question
 SECONDS_PER_MS = 0.001
@@ -191,7 +192,8 @@ class RefereeSource:
         except Violation as wrong:
             raise self._failed(f"{BROKEN}: {wrong}") from None
         except ProcessEnded as ended:
-            raise self._failed(await process.verdict(ended)) from None
+            verdict = await process.verdict(ended)
+            raise self._failed(verdict, lacks=ended.is_late or verdict == TOO_MUCH_MEMORY) from None
         if self.watched:
             self.heard += messages
         return messages
@@ -207,13 +209,10 @@ class RefereeSource:
             if talk.owed < owed:
                 process.restart_clock()
 
-    def _failed(self, reason: str) -> SourceFailed:
-        waiting, table = self._talk.waiting, self._talk.failed_at
-        if table is None and len(waiting) == 1:
-            table = waiting[0]
+    def _failed(self, reason: str, *, lacks: bool = False) -> SourceFailed:
         stderr = self._process.stderr.tail()
         said = self._said + (b"\nstandard error:\n" + stderr[-MAX_SAID_BYTES:] if stderr else b"")
-        return SourceFailed(f"the referee {reason}", table, said)
+        return SourceFailed(f"the referee {reason}", self._talk.failed_at, said, lacks=lacks)
 
     def _progress(self, messages: Sequence[Message]) -> Mapping[int, Step]:
         """Return the progress of each table. Several lines about one table are joined."""
@@ -319,12 +318,20 @@ class RulesProcess:
         self._asked.settle()
 
     async def read(self) -> bytes:
-        """Return the next output. Raise ProcessEnded if there is none, or if it comes too late."""
-        asked = self._asked
-        try:
-            output = asked.read() if asked.poll(QUICK_ANSWER_MS) else await asked.next_output()
-        except HostStall as stall:
-            raise ProcessEnded(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+        """Return the next output. Raise ProcessEnded if there is none, or if it comes too late.
+
+        While the machine keeps the process from running, it has its patience again, MAX_STALLS times.
+        """
+        asked, stalls = self._asked, 0
+        while True:
+            try:
+                output = asked.read() if asked.poll(QUICK_ANSWER_MS) else await asked.next_output()
+                break
+            except HostStall as stall:
+                stalls += 1
+                if stalls > MAX_STALLS:
+                    raise ProcessEnded(f"was silent, and the machine was busy: {stall}", is_late=True) from stall
+                self.restart_clock()
         if output is None:
             raise ProcessEnded(self.phrases.silent(self.patience), is_late=True)
         if not output:

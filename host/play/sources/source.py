@@ -66,14 +66,16 @@ class SourceFailed(Exception):
     The source is not used again after it, and all its tables are lost. No bot is ever to blame.
     """
 
-    def __init__(self, reason: str, table: int | None = None, said: bytes = b"", where: str = "") -> None:
+    def __init__(
+        self, reason: str, table: int | None = None, said: bytes = b"", where: str = "", *, lacks: bool = False
+    ) -> None:
         """`table` is the number of the table at which it failed; None if the source cannot know.
 
         `said` is the end of what its process wrote, for people. It comes from a stranger and has at most a few KiB. `where`
-        is the file and the line of an organiser's code, if they are known.
+        is the file and the line of an organiser's code, if they are known. `lacks`: it had too little time or memory.
         """
         super().__init__(reason)
-        self.reason, self.table, self.said, self.where = reason, table, said, where
+        self.reason, self.table, self.said, self.where, self.lacks = reason, table, said, where, lacks
 
 
 class Source(Protocol):

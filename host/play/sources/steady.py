@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
+from host.base.errors import UserError
 from host.play.records import Undecided, spelled_answer
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
@@ -13,6 +14,9 @@ from protocols.wire import Answer
 MAX_FAILURES_IN_A_ROW = 5
 """Failures without a new step of any table after which a fixture is undecided, wherever they happen."""
 
+MAX_ROOM = 1024
+"""Tables in one process: as many as `parallel_tables` may say."""
+
 MAX_FAILURES = 50
 """Failures after which a fixture is undecided even if its tables go on: each costs a start, and all answers again."""
 
@@ -20,9 +24,10 @@ MAX_FAILURES = 50
 class FixtureUndecided(Exception):
     """Raised when a fixture cannot be played to its end because its game has failed."""
 
-    def __init__(self, why: Undecided) -> None:
+    def __init__(self, why: Undecided, *, lacks: bool = False) -> None:
+        """`lacks`: the program could not begin a table here, or had too little time or memory."""
         super().__init__(why.reason)
-        self.why = why
+        self.why, self.lacks = why, lacks
 
 
 class SourceTable:
@@ -75,32 +80,44 @@ class _Place(NamedTuple):
 class SteadySource:
     """The source of one worker. After a failure it is opened again and given all answers: no bot is asked again.
 
-    `failures` has a sentence for each failure since the last `begin_fixture`.
+    A table can fail because its process holds too many others: each may need processes, threads and memory of its own.
+    Therefore only a failure of a table alone counts against it, and after a failure of several the process holds fewer.
+
+    `failures` has a sentence for each failure since the last `begin_fixture`. `room` is how many tables the process holds at
+    once. More can be under way: those that it does not hold are given all their answers again when they get the next ones.
     """
 
-    def __init__(self, open_source: OpenSource, place: SourcePlace, *, keeps_transcripts: bool = True) -> None:
+    def __init__(
+        self, open_source: OpenSource, place: SourcePlace, room: int = MAX_ROOM, *, keeps_transcripts: bool = True
+    ) -> None:
         """Records need transcripts of rules that nothing but their program knows."""
         self._open_source, self._place, self._keeps_transcripts = open_source, place, keeps_transcripts
         self._source: Source | None = None
         self._block = AsyncExitStack()
         self._number = 0  # of the last table
         self._tables: dict[int, SourceTable] = {}  # that are not over
+        self._held: tuple[int, ...] = ()  # tables that the process holds, by number; those given last are the last
+        self._given: list[_Place] = []  # what the process is working on; nothing while it starts
         self._failed = set[_Place]()
+        self._suspect = 0  # the table that is given to a fresh process first, so that it is alone
+        self._is_careful = False  # since a failure, one table is given after the other
         self._in_a_row = self._bytes = 0
+        self.room = self._usual_room = room
         self.failures: list[str] = []
 
     async def close(self) -> None:
         """Close the source. It is opened again when it is needed."""
         import trio  # here: commands that only read results import this module, and trio takes longer than they do
 
-        block, self._block, self._source = self._block, AsyncExitStack(), None
+        block, self._block, self._source, self._held = self._block, AsyncExitStack(), None, ()
         with trio.CancelScope(shield=True):
             await block.aclose()
 
     async def begin_fixture(self) -> None:
         """Forget the tables and the failures of the fixture before."""
-        left, self._tables = [*self._tables], {}
-        self._failed, self._in_a_row, self._bytes, self.failures = set(), 0, 0, []
+        left, self._tables, self._held = self._held, {}, ()
+        self._failed, self._bytes, self.failures = set(), 0, []
+        self._end_series()
         if left and self._source is not None:  # its fixture was not played to the end
             try:
                 await self._source.advance((), {}, left)
@@ -115,27 +132,25 @@ class SteadySource:
     async def advance(self, opened: Sequence[SourceTable], answers: Mapping[int, Sequence[Answer]]) -> None:
         """Open new tables, and give tables the answers to all their open requests. Then `last` of each says what follows.
 
-        Raise FixtureUndecided if the source fails twice at the same step of a table, and UserError as `Source.advance`.
+        Raise FixtureUndecided if a table fails twice at the same step, and UserError as `Source.advance`, or if no sandbox can
+        be made.
         """
-        under_way = bool(self._tables)
         self._tables |= {table.number: table for table in opened}
         for number, given in answers.items():
             self._tables[number].given.append(given)
         due = [*(table.number for table in opened), *answers]
-        try:
-            if self._source is None and not under_way:
-                self._source = await self._block.enter_async_context(self._open_source(self._place))
-            if self._source is not None:
-                said = await self._source.advance([table.opened for table in opened], answers, ())
-                for number in due:
-                    self._add(self._tables[number], said[number])
-        except SourceFailed as failed:
-            tables = [] if self._source is None else due if failed.table is None else [failed.table]
-            await self._note(failed, [_Place(number, len(self._tables[number].given)) for number in tables])
-        while self._source is None:
-            await self._begin_again()
-        self._in_a_row = 0
+        while due:
+            try:
+                await self._give(due)
+            except SourceFailed as failed:
+                await self._note(failed, due[0])
+            due = [number for number in due if len(self._tables[number].steps) <= len(self._tables[number].given)]
+        self._end_series()
         self._tables = {number: table for number, table in self._tables.items() if table.last.requests}
+
+    def _end_series(self) -> None:
+        """Record that the failures before are over."""
+        self._in_a_row, self._suspect, self._is_careful = 0, 0, False
 
     def _add(self, table: SourceTable, said: Step) -> None:
         """Add a step to a table. Raise FixtureUndecided if the fixture has more than a record can hold."""
@@ -149,37 +164,72 @@ class SteadySource:
         table.steps.append(said)
         table.last = said
 
-    async def _begin_again(self) -> None:
-        """Give a fresh source all tables one after the other, so that it is known at which of them it fails."""
-        places = list[_Place]()  # where it fails; none if it does not start
-        try:
-            source = await self._block.enter_async_context(self._open_source(self._place))
-            for table in self._tables.values():
-                for step in range(len(table.given) + 1):
-                    places = [_Place(table.number, step)]
-                    opened = () if step else (table.opened,)
-                    given = {table.number: table.given[step - 1]} if step else {}
-                    said = (await source.advance(opened, given, ()))[table.number]
-                    if step == len(table.steps):
-                        self._add(table, said)
-                    elif not are_same(encode_step(said), encode_step(table.steps[step])):
-                        raise SourceFailed("given the same answers, it said something else than before", table.number)
-            self._source = source
-        except SourceFailed as failed:
-            await self._note(failed, places)
+    async def _give(self, due: Sequence[int]) -> None:
+        """Give the process what some tables were given last: as many as it holds, or a single one after a failure."""
+        self._given = []
+        if self._source is None:
+            self._source = await self._block.enter_async_context(self._open_source(self._place))
+        some = sorted(due, key=lambda number: (number != self._suspect, number not in self._held))
+        tables = [self._tables[number] for number in some[: 1 if self._is_careful else self.room]]
+        places = self._given = [_Place(table.number, len(table.given)) for table in tables]
+        for table in await self._make_room(self._source, tables):
+            for step, recorded in enumerate(table.steps):
+                self._given = [_Place(table.number, step)]
+                given = {table.number: table.given[step - 1]} if step else {}
+                said = await self._source.advance(() if step else (table.opened,), given, ())
+                if not are_same(encode_step(said[table.number]), encode_step(recorded)):
+                    raise SourceFailed("given the same answers, it said something else than before", table.number)
+        self._given = places
+        answers = {table.number: table.given[-1] for table in tables if table.given}
+        progress = await self._source.advance([table.opened for table in tables if not table.given], answers, ())
+        for table in tables:
+            self._add(table, progress[table.number])
+        over = [table.number for table in tables if not table.last.requests]
+        self._held = tuple([number for number in self._held if number not in over])
 
-    async def _note(self, failed: SourceFailed, places: Sequence[_Place]) -> None:
-        """Close a source that has failed at one of these places, or when it started if there are none.
+    async def _make_room(self, source: Source, tables: Sequence[SourceTable]) -> list[SourceTable]:
+        """Let the process drop tables if it holds too many with these. Return those of these that it must be given again."""
+        numbers = [table.number for table in tables]
+        others = [number for number in self._held if number not in numbers]
+        dropped = others[: max(0, len(others) + len(numbers) - self.room)]
+        lost = [table for table in tables if table.given and table.number not in self._held]
+        self._held = (*others[len(dropped) :], *numbers)
+        if dropped:
+            await source.advance((), {}, dropped)
+        return lost
 
-        Raise FixtureUndecided if that was once too often.
+    async def _note(self, failed: SourceFailed, first: int) -> None:
+        """Close a source that has failed. `first` is a table that waits for it.
+
+        Raise FixtureUndecided if that was once too often, and UserError if no sandbox can be made.
         """
+        held, places = len(self._held), [place for place in self._given if failed.table in (None, place.table)]
         await self.close()
-        self._in_a_row += 1
-        again = next((place for place in places if place in self._failed), None)
-        if len(places) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
-            self._failed |= {*places}
-        place = again or next(iter(places), _Place(next(iter(self._tables)), 0))
+        place = places[0] if places else _Place(first, 0)
         table = self._tables[place.table]
         self.failures.append(f"{table.opened.setup.path}: the game failed: {failed.reason}")
-        if again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
-            raise FixtureUndecided(table.undecided(place.step, failed.reason, failed.said, failed.where)) from failed
+        has_failed_again = held == 1 and place in self._failed
+        if not self._is_careful:
+            self._usual_room = self.room
+        self._is_careful = True
+        if held > 1 and failed.table is None:
+            self.room = max(1, held // 2)
+        else:
+            self._in_a_row += 1
+        if len(places) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
+            self._failed.add(place)
+            self._suspect = place.table
+        if has_failed_again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
+            self.room = self._usual_room
+            if not places:
+                await self._refuse_without_sandbox()
+            why = table.undecided(place.step, failed.reason, failed.said, failed.where)
+            raise FixtureUndecided(why, lacks=failed.lacks or place.step == 0) from failed
+
+    async def _refuse_without_sandbox(self) -> None:
+        """Raise UserError if the machine cannot make a sandbox: then it is not the program that does not start."""
+        from host.sandbox.detect import no_sandbox_here  # here, as trio above
+        from host.sandbox.launch import why_no_sandbox
+
+        if reason := await why_no_sandbox(self._place.level):
+            raise UserError([no_sandbox_here(self._place.level, reason)], 6)

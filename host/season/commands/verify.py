@@ -66,7 +66,7 @@ class VerifiedSeason(NamedTuple):
         yield f"{counted(found.rounds, 'round')}: every list follows from the rounds before it"
         yield f"{thousands(found.tables)} tables{sample}: every recorded answer gives the recorded score"
         if found.only_told:
-            yield only_told_text(found.only_told)
+            yield only_told_text(found.only_told, found.why_told)
         if found.seeds:
             yield "every round was dealt from the seed that the season has committed to"
         if found.reduced:
