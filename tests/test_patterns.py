@@ -1,5 +1,6 @@
 """No text of a stranger slows the host down: every pattern needs linear time, and what is read is bounded in size."""
 
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from host.submissions.adapters import advice
 from host.submissions.build import build, quota_check
 from host.submissions.discovery import load_submission
 from host.submissions.file_tree import BUILDING, exceeds
-from host.submissions.languages import main_class
+from host.submissions.languages import cargo_program, main_class
 from protocols.wire import Fault, FaultKind, Move, read_move
 
 PACKAGES = ("protocols", "host.base", "host.games", "host.sandbox", "host.bots", "host.submissions", "host.report")
@@ -143,6 +144,42 @@ def test_what_a_compiler_quotes_is_searched_at_once(tmp_path: Path) -> None:
 def test_a_bot_toml_of_any_content_is_refused_at_once(text: str) -> None:
     with pytest.raises(UserError):
         parse(text.encode(), "bot.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a." * 32_000 + "b = 1",
+        "a = " + "[" * 30_000,
+        "x = 1\n" * 20_000,
+        '[package]\nname = "a\\u0000b"\n',
+        "[package]\nname = [1]\n",
+        "bin = 5\n[package]\nname = 'a'\n",
+    ],
+)
+def test_a_cargo_toml_of_any_content_is_read_at_once(tmp_path: Path, text: str) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text("fn main() {}\n")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "seven"\n')
+    spec = spec_of(tmp_path)
+    assert cargo_program(spec) == "seven"
+    (tmp_path / "Cargo.toml").write_text(text)
+    began = time.thread_time()
+
+    assert cargo_program(spec) == spec.name
+
+    assert time.thread_time() - began < 1
+
+
+def test_a_source_that_becomes_a_pipe_or_a_link_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "Bot.java"
+    source.write_text(LINE)
+    spec = spec_of(source)
+    for replace in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        source.unlink()
+        replace(source)
+        with pytest.raises(UserError, match="is not a regular file"):
+            main_class(spec)
 
 
 def test_thousands_of_missing_files_are_reported_in_part(tmp_path: Path) -> None:

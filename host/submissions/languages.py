@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -16,12 +15,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from host.base import paths
-from host.base.errors import Problem
+from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
+from host.base.toml_file import read_untrusted
+from host.base.value_types import InvalidValue, plain_string
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import SUBMITTED, FileTree, vanished
+from host.submissions.file_tree import SUBMITTED, FileTree, read_files
 
 if TYPE_CHECKING:
     from host.bots.bot_spec import BotSpec
@@ -187,7 +188,7 @@ JAVA_LEAN = (
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=1"),
     *("-XX:-UsePerfData", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=warning:stderr", "-Xss1m"),
 )
-MAX_SOURCE_CHARS = 1 << 20
+MAX_SOURCE_BYTES = 1 << 20
 """How much of a source file is searched for its main class."""
 
 PACKAGE = re.compile(r"^[^\S\n]*+package\s++([\w.]++)\s*+;", re.MULTILINE)
@@ -204,12 +205,9 @@ linear time."""
 
 
 def source_text(submission: Submission, name: str) -> str:
-    """Return the text of a source file, without what is beyond MAX_SOURCE_CHARS. Raise UserError if it has been removed."""
-    try:
-        with (submission.folder / name).open(errors="replace") as file:
-            return file.read(MAX_SOURCE_CHARS)
-    except FileNotFoundError as error:
-        raise vanished(submission.folder / name) from error
+    """Return the text of a source file, without what is beyond MAX_SOURCE_BYTES. Raise UserError as `read_files` does."""
+    (file,) = read_files(submission.folder, [name], MAX_SOURCE_BYTES)
+    return file.content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def java_code(submission: Submission, name: str) -> str:
@@ -808,11 +806,12 @@ def build_rust(submission: Submission, _question: Command) -> list[Step]:
 def cargo_program(submission: Submission) -> str:
     """Return the name of the program of a Cargo package: its `default-run`, else its first [[bin]], else its own name."""
     try:
-        described = tomllib.loads(source_text(submission, CARGO))
+        described = read_untrusted(submission.folder / CARGO).data
         binaries = [described["package"].get("default-run"), *(each["name"] for each in described.get("bin", ()))]
-        return str(next(filter(None, binaries), described["package"]["name"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        program = plain_string(next(filter(None, binaries), described["package"]["name"]))
+    except (UserError, InvalidValue, KeyError, TypeError, AttributeError):
         return submission.name  # cargo reports what is wrong
+    return program
 
 
 def build_go(submission: Submission, _question: Command) -> list[Step]:
@@ -900,7 +899,7 @@ SHELLS = frozenset({"sh", "bash", "dash"})
 
 def line_end_problems(contents: FileTree, name: str) -> list[Problem]:
     """Return the reason why a shell cannot run a script: a line ends with CR LF, and the CR is a part of its last word."""
-    for number, line in enumerate(contents.start_of(name, MAX_SOURCE_CHARS).splitlines(keepends=True), 1):
+    for number, line in enumerate(contents.start_of(name, MAX_SOURCE_BYTES).splitlines(keepends=True), 1):
         if line.endswith(b"\r\n"):
             where = contents.where(name)
             message = f"line {number} ends with CR LF: the shell takes the CR as a part of the last word"
