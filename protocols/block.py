@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from protocols.wire import (
-    MAX_LINE_BYTES,
-    PRINTABLE,
     Answer,
     AnswerLines,
     Asked,
@@ -25,6 +23,7 @@ from protocols.wire import (
     read_text,
     spell,
     split_table_number,
+    text_of,
     write,
 )
 
@@ -96,12 +95,11 @@ def receive(grammar: Grammar, answer: bytes) -> Answer:
     """
     if b"\n" not in answer:
         return read_move(grammar, answer.removesuffix(b"\r"))
-    if len(answer) > MAX_LINE_BYTES:
+    if len(answer) > grammar.longest:
         return Fault(FaultKind.FLOOD)
-    lines = [line.removesuffix(b"\r").strip(b" ") for line in answer.split(b"\n")]
-    if not all(map(PRINTABLE.fullmatch, lines)):
-        return Fault(FaultKind.UNREADABLE)
-    return read_text(grammar, b"\n".join(lines).decode("ascii"))
+    lines = [text_of(grammar, line.removesuffix(b"\r").strip(b" ")) for line in answer.split(b"\n")]
+    texts = [line for line in lines if line is not None]
+    return read_text(grammar, "\n".join(texts)) if len(texts) == len(lines) else Fault(FaultKind.UNREADABLE)
 
 
 def number(table: int, question: bytes) -> bytes:

@@ -7,8 +7,6 @@ from typing import Any
 from protocols.one_line import framing
 from protocols.strict_json import compact, json_or_text, read_json
 from protocols.wire import (
-    MAX_LINE_BYTES,
-    PRINTABLE,
     Answer,
     Fault,
     FaultKind,
@@ -18,6 +16,7 @@ from protocols.wire import (
     Protocol,
     View,
     read_move,
+    text_of,
     without_line_end,
 )
 
@@ -78,9 +77,9 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON.
     """
     line = without_line_end(line)
-    if len(line) > MAX_LINE_BYTES:
+    if len(line) > grammar.longest:
         return Fault(FaultKind.FLOOD)
-    if not PRINTABLE.fullmatch(line):
+    if text_of(grammar, line) is None:
         return Fault(FaultKind.UNREADABLE)
     try:
         move = read_json(line)["move"]

@@ -11,9 +11,10 @@ from typing import Protocol as Interface
 
 from protocols.strict_json import compact, json_or_text
 
-MAX_LINE_BYTES = 4096  # length of a question or an answer, without the line end
+MAX_LINE_BYTES = 4096  # usual length of a question or an answer, without the line end
+MAX_ANSWER_BYTES = 1 << 20  # length of an answer, whatever an organiser allows
 
-MAX_TEXT = 1000  # characters of the text of a move; the casino shows texts up to this length
+MAX_TEXT = 1000  # characters of the text of an event; the casino shows texts up to this length
 
 # With 4096, a fifth of Pazaak's questions had a hand that was no longer in the cache. This many do not fit into the
 # processor's cache, but the frequent ones stay in it.
@@ -26,8 +27,8 @@ MAX_CACHED_CHARS = 1000  # of a value as text; a referee can write long ones, ea
 class Move(NamedTuple):
     """A move of a bot: `Move("B", 15)` is written `B 15`, `Move("PASS", text="QS 2H")` is written `PASS QS 2H`.
 
-    `text` is for answers richer than a word and a number. It has only the bytes 0x20 to 0x7E, at most MAX_TEXT of them, and
-    LF between the lines of an answer to a question that asks for several.
+    `text` is for answers richer than a word and a number. It has only the bytes 0x20 to 0x7E, if the grammar does not allow
+    more, and LF between the lines of an answer to a question that asks for several.
     """
 
     verb: str
@@ -138,6 +139,8 @@ class Grammar(NamedTuple):
     expected: str  # for messages: "H, S, D or B <chips>"
     verb: str = ""  # the verb of a game whose moves are only numbers, or only texts
     json: bool = False  # whether each move is a JSON value of any kind; its text is the value as compact JSON
+    utf8: bool = False  # whether an answer may have all characters that can be printed, as UTF-8
+    longest: int = MAX_LINE_BYTES  # bytes of an answer; croupier sets it to the limit `output` of a bot
     until: str | None = None  # over `block`, the word with which the last line of each answer begins; "": it is blank
 
     def spell(self, move: Move) -> str:
@@ -344,17 +347,35 @@ PRINTABLE = re.compile(rb"[\x20-\x7E]*")
 REPORTED_FAULT = re.compile(r"! ?([A-Za-z_][A-Za-z0-9_.]{0,99})")
 
 
-@lru_cache(maxsize=8192)
 def read_move(grammar: Grammar, line: bytes) -> Answer:
     """Parse one answer line into a move or a fault.
 
     An adapter writes `! TimeoutError` or `! ClassName` to report an exception inside a function of its bot.
     """
-    if len(line) > MAX_LINE_BYTES:
-        return Fault(FaultKind.FLOOD)
-    if not PRINTABLE.fullmatch(line):
-        return Fault(FaultKind.UNREADABLE)
-    return read_text(grammar, line.decode("ascii"))
+    if len(line) <= MAX_CACHED_CHARS:
+        return _read_short(grammar, line)
+    return _read_line(grammar, line) if len(line) <= grammar.longest else Fault(FaultKind.FLOOD)
+
+
+def _read_line(grammar: Grammar, line: bytes) -> Answer:
+    text = text_of(grammar, line)
+    return Fault(FaultKind.UNREADABLE) if text is None else read_text(grammar, text)
+
+
+_read_short = lru_cache(maxsize=8192)(_read_line)
+
+
+def text_of(grammar: Grammar, line: bytes) -> str | None:
+    """Return a line of an answer as text, or None if it has bytes that the grammar does not allow."""
+    if PRINTABLE.fullmatch(line):
+        return line.decode("ascii")
+    if not (grammar.utf8 or grammar.json):
+        return None
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.isprintable() else None
 
 
 def read_text(grammar: Grammar, text: str) -> Answer:
@@ -371,8 +392,6 @@ def read_text(grammar: Grammar, text: str) -> Answer:
     words = groups.get("text") or ""
     if grammar.json:
         words = _json_text(words)
-    if len(words) > MAX_TEXT:
-        return Fault(FaultKind.UNREADABLE)
     try:
         return Move(verb, int(groups["n"]) if groups.get("n") else 0, words)
     except ValueError:  # an organiser's pattern may let more than digits pass

@@ -8,8 +8,10 @@ import pytest
 from command import croupier
 
 from host.bots.bot_spec import BotSpec
+from host.play.records import AnswersTooLong, pack
+from host.rules.answer_forms import grammar_of, read_form
 from protocols import PROTOCOLS
-from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView
+from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView, read_move
 
 TOURNAMENT = """
 game = "{game}:GAME"
@@ -272,3 +274,75 @@ def test_an_argument_is_any_text_but_nul() -> None:
     view = TextView("a%20 b\n", "\0é\ud800")
     assert BotSpec(protocol="argv", raw_arguments=True).ask(view) == [b"a%20 b\n", "\ufffdé?".encode(), b"1"]
     assert BotSpec(protocol="argv").ask(view) == [b"a%2520%20b%0A", b"%00%C3%A9%ED%A0%80", b"1"]
+
+
+BIG = (
+    HEAD
+    + """
+class Rules(NamedTuple):
+    seats: int = 2
+    answer: int = 10
+    turns: int = 20
+def play(rules, luck, tell=None):
+    luck.below(5)
+    score = [0, 0]
+    for t in range(rules.turns):
+        answers = yield [Request(s, TextView("", f"{rules.answer} xx\\n")) for s in (0, 1)]
+        for i, a in enumerate(answers):
+            score[i] += isinstance(a, Move) and len(a.text) == rules.answer
+    return tuple(score)
+GAME = Game(name="big", title="Big", seats=(2, 2), protocol="block", presets={"d": Rules()},
+  grammar=Grammar(re.compile(r"(?P<text>.*)"), "text", "SAY", utf8=True), play=play, allows=allows,
+  winners=best_unless_equal, view=TextView, edges={"q": TextView("", "10 xx\\n")},
+  opening=Opening("lines", 3, below="a", otherwise="b"), card="x")
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "answer, limit, scores",
+    [(1001, "", 80), (4096, "", 80), (4097, "", 0), (100_000, '[limits]\noutput = "100000 B"\n', 80)],
+)
+def test_the_limit_of_the_output_is_that_of_an_answer(answer: int, limit: str, scores: int, tmp_path: Path) -> None:
+    bot = 'import sys\nfor l in sys.stdin: print("y" * int(l.split()[0]), flush=True)\n'
+    more = f"\n[rules]\nanswer = {answer}\n{limit}"
+    found = played(tmp_path, "big", BIG, {"a.py": bot, "b.py": bot}, 4, more)
+    assert [score for score, _ in found] == [scores, scores]
+    assert croupier("verify", cwd=tmp_path).code == 0
+    if not scores:
+        faults = croupier("faults", cwd=tmp_path).out
+        assert "limit    4 KiB of output for one answer" in faults, faults
+
+
+def test_an_answer_is_text_in_utf_8_where_the_game_says_so(tmp_path: Path) -> None:
+    bot = 'import sys\nfor l in sys.stdin: sys.stdout.buffer.write("Grüße, 世!\\n".encode()), sys.stdout.flush()\n'
+    assert played(tmp_path, "big", BIG, {"a.py": bot, "b.py": bot}, 4, "\n[rules]\nanswer = 9\n") == [(80, 0), (80, 0)]
+    assert croupier("verify", cwd=tmp_path).code == 0
+    assert "→  Grüße, 世!" in croupier("replay", "round-robin/a+b/1", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("name", ["argv", "lines", "json", "block", "botzone"])
+def test_only_text_that_can_be_printed_is_utf_8(name: str) -> None:
+    ascii_only, any_text = (Grammar(re.compile(r"(?P<text>.*)"), "x", "SAY", utf8=utf8) for utf8 in (False, True))
+    form = {"json": '{"move":"%s"}', "botzone": '{"response":"%s"}'}.get(name, "%s")
+    receive = PROTOCOLS[name].receive
+    assert receive(ascii_only, (form % "é").encode()) == Fault(FaultKind.UNREADABLE)
+    assert receive(any_text, (form % "é世").encode()) == Move("SAY", text="é世")
+    for wrong in (b"\xff", b"\xed\xa0\x80", "\x85".encode(), "\u2028".encode(), "\u202e".encode(), b"\x1b[31m"):
+        assert receive(any_text, form.encode() % wrong) == Fault(FaultKind.UNREADABLE)
+    longer = any_text._replace(longest=2_000_000)
+    assert len(receive(longer, (form % ("é" * 900_000)).encode()).text) == 900_000  # type: ignore[union-attr]
+
+
+def test_the_forms_of_game_toml_take_utf_8() -> None:
+    forms = [read_form("SAY <words: unicode>"), read_form("TELL <words: text>")]
+    grammar = grammar_of(forms)
+    assert read_move(grammar, "say é".encode()) == Move("SAY", text="é")
+    assert read_move(grammar, "tell é".encode()) == Fault(FaultKind.UNREADABLE)
+    assert read_move(grammar_of(forms[1:]), "tell é".encode()) == Fault(FaultKind.UNREADABLE)
+
+
+def test_a_fixture_whose_answers_no_record_can_hold_is_undecided() -> None:
+    move = Move("SAY", text="," * (60 << 20))
+    with pytest.raises(AnswersTooLong, match="more than 256 MiB"):
+        pack([[move], [move]])

@@ -14,11 +14,12 @@ from host.games import GAMES
 from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
 from protocols import PROTOCOLS
 from protocols.argv import ask_raw
-from protocols.wire import View
+from protocols.wire import MAX_ANSWER_BYTES, View
 
 MANIFEST = "bot.toml"
 
 MAX_BOT_NAME_CHARS = 40
+MAX_ARGV_ANSWER_BYTES = 64 << 10  # of the output of a process for one question; keeper.c has the same number
 MAX_AMOUNT_CHARS = 40  # length of a number with its unit
 
 
@@ -143,7 +144,7 @@ class RequestedLimits:
     tasks: Count = -1
     """Processes and threads of the bot. Example: `tasks = 32`"""
     output: ByteCount = -1
-    """Bytes of one answer on standard output. Example: `output = "8 KiB"`"""
+    """Bytes of one answer on standard output, at most 1 MiB, or 64 KiB over argv. Example: `output = "8 KiB"`"""
     state: SizeOrNone = -1
     """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
     Example: `state = "64 KiB"`"""
@@ -366,6 +367,12 @@ def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
     return [Problem("C013", toml.where("limits", "floor"), message, hint=hint)]
 
 
+def longest_answer(limits: Limits, protocol: str) -> int:
+    """Return the most bytes of an answer: the limit `output`, unless that is more than croupier reads."""
+    known = PROTOCOLS.get(protocol)  # a journal of a stranger may name any
+    return min(limits.output, MAX_ANSWER_BYTES if known and known.persistent else MAX_ARGV_ANSWER_BYTES)
+
+
 class Submission(NamedTuple):
     """A bot as its author handed it in: its files, and the facts that croupier knows before it runs any of them."""
 
@@ -406,6 +413,11 @@ class BuiltBot(NamedTuple):
     def name(self) -> str:
         """The bot's name."""
         return self.spec.name
+
+    @property
+    def longest_answer(self) -> int:
+        """The most bytes of an answer."""
+        return longest_answer(self.limits, self.spec.protocol)
 
     def with_keys(self, **keys: Any) -> "BuiltBot":
         """Return the bot with other values for some keys of its bot.toml."""

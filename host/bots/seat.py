@@ -448,7 +448,7 @@ async def open_process(
     with monitor.watching(sandbox, bot.limits.memory) as monitored:
         context = BotContext(
             bot=bot,
-            grammar=game.grammar,
+            grammar=game.grammar._replace(longest=bot.longest_answer),
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.safe_text import escape_control_chars
+from host.bots.bot_spec import format_limit, longest_answer
 from host.bots.values import Evidence
 from host.inspect.evidence import time_breakdown, times_json
 from host.inspect.visibility import table_of
@@ -39,6 +40,7 @@ class FaultGroup(NamedTuple):
     total: int
     recorded: Sequence[RecordedFault] = ()
     after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
+    output: int = 0  # the most bytes of an answer of the bot; 0 if that is not known
 
     @property
     def details(self) -> list[str]:
@@ -88,6 +90,8 @@ class FaultGroup(NamedTuple):
         ended = row["ended"] or "the process kept running"
         after = "" if row["milliseconds"] is None else f"   after {row['milliseconds']} ms"
         yield f"  wrote    {row['answer']!r}{after}; {ended}"
+        if self.kind == FaultKind.FLOOD and self.output:
+            yield f"  limit    {format_limit(self.output)} of output for one answer"
         if row["went"]:
             yield f"  time     {row['went']}"
         if row["cause"]:
@@ -140,9 +144,14 @@ def fault_groups(journal: Journal, bot: str = "", version: int = 0) -> list[Faul
     for fault_id, path, piece in sorted(pieces, key=_order_of_play):
         table = table_of(stages.get(FixtureId.parse(path).stage), path, piece.table)
         recorded[piece.bot, piece.kind].append(RecordedFault(fault_id, f"{table}:{piece.number}", piece))
+    outputs = {name: longest_answer(known.limits, known.protocol) for name, known in journal.bots().items()}
     totals = {key: counts[key] or 1 for key in (*counts, *recorded)}
     return [
-        FaultGroup(bot, kind, totals[bot, kind], recorded[bot, kind], causes[bot] if kind == FaultKind.BENCHED else {})
+        FaultGroup(
+            *(bot, kind, totals[bot, kind], recorded[bot, kind]),
+            after=causes[bot] if kind == FaultKind.BENCHED else {},
+            output=outputs.get(bot, 0),
+        )
         for bot, kind in joined_to_causes(totals, causes)
     ]
 

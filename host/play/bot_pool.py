@@ -16,7 +16,7 @@ from host.bots.state_file import BotSandbox, bot_sandbox
 from host.games.luck import whole_number
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
-from host.play.records import BOTS_AT_ONCE, Fixture, Record, Undecided, undecided_record
+from host.play.records import BOTS_AT_ONCE, AnswersTooLong, Fixture, Record, Undecided, undecided_record
 from host.play.results import recorded
 from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import SourcePlace
@@ -203,9 +203,14 @@ class BotPool:
                 why = undecided.why
         # After the block: what a process has used is known when it has ended.
         fixture = job.fixture
-        record = (
-            undecided_record(fixture.path, fixture.bots, why) if why else recorded(self.game, fixture, played, seats)
-        )
+        try:
+            record = (
+                undecided_record(fixture.path, fixture.bots, why)
+                if why
+                else recorded(self.game, fixture, played, seats)
+            )
+        except AnswersTooLong as refused:
+            record = undecided_record(fixture.path, fixture.bots, Undecided(reason=str(refused)))
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)

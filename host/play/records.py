@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
 from host.bots.values import BENCHING, BankTime, Evidence, Timing, Usage
 from host.games.engine import Scores
-from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Move
+from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 
 BOTS_AT_ONCE = 32
 """Bots whose sandboxes a worker keeps between fixtures. Stages order their fixtures, and workers get them, so that few
@@ -141,7 +141,7 @@ class UnpackedLimits(NamedTuple):
         answers = sum(used.questions for used in record.usage.values())
         answers += sum(sum(kinds.values()) for kinds in record.faults.values())
         # An escaped character of a text has three bytes; the numbers of msgpack have up to nine.
-        per_record = {"answers": 3 * MAX_LINE_BYTES * answers, "tables": 32 * seated, "questions": 256 * answers}
+        per_record = {"answers": 3 * MAX_ANSWER_BYTES * answers, "tables": 32 * seated, "questions": 256 * answers}
         return cls(**{name: min(FEW_BYTES + each, MAX_UNPACKED_BYTES) for name, each in per_record.items()})
 
 
@@ -225,9 +225,10 @@ class _AnswerCache(dict[Answer, str]):
         else:
             text = _escaped(str(answer))
             text = text.replace("!", "%21", 1) if text.startswith("!") else text  # a fault starts so
-        if len(self) > 100_000:
-            self.clear()
-        self[answer] = text
+        if len(text) <= MAX_CACHED_CHARS:
+            if len(self) > 100_000:
+                self.clear()
+            self[answer] = text
         return text
 
 
@@ -249,9 +250,19 @@ def spelled_answer(answer: Answer) -> str:
 
 
 def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
-    """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib."""
+    """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib.
+
+    Raise AnswersTooLong if nobody could read them.
+    """
     spelled = _spelling.__getitem__
-    return zlib.compress("\n".join(",".join(map(spelled, table)) for table in tables).encode(), 3)
+    text = "\n".join(",".join(map(spelled, table)) for table in tables).encode()
+    if len(text) > MAX_UNPACKED_BYTES:
+        raise AnswersTooLong(f"the answers of its tables have more than {MAX_UNPACKED_BYTES >> 20} MiB")
+    return zlib.compress(text, 3)
+
+
+class AnswersTooLong(ValueError):
+    """Raised for the answers of a fixture that have more bytes than a record can hold."""
 
 
 def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
@@ -263,11 +274,17 @@ def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]
     return [[read_answer(answer) for answer in line.split(",")] if line else [] for line in lines]
 
 
-@lru_cache(maxsize=8192)
 def read_answer(spelled: str) -> Answer:
     """Parse an answer of the journal. Raise ValueError if the text is not an answer."""
+    return _read_short(spelled) if len(spelled) <= MAX_CACHED_CHARS else _read_answer(spelled)
+
+
+def _read_answer(spelled: str) -> Answer:
     word, _, rest = spelled.partition(" ")
     if word.startswith("!"):
         return Fault(FaultKind(word[1:]), rest)
     number, _, text = rest.partition(" ")
     return Move(_unescaped(word) if "%" in word else word, int(number) if number else 0, _unescaped(text))
+
+
+_read_short = lru_cache(maxsize=8192)(_read_answer)

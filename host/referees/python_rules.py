@@ -20,7 +20,7 @@ from host.play.records import read_answer
 from host.play.sources.batches import HEAD, READY, Batch, Failure, Kind, Opening, Reply, Said, framed
 from host.play.worker import reduce_gc
 from host.rules.catalogue import GameOrigin, game_failure, reload_game
-from protocols.wire import Answer
+from protocols.wire import MAX_CACHED_CHARS, Answer
 
 MAX_REMEMBERED_ANSWERS = 1000
 
@@ -38,7 +38,7 @@ class _Answers(dict[str, Answer]):
 
     def __missing__(self, spelled: str) -> Answer:
         answer = read_answer(spelled)
-        if len(self) < MAX_REMEMBERED_ANSWERS:
+        if len(self) < MAX_REMEMBERED_ANSWERS and len(spelled) <= MAX_CACHED_CHARS:
             self[spelled] = answer
         return answer
 

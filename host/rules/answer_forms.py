@@ -13,8 +13,8 @@ PLACEHOLDER = re.compile(
     r"<([a-z][a-z0-9_]{0,39})(?:: *([a-z]+|-?[0-9]{1,9}\.\.-?[0-9]{1,9}))?(?: +from +([a-z][a-z0-9_]*))?>"
 )
 LITERAL = re.compile(r"[!-;=?-~]+")  # a word without < and >
-KINDS = ("word", "integer", "text", "lines", "json")
-FREE = frozenset({"text", "lines", "json"})
+KINDS = ("word", "integer", "text", "unicode", "lines", "json")
+FREE = frozenset({"text", "unicode", "lines", "json"})
 """The kinds that stand for any text."""
 EXAMPLE = '"PLAY <card>", "BID <chips: 1..50>", "SAY <words: text>"'
 WORDS = ("a", "7", "Td", "north", "x1", "-1")
@@ -35,7 +35,9 @@ class Placeholder(NamedTuple):
         """The pattern of what it stands for."""
         if self.kind == "integer":
             return f"(?:{integers(self.low, self.high)})"
-        return {"word": "[!-~]+", "text": "[ -~]+", "lines": r"[ -~]*(?:\n[ -~]*)*"}[self.kind]
+        return {"word": "[!-~]+", "text": "[ -~]+", "unicode": "[ -\U0010ffff]+", "lines": r"[ -~]*(?:\n[ -~]*)*"}[
+            self.kind
+        ]
 
     def drawn(self, luck: Luck, view: View) -> str:
         """Return a random text for it: three times out of four one of the values in its field."""
@@ -47,7 +49,7 @@ class Placeholder(NamedTuple):
         if self.kind == "integer":
             return str(self.low + luck.below(self.high - self.low + 1))
         words = [WORDS[luck.below(len(WORDS))] for _ in range(1 + (luck.below(3) if self.kind != "word" else 0))]
-        return (" " if self.kind == "text" else "\n").join(words)
+        return ("\n" if self.kind == "lines" else " ").join(words)
 
 
 def integers(low: int, high: int) -> str:
@@ -169,14 +171,15 @@ def grammar_of(forms: Sequence[Form]) -> Grammar:
     empty_fits = any(re.fullmatch(form.pattern, "") for form in forms)
     numbers = [] if empty_fits else [form.pattern for form in forms if form.is_number]
     verbs = [form.pattern for form in forms if form.verb]
-    never, text = r"(?!)", r"(?P<text>[\n -~]*)"
+    utf8 = any(isinstance(part, Placeholder) and part.kind == "unicode" for form in forms for part in form.parts)
+    never, text = r"(?!)", "(?P<text>[\n -\U0010ffff]*)" if utf8 else r"(?P<text>[\n -~]*)"
     pattern = (
         rf"(?=(?:{'|'.join(form.pattern for form in forms)})\Z)"
         + (rf"(?:(?=(?:{'|'.join(numbers)})\Z)(?P<is_number>))?" if numbers else "")
         + rf"(?:(?=(?:{'|'.join(verbs) or never})\Z)(?P<verb>[!-~]+) *)?"
         + (rf"(?(is_number)(?P<n>-?[0-9]+)|{text})" if numbers else text)
     )
-    return Grammar(re.compile(pattern, re.IGNORECASE), expected, "ANSWER")
+    return Grammar(re.compile(pattern, re.IGNORECASE), expected, "ANSWER", utf8=utf8)
 
 
 def random_answer(forms: Sequence[Form], luck: Luck, view: View, until: str | None = None) -> str:

@@ -334,7 +334,7 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B035": _exited,
     "B037": _access_denied,
     "B038": lambda bot, _game, _piece: (
-        f"wrote more than {format_limit(bot.limits.output)} for one move: output cut, bot killed"
+        f"wrote more than {format_limit(bot.longest_answer)} for one move: output cut, bot killed"
     ),
 }
 
