@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import psutil
+import pytest
 import trio
 
 from host.base import paths
@@ -167,6 +168,33 @@ async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> As
         open_seat(bot, game_by_name(game), sandbox, seed, watcher) as seat,
     ):
         yield seat, sandbox
+
+
+def breadth(cases: Iterable[Any], every: int) -> list[Any]:
+    """Return cases as parameters: the first of each so many cases is in the default suite, the others are long."""
+    return [case if nth % every == 0 else long(case) for nth, case in enumerate(cases)]
+
+
+def strongest(found: Sequence[Level]) -> list[Any]:
+    """Return levels, weakest first, as parameters: the strongest is in the default suite, the others are long."""
+    return [*map(long, found[:-1]), *found[-1:]]
+
+
+def long(case: Any) -> Any:
+    """Return a case as a long parameter. A tuple has a value for each name."""
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long)
+
+
+def some_of_all(rows: Iterable[Any], columns: Iterable[Any]) -> list[Any]:
+    """Return all pairs as parameters. Each row and each column is in the default suite once or more; other pairs are long."""
+    rows, columns = list(rows), list(columns)
+    most = max(len(rows), len(columns))
+    default = {(nth % len(rows), nth % len(columns)) for nth in range(most)}
+    return [
+        pytest.param(row, column, id=f"{row.name}-{column.name}", marks=[] if (x, y) in default else pytest.mark.long)
+        for x, row in enumerate(rows)
+        for y, column in enumerate(columns)
+    ]
 
 
 def offenders(check: Callable[..., object], cases: Iterable[Sequence[Any]]) -> list[str]:

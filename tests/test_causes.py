@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 from command import croupier
-from helpers import built, levels, played, spec_of
+from helpers import built, levels, played, spec_of, strongest
 from test_bot_spec import lay
 
 from host.bots.values import Batch, Evidence, InputState, Outcome, Question
@@ -49,7 +49,7 @@ def first_fault(text: str, folder: Path, level: Level | None = None) -> Evidence
     return trio.run(repeated, submission, at, work)
 
 
-@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("level", strongest(levels()))
 @pytest.mark.parametrize("text", STATES)
 def test_the_kernel_shows_whether_a_late_bot_waits_for_input(level: Level, text: str, tmp_path: Path) -> None:
     piece = first_fault(text, tmp_path, level)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
-from helpers import CACHE, ROGUES, SAMPLES, level, nothing_left_behind, run, spec_of
+from helpers import CACHE, ROGUES, SAMPLES, breadth, level, nothing_left_behind, run, spec_of
 from test_bot_spec import lay
 from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
@@ -86,7 +86,7 @@ STARTS = ("B012", "B013", "B020", "B022", "B023", "B025", "B031", "B032", "B033"
 NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",), "B036": ("sbcl",)}
 
 
-@pytest.mark.parametrize("code", BAD)
+@pytest.mark.parametrize("code", breadth(BAD, 4))
 def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) -> None:
     needs(*NEEDS.get(code, ()))
     files, message = BAD[code]
@@ -129,7 +129,7 @@ CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 """What a bot does, and what its message and its hint say."""
 
 
-@pytest.mark.parametrize("what", CAUSES)
+@pytest.mark.parametrize("what", breadth(CAUSES, 4))
 def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
     files, message, hint = CAUSES[what]
 
@@ -161,7 +161,7 @@ SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 """What a bot does in a protocol with several lines, and what its message and its hint say."""
 
 
-@pytest.mark.parametrize("what", SEVERAL_LINES)
+@pytest.mark.parametrize("what", breadth(SEVERAL_LINES, 3))
 def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     files, message, hint = SEVERAL_LINES[what]
 
@@ -248,7 +248,7 @@ NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", NOTED)
+@pytest.mark.parametrize("what", breadth(NOTED, 2))
 def test_what_is_only_a_note_is_accepted(what: str, here: Path) -> None:
     files, game, words = NOTED[what]
     done = checked(files, game)

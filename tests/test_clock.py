@@ -19,6 +19,7 @@ from helpers import (
     faults_of,
     fixture_of,
     levels,
+    long,
     nothing_left_behind,
     opened,
     played,
@@ -430,7 +431,8 @@ COMPUTES = r"""
 
 
 @pytest.mark.parametrize(
-    ("at", "protocol"), [*((at, "argv") for at in levels()), *((at, "lines") for at in levels() if at.traits.exact_cpu)]
+    ("at", "protocol"),
+    [*((at, "lines") for at in levels() if at.traits.exact_cpu), *(long((at, "argv")) for at in levels())],
 )
 def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protocol: str) -> None:
     limits = AMPLE._replace(cpu_table=0.55)

@@ -51,8 +51,14 @@ GALLERY = ROGUES / "gallery.toml"
 
 
 def named(rogues: list[Rogue]) -> list[Any]:
-    """Return rogues as parameters; mark the slow ones."""
-    return [pytest.param(rogue, id=rogue.name, marks=[pytest.mark.long] if rogue.long else []) for rogue in rogues]
+    """Return rogues as parameters. The default suite has those of `croupier doctor --attack`, and one of each verdict."""
+    quick = {rogue.verdict: rogue.name for rogue in reversed(rogues) if not rogue.long}
+    return [
+        pytest.param(rogue, id=rogue.name)
+        if rogue.name == quick.get(rogue.verdict) or (rogue.short and not rogue.long)
+        else pytest.param(rogue, id=rogue.name, marks=pytest.mark.long)
+        for rogue in rogues
+    ]
 
 
 ROGUES_BY_NAME = gallery(level())

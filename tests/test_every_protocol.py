@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 import trio
-from helpers import CACHE, built, offenders, seat_of, written
+from helpers import CACHE, built, offenders, seat_of, some_of_all, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -70,9 +70,8 @@ GOOD = {
 REPORT = re.compile(rb" *! ?[A-Za-z_][A-Za-z0-9_.]{0,99} *")
 
 PAIRS = [(game, protocol) for game in GAMES.values() for protocol in PROTOCOLS.values()]
-COMBINED = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS]
-LIVING = [pytest.param(*pair, id=f"{pair[0].name}-{pair[1].name}") for pair in PAIRS if pair[1].persistent]
-SPEAKING = pytest.mark.parametrize(("game", "protocol"), COMBINED)
+LIVING = some_of_all(GAMES.values(), [protocol for protocol in PROTOCOLS.values() if protocol.persistent])
+SPEAKING = pytest.mark.parametrize(("game", "protocol"), some_of_all(GAMES.values(), PROTOCOLS.values()))
 
 
 def fields_of(protocol: Protocol, view: View) -> list[bytes]:

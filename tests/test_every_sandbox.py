@@ -28,6 +28,7 @@ from helpers import (
     nothing_left_behind,
     sandbox_uids,
     spec_of,
+    strongest,
     worlds,
     written,
 )
@@ -58,8 +59,8 @@ STANDS = Move("S")
 PROMISED = 0.25  # seconds between a limit and its verdict, at most, on a machine that is not loaded
 
 
-at_every_level = pytest.mark.parametrize("level", levels())
-at_own_world_levels = pytest.mark.parametrize("level", [level for level in levels() if level.traits.own_namespaces])
+at_every_level = pytest.mark.parametrize("level", strongest(levels()))
+at_own_world_levels = pytest.mark.parametrize("level", strongest([at for at in levels() if at.traits.own_namespaces]))
 only_counted = pytest.mark.skipif(Level.L4 not in levels(), reason="NO CONTROL GROUPS HERE: level L4 is not tested")
 only_fenced = pytest.mark.skipif(Level.L2 not in levels(), reason="NO LANDLOCK HERE: level L2 is not tested")
 
@@ -927,7 +928,7 @@ def test_what_is_paused_does_not_compute_and_then_goes_on(level: Level) -> None:
     assert paused == 0 and resumed > 0
 
 
-@pytest.mark.parametrize("level", levels())
+@at_every_level
 def test_what_is_paused_while_nobody_is_there_stops_nobody_who_comes(level: Level) -> None:
     async def ask() -> list[bytes]:
         async with sandboxed(level, Home(empty()), AMPLE) as sandbox:

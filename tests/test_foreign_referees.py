@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 import pytest
+from helpers import breadth
 
 from protocols.referee import Ask, Conversation, Message, Opened, Show
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
@@ -174,7 +175,7 @@ SAMPLES: dict[str, tuple[str, Policy]] = {
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("nim_python", "nim_java"),
+        pytest.param("nim_python", "nim_java", marks=pytest.mark.long),
         pytest.param("hares_python", "hares_java", marks=pytest.mark.long),
         ("undercut_python", "undercut_cpp"),
         pytest.param("undercut_python", "undercut_js", marks=pytest.mark.long),
@@ -196,7 +197,7 @@ def test_the_same_game_in_another_language_is_played_alike(one: str, other: str,
     )
 
 
-@pytest.mark.parametrize("game", SAMPLES)
+@pytest.mark.parametrize("game", breadth(SAMPLES, 3))
 def test_parallel_tables_are_played_as_one_after_another(game: str, built: Built, start: Start) -> None:
     protocol, policy = SAMPLES[game]
     adapter, apart = start(protocol, *built[f"{game}_python"]), start(protocol, *built[f"{game}_python"])
@@ -448,37 +449,48 @@ say('{"command":"finish","content":{"0":0,"1":%d}}' % len(heard.name))
 
 @pytest.mark.parametrize(
     ("protocol", "script", "reason"),
-    [
-        ("brutaltester", "sys.exit(3)", "ended with status 3 in the middle of the game"),
-        ("brutaltester", "sys.stderr.write('my heap\\n'); os.abort()", "was killed by signal 6 .*\nmy heap"),
-        (
-            "brutaltester",
-            "hear(); say('hello\\n'); hear()",
-            "wrote 'hello' where ###Input, ###Output or ###End is expected",
-        ),
-        ("brutaltester", "say('###Output 2 1\\n'); hear()", "names player '2' of 2"),
-        ("brutaltester", "say('###Output 0 many\\n'); hear()", "has 'many' as the lines of ###Output"),
-        ("brutaltester", "say('###Stop\\n'); hear()", "wrote '###Stop', which is not a command of brutaltester"),
-        ("brutaltester", "say('###End 0\\n'); hear()", "wrote '###End 0', which does not name each of 2 players once"),
-        ("brutaltester", "say('###End 00 1\\n'); hear()", "does not name each of 2 players once"),
-        ("brutaltester", "say('x' * (17 << 20)); hear()", "wrote more than 16 MiB that nothing asked for"),
-        ("codingame", "say('hello\\n' * 20000); hear()", "wrote 10000 lines without a header"),
-        ("codingame", "say('[[FAIL] 2]\\nNullPointer\\n at x\\n'); hear()", "its own failure: NullPointer |  at x"),
-        ("codingame", "say('[[NEXT_PLAYER_INFO] 2]\\n0\\n1\\n'); hear()", "which has 3 lines"),
-        ("codingame", "say('[[NEXT_PLAYER_INFO] 3]\\n0\\n9999\\n50\\n'); hear()", "a whole number up to 1000"),
-        ("codingame", "say('[[SCORES] 1]\\n0 1\\n')", "wrote scores of 1 players out of 2"),
-        ("codingame", "say('[[SCORES] 2]\\n0 1\\n1 best\\n')", "has 'best' as a score"),
-        ("botzone", "say('hello')", "wrote 'hello', which is not JSON"),
-        ("botzone", "say('[' * 100000)", "which is not JSON"),
-        ("botzone", "sys.exit(0)", "ended with status 0"),
-        ("botzone", 'say(\'{"command":"stop","content":{}}\')', 'without "command"'),
-        ("botzone", 'say(\'{"command":"request"}\')', 'without "content"'),
-        ("botzone", 'say(\'{"command":"request","content":{}}\')', "asks no player 100 times"),
-        ("botzone", 'say(\'{"command":"request","content":{"7":1}}\')', "names player '7' of 2"),
-        ("botzone", 'say(\'{"command":"finish","content":{"0":1}}\')', "ends without a score of player 1"),
-        ("botzone", 'say(\'{"command":"finish","content":{"0":1,"1":0.5}}\')', "scores are whole numbers: set scale"),
-        ("botzone", 'say(\'{"command":"finish","content":{"0":1,"1":NaN}}\')', "ends without a score of player 1"),
-    ],
+    breadth(
+        [
+            ("brutaltester", "sys.exit(3)", "ended with status 3 in the middle of the game"),
+            ("brutaltester", "sys.stderr.write('my heap\\n'); os.abort()", "was killed by signal 6 .*\nmy heap"),
+            (
+                "brutaltester",
+                "hear(); say('hello\\n'); hear()",
+                "wrote 'hello' where ###Input, ###Output or ###End is expected",
+            ),
+            ("brutaltester", "say('###Output 2 1\\n'); hear()", "names player '2' of 2"),
+            ("brutaltester", "say('###Output 0 many\\n'); hear()", "has 'many' as the lines of ###Output"),
+            ("brutaltester", "say('###Stop\\n'); hear()", "wrote '###Stop', which is not a command of brutaltester"),
+            (
+                "brutaltester",
+                "say('###End 0\\n'); hear()",
+                "wrote '###End 0', which does not name each of 2 players once",
+            ),
+            ("brutaltester", "say('###End 00 1\\n'); hear()", "does not name each of 2 players once"),
+            ("brutaltester", "say('x' * (17 << 20)); hear()", "wrote more than 16 MiB that nothing asked for"),
+            ("codingame", "say('hello\\n' * 20000); hear()", "wrote 10000 lines without a header"),
+            ("codingame", "say('[[FAIL] 2]\\nNullPointer\\n at x\\n'); hear()", "its own failure: NullPointer |  at x"),
+            ("codingame", "say('[[NEXT_PLAYER_INFO] 2]\\n0\\n1\\n'); hear()", "which has 3 lines"),
+            ("codingame", "say('[[NEXT_PLAYER_INFO] 3]\\n0\\n9999\\n50\\n'); hear()", "a whole number up to 1000"),
+            ("codingame", "say('[[SCORES] 1]\\n0 1\\n')", "wrote scores of 1 players out of 2"),
+            ("codingame", "say('[[SCORES] 2]\\n0 1\\n1 best\\n')", "has 'best' as a score"),
+            ("botzone", "say('hello')", "wrote 'hello', which is not JSON"),
+            ("botzone", "say('[' * 100000)", "which is not JSON"),
+            ("botzone", "sys.exit(0)", "ended with status 0"),
+            ("botzone", 'say(\'{"command":"stop","content":{}}\')', 'without "command"'),
+            ("botzone", 'say(\'{"command":"request"}\')', 'without "content"'),
+            ("botzone", 'say(\'{"command":"request","content":{}}\')', "asks no player 100 times"),
+            ("botzone", 'say(\'{"command":"request","content":{"7":1}}\')', "names player '7' of 2"),
+            ("botzone", 'say(\'{"command":"finish","content":{"0":1}}\')', "ends without a score of player 1"),
+            (
+                "botzone",
+                'say(\'{"command":"finish","content":{"0":1,"1":0.5}}\')',
+                "scores are whole numbers: set scale",
+            ),
+            ("botzone", 'say(\'{"command":"finish","content":{"0":1,"1":NaN}}\')', "ends without a score of player 1"),
+        ],
+        5,
+    ),
 )
 def test_the_adapter_says_what_is_wrong_and_ends(
     protocol: str, script: str, reason: str, tmp_path: Path, start: Start

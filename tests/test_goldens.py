@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from command import answers_in, croupier
+from helpers import breadth
 
 GOLDENS = Path(__file__).parent / "goldens"
 DIGITS = 12  # of a number in a golden: the last digits of a sum depend on the order of its parts
@@ -139,14 +140,7 @@ def rounded(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("protocol", "parallel_tables"),
-    [
-        ("argv", 1),
-        ("lines", 1),
-        ("lines", 64),
-        ("json", 64),
-        pytest.param("argv", 64, marks=pytest.mark.long),
-        pytest.param("json", 1, marks=pytest.mark.long),
-    ],
+    breadth([("lines", 64), ("argv", 1), ("lines", 1), ("json", 64), ("argv", 64), ("json", 1)], 6),
 )
 @pytest.mark.parametrize("game", STAGES)
 def test_a_tournament_ends_as_its_golden_says(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import trio
 from command import Done, croupier, cup_in
-from helpers import SAMPLES, level
+from helpers import SAMPLES, breadth, level
 
 from host.base.errors import UserError
 from host.sandbox.limits import MIB
@@ -474,7 +474,7 @@ LOOSER = ("nothing", "what only crashes")
 """Submissions for which `check` has another code: a path that does not exist is wrong usage, and a crash is diagnosed."""
 
 
-@pytest.mark.parametrize("what", [what for what in REFUSED if "taken" not in what and what not in LOOSER])
+@pytest.mark.parametrize("what", breadth([what for what in REFUSED if "taken" not in what and what not in LOOSER], 4))
 def test_check_refuses_what_add_refuses_for_the_same_reason(what: str, cup: Path, desk: Path) -> None:
     submission, told = REFUSED[what]
     handed_in = submission(desk)
@@ -573,6 +573,7 @@ def test_a_java_file_is_compiled_under_the_name_of_its_public_class(cup: Path, d
     assert (played.code, played.json["rows"][0]["faults"]) == (0, 0)
 
 
+@pytest.mark.long
 def test_a_class_of_2015_is_compiled_under_its_name_too(tmp_path: Path, desk: Path) -> None:
     tin = (
         b"import Mechanics.*;\nimport java.util.Collection;\npublic class Tin extends Player {\n"

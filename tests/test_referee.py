@@ -41,7 +41,7 @@ from protocols.wire import Answer, Fault, FaultKind, read_text
 REFEREES = ROOT / "sample_bots" / "referees"
 SEED = bytes(range(16))
 TOOLS = {"c": "cc", "java": "javac", "js": "node", "lisp": "sbcl", "python": "python3"}
-LANGUAGES = [pytest.param(name, marks=[] if name in ("c", "python") else [pytest.mark.long]) for name in TOOLS]
+LANGUAGES = [pytest.param(name, marks=[] if name == "c" else [pytest.mark.long]) for name in TOOLS]
 
 
 class Step(NamedTuple):

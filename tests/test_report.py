@@ -1019,7 +1019,8 @@ def test_the_report_is_written_into_the_folder(journal: Path) -> None:
     assert (folder / "report.html").stat().st_size == told["bytes"] and told["replays"]
 
 
-@pytest.mark.parametrize("seed", ['"random"', pytest.param('"a seed for tests"', marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", ['"random"', '"a seed for tests"'])
 def test_what_about_says_repeats_and_verifies_the_run(seed: str, tmp_path: Path) -> None:
     cup = command_line.cup_in(tmp_path / "cup", tourneys=2, rounds=2)
     config = cup / "croupier.toml"

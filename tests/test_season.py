@@ -211,6 +211,7 @@ def test_the_status_says_how_the_season_stands(played: TestSeason) -> None:
 # The process.
 
 
+@pytest.mark.long
 def test_a_season_goes_on_after_it_was_stopped_or_killed(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")
@@ -329,6 +330,7 @@ def test_a_link_has_an_address_that_others_can_open(host: str) -> None:
 # The end.
 
 
+@pytest.mark.long
 def test_the_freeze_closes_entry_and_nothing_else(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")

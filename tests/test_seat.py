@@ -20,6 +20,7 @@ from helpers import (
     ROGUES,
     SEED,
     answers_of,
+    breadth,
     built,
     faults_of,
     fixture_of,
@@ -365,7 +366,7 @@ def beside_other(misdeed: str, numbered: bool, make: Make) -> list[Record]:
         return [played("pazaak", [rogue, other], 12, parallel_tables, hands_to_win=1) for parallel_tables in (1, 16)]
 
 
-@pytest.mark.parametrize(("misdeed", "numbered"), WAVES)
+@pytest.mark.parametrize(("misdeed", "numbered"), breadth(WAVES, 4))
 def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     misdeed: str, numbered: bool, make: Make
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from helpers import SAMPLES, built, level
+from helpers import SAMPLES, breadth, built, level
 
 from host.backends.local import FixtureQueue, local_workers
 from host.backends.shares import MAX_SHARE, Shares
@@ -313,7 +313,7 @@ LARGE: dict[str, tuple[StageConfig, int, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", breadth(sorted(LARGE, key=lambda name: LARGE[name][2]), 4))
 def test_a_record_of_a_large_stage_costs_no_more_than_one_of_a_small_stage(name: str) -> None:
     stage, size, fewest = LARGE[name]
     bots, records, chance = [f"b{n:03}" for n in range(size)], Counted(), random.Random(5)

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
-from helpers import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, written
+from helpers import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, strongest, written
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
@@ -41,7 +41,7 @@ GAME = GAMES["cardshark"]
 STANDS, OUT = Move("S"), Move("B", 666)
 Ask = Callable[[], Awaitable[Answer]]
 WARM = [level for level in levels() if level.traits.can_warm and landlock.version() >= landlock.WANTED]
-at_every_warm_level = pytest.mark.parametrize("level", WARM)
+at_every_warm_level = pytest.mark.parametrize("level", strongest(WARM))
 only_warm = pytest.mark.skipif(not WARM, reason="NO NAMESPACES OR NO LANDLOCK HERE: warm starts are not tested")
 
 
