@@ -20,7 +20,7 @@ from host.journal.reader import reading
 from host.journal.state import RecordedBot
 from host.play.lines import pack_lines
 from host.play.records import Fixture, Record, Result
-from host.rating.statistics import Won, sure_at_least
+from host.rating.statistics import sure_at_least
 from host.results.grades import grades_of
 from host.stages import KINDS
 from host.stages.gauntlet import GAUNTLET, Gauntlet, Grade
@@ -111,7 +111,7 @@ def fewest_wins(tables: int, drawn: int, share: float, sure: float) -> int:
     low, high = 0, tables - drawn + 1
     while low < high:
         wins = (low + high) // 2
-        if sure_at_least(Won(tables, wins), Won(tables, tables - drawn - wins), share) >= sure:
+        if sure_at_least(wins, drawn, tables - drawn - wins, share) >= sure:
             high = wins
         else:
             low = wins + 1
@@ -158,7 +158,7 @@ def test_draws_do_not_make_undeserved_points_more_frequent(share: float, tables:
 
 def test_a_grade_counts_equal_tables_once() -> None:
     stage = replace(STAGE, tables=500, grades={"r1": Grade(40, "95 %")})
-    lines = pack_lines([b"as first", b"as other"] * 250)
+    lines = pack_lines([b"1st seat and no luck", b"2nd seat and no luck"] * 250)
     ((mark,),) = [row.marks for row in grades_of(stage, {}, ["a"], [played("a", "r1", 500, 0)._replace(lines=lines)])]
     assert (mark.share, mark.sure, mark.different, mark.beaten) == (1.0, 0.75, 2, False)
 
@@ -363,7 +363,7 @@ def test_all_bots_meet_the_same_deals_in_the_same_seats(mirror: bool, tmp_path: 
     for reference in ("dumb_bold", "neptr"):
         one, other = (next(r for r in played.values() if {bot, reference} == {*r.results}) for bot in ("ada", "zoe"))
         assert (one.answers, one.scores) == (other.answers, other.scores)
-        assert all((result.squares > 0) == (mirror and result.wins > 0) for result in one.results.values())
+        assert all((result.units > 0) == bool(result.wins_with) == mirror for result in one.results.values())
     assert len({record.answers for record in played.values()}) == 2  # each reference has deals of its own
     pairs = croupier("standings", "--by", "pair", "--json", "-C", place).json["rows"]
     rates = {(row["bot"], row["against"]): row["rate"] for row in pairs}

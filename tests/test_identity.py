@@ -186,7 +186,9 @@ EVIDENCE = Evidence(
 )
 RECORD = Record(
     path="league/3",
-    results={"a": Result(tables=2, wins=1, score=5, low=0, high=3, final=4, squares=6)},
+    results={
+        "a": Result(tables=2, wins=1, score=5, low=0, high=3, final=4, units=1, wins_with=(1.0,), scores_with=(25.0,))
+    },
     faults={"a": {"timeout": 1}},
     usage={
         "a": Usage(
@@ -219,7 +221,7 @@ RECORD = Record(
     lines=b"lines",
 )
 RECORD_LINE = (
-    '["league/3",{"a":[2,1,5,0,3,4,6]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
+    '["league/3",{"a":[2,1,5,0,3,4,1,[1.0],[25.0]]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
     '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7,""]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
     '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],'
     '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]],"bGluZXM=","",null]'

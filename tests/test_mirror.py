@@ -128,10 +128,11 @@ def test_mirroring_takes_luck_out_of_pazaak() -> None:
 
 
 def league(squares: int) -> list[Record]:
-    """Return 1 000 tables of two bots, 520 won by the first, with this sum of squared wins per deal."""
+    """Return 1 000 tables of two bots, 520 won by the first, with this sum of squared wins per deal; 0: no shared deals."""
+    units, both = (500, 1000 + 40 - squares) if squares else (0, 0)  # each deal has two winners: (2 - x) x, summed
     results = {
-        "a": Result(1000, 520, 0, 0, 3, 3, squares),
-        "b": Result(1000, 480, 0, 0, 3, 3, squares and squares - 80),
+        "a": Result(1000, 520, 0, 0, 3, 3, units, (squares, both) if squares else ()),
+        "b": Result(1000, 480, 0, 0, 3, 3, units, (both, squares - 80) if squares else ()),
     }
     return [Record("league/a+b/1", results, {}, {}, (), (), b"")]
 

@@ -172,7 +172,7 @@ def test_mirrored_meetings_share_deals(tmp_path: Path) -> None:
     assert croupier("verify", "-C", cup).code == 0
     with reading(cup / "run" / "run.sqlite") as journal:
         ((_, record),) = journal.records("round")
-    assert all(result.squares for result in record.results.values())
+    assert all(result.units for result in record.results.values())
 
 
 # What is refused.

@@ -92,7 +92,11 @@ def test_a_bot_without_a_loss_or_without_a_win_has_a_bound_and_no_number() -> No
 def test_tables_that_share_deals_make_elo_surer() -> None:
     def width(mirror: bool, squares: int) -> float:
         record = met("A", "B", 520, 480)
-        results = {bot: result._replace(squares=squares) for bot, result in record.results.items()}
+        shared = {"A": (squares, 1000 - squares + 40), "B": (1000 - squares + 40, squares - 80)} if squares else {}
+        results = {
+            bot: result._replace(units=500 if squares else 0, wins_with=shared.get(bot, ()))
+            for bot, result in record.results.items()
+        }
         (row, _) = rows_of(record._replace(results=results), mirror=mirror)
         assert row.first.low is not None and row.first.high is not None
         return row.first.high - row.first.low

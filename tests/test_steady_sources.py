@@ -237,7 +237,7 @@ def test_a_transcript_is_read_as_it_was_written() -> None:
     steps = [
         Step((Request(1, View(3, (1, 2))),), limits=(0.5,), told=(("deal", {"seat": 0, "cards": ["2c"]}),)),
         Step((Request(0, View(4)), Request(1, View(5))), illegal=(0,)),
-        Step(scores=(1, 0), moves="x"),
+        Step(scores=(1, 0), moves=("x", "y")),
     ]
     table = join_steps(map(encode_step, steps))
     assert unpack_transcript(pack_transcript([table, table])) == [table, table]

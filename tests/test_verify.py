@@ -303,7 +303,7 @@ CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
     "a table too far": (evidence(1, 999), "/1: evidence of a table 999"),
     "the seats": (seats, "/1"),
     "tables that repeat others": (
-        summary(lambda told: told.__setitem__(-1, pack_lines([b"the same"] * 2))),
+        summary(lambda told: told.__setitem__(-1, pack_lines([b"an equal table twice"] * 2))),
         "/1: what the journal compares with other tables is not what was played",
     ),
 }

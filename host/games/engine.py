@@ -35,7 +35,12 @@ class Ended(NamedTuple):
     """
 
     scores: Scores
-    moves: str  # all moves as the rules played them, with the opening
+    moves: str  # all moves as the rules played them
+    opening: str = ""  # what chance gave before the first question
+
+
+Moves = tuple[str, str]
+"""What a table without chance consists of: its opening, and its moves."""
 
 
 class Place(NamedTuple):
@@ -224,7 +229,7 @@ class Table:
         self.request: Request | None = None
         self.together: tuple[Request, ...] = ()
         self.scores: Scores | None = None
-        self.moves: str | None = None  # if `play` returns them
+        self.moves: Moves | None = None  # if `play` returns them
         self._given: list[Answer] = []  # to the questions of `together`
         play = game.play(rules, luck, tell)
         self._allows = game.allows
@@ -279,7 +284,10 @@ class Table:
         return fair
 
     def _end(self, ended: Scores | Ended) -> None:
-        self.scores, self.moves = ended if isinstance(ended, Ended) else (ended, None)
+        if isinstance(ended, Ended):
+            self.scores, self.moves = ended.scores, (ended.opening, ended.moves)
+        else:
+            self.scores = ended
 
     def _opened(self, asked: Request | Sequence[Request]) -> Request:
         """Return the next question of what the game has yielded. Raise StopIteration if the game ends instead."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from host.games.engine import Request, Scores, Tell
+from host.games.engine import Moves, Request, Scores, Tell
 from host.play.sources.source import Step
 from protocols.wire import Answer, Move
 
@@ -20,7 +20,7 @@ class ToldTable:
         self.answers: list[Answer] = []
         self.illegal: list[int] = []
         self.scores: Scores | None = None
-        self.moves: str | None = None
+        self.moves: Moves | None = None
         self._go_on()
         for answer in answers:
             self.answer(answer)

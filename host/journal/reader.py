@@ -32,7 +32,7 @@ from host.journal.state import (
     stage_rows,
 )
 from host.play.lines import lines_of
-from host.play.records import Fixture, Record, Undecided, UnpackedLimits, undecided_record
+from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
 from host.stages import CROUPIERS, Registry
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
@@ -303,6 +303,7 @@ class Journal:
             try:
                 record = decode(summary)
                 lines_of(record)
+                check_sums(record)
                 if record.path != path:
                     raise ValueError(f"the record of {path!r} is that of {record.path!r}")
                 if not record.results.keys() <= entered:

@@ -7,7 +7,7 @@ from functools import cache
 
 from host.journal.seals import CHAIN_TABLE
 
-APPLICATION, VERSION = 0x63726F75, 6  # "crou"
+APPLICATION, VERSION = 0x63726F75, 7  # "crou"
 
 JOURNAL_TABLES = """
 CREATE TABLE run       (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -100,7 +100,7 @@ class CompareResult(NamedTuple):
     @property
     def sure(self) -> float:
         """The probability (0 to 1) that the new bot is the stronger one."""
-        return self.comparison.sure(self.planned.game)
+        return self.comparison.sure
 
     @property
     def lead(self) -> str:

@@ -1,7 +1,11 @@
 """Finds tables that repeat another one: the line of a table identifies what happened at it.
 
-Chance deals every table again, so a table at which something was drawn repeats no other. Without chance, two tables with
-the same bots in the same seats and the same moves are one game that was played twice: it is evidence only once.
+Chance deals every table again, so a table at which something was drawn repeats no other. Without chance a table follows
+from its seats, its rules, its opening and the moves of its bots. The tables of the same bots in the same seats are compared:
+
+- if two of them have the same opening and different moves, a bot has answered the same history of questions in two ways. Its
+  moves are drawn, so all these tables are independent, the equal ones too;
+- otherwise equal tables are one game that was played again: it is evidence only once.
 """
 
 import zlib
@@ -12,40 +16,50 @@ from typing import NamedTuple
 
 from host.base.bounded_zlib import decompress
 from host.base.format import thousands
-from host.games.engine import Table
+from host.games.engine import Moves, Table
 from host.play.records import Record, spelled_answer
 from host.play.table_plans import TableSetup
 from protocols.wire import Answer, Fault
 
-LINE_BYTES = 8  # two of a million different lines are equal with a probability of 1 in 30 million
+ORDER_BYTES, OPENING_BYTES, MOVES_BYTES = 4, 8, 8
+"""Of the digests of a line: the seats and rules, with the opening, with the moves too. Two of a million different digests of
+eight bytes are equal with a probability of 1 in 30 million."""
+LINE_BYTES = ORDER_BYTES + OPENING_BYTES + MOVES_BYTES
 NO_LINE = bytes(LINE_BYTES)
 """The line of a table that repeats no other, because chance took part in it."""
 
 
 def line_of(table_setup: TableSetup, table: Table) -> bytes:
-    """Return the line of a table that has ended: a digest of its seats, its rules and its moves.
+    """Return the line of a table that has ended.
 
-    A game's own `moves` include its opening. Otherwise the answers are the moves; what an error message says is left out.
+    If the game does not return its moves, the answers are the moves; what an error message says is left out.
     """
     return line_of_moves(table_setup, moves_of(table))
 
 
-def moves_of(table: Table) -> str | None:
-    """Return the moves of a table that has ended; None if chance took part in it."""
+def moves_of(table: Table) -> Moves | None:
+    """Return the opening and the moves of a table that has ended; None if chance took part in it."""
     if table.moves is None and not table.luck.drawn:
-        return ",".join(map(_spelled, table.answers))
+        return "", ",".join(map(spelled_for_lines, table.answers))
     return table.moves
 
 
-def line_of_moves(table_setup: TableSetup, moves: str | None) -> bytes:
-    """Return the line of a table with these moves; NO_LINE for None."""
+def line_of_moves(table_setup: TableSetup, moves: Moves | None) -> bytes:
+    """Return the line of a table with this opening and these moves; NO_LINE for None."""
     if moves is None:
         return NO_LINE
-    known = "\n".join((*table_setup.bots, repr(table_setup.rules), moves))
-    return blake2b(known.encode(errors="surrogatepass"), digest_size=LINE_BYTES).digest()
+    order = "\n".join((*table_setup.bots, repr(table_setup.rules)))
+    opened = f"{order}\n{moves[0]}"
+    return digest(order, ORDER_BYTES) + digest(opened, OPENING_BYTES) + digest(f"{opened}\n{moves[1]}", MOVES_BYTES)
 
 
-def _spelled(answer: Answer) -> str:
+def digest(text: str, size: int = MOVES_BYTES) -> bytes:
+    """Return a digest of a text."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=size).digest()
+
+
+def spelled_for_lines(answer: Answer) -> str:
+    """Return an answer as it is compared."""
     return f"!{answer.kind}" if isinstance(answer, Fault) else spelled_answer(answer)
 
 
@@ -111,8 +125,20 @@ def repeats_in(records: Iterable[Record]) -> Repeats:
         else:
             tables += max([result.tables for result in record.results.values()], default=0)
     times.pop(NO_LINE, None)
+    drawn = _drawn_orders(times)
+    times = Counter({line: count for line, count in times.items() if line[:ORDER_BYTES] not in drawn})
     again = times.total() - len(times)
     if not again:
         return Repeats(tables, tables)
     squares = tables - times.total() + sum([count * count for count in times.values()])
     return Repeats(tables, tables - again, squares / tables)
+
+
+def _drawn_orders(lines: Iterable[bytes]) -> set[bytes]:
+    """Return the seatings at which a bot has answered the same history in two ways: one opening, but different moves."""
+    of_opening, found = dict[bytes, bytes](), set[bytes]()
+    for line in lines:
+        opening, moves = line[:-MOVES_BYTES], line[-MOVES_BYTES:]
+        if of_opening.setdefault(opening, moves) != moves:
+            found.add(line[:ORDER_BYTES])
+    return found

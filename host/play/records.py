@@ -1,5 +1,6 @@
 """Defines fixtures, the unit of work, and records, their results: plain values that are passed between processes."""
 
+import math
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,8 @@ class Fixture(NamedTuple):
 class Result(NamedTuple):
     """Result of one bot in a fixture. `final` is its score at the last table.
 
-    If tables share deals, `squares` is the sum over all deals of its wins squared. It measures how much luck remains.
+    The last three fields say how much its results vary, for intervals and certainties. A unit is what luck is drawn for:
+    a table, or a group of tables that share a deal.
     """
 
     tables: int
@@ -44,7 +46,11 @@ class Result(NamedTuple):
     low: int
     high: int
     final: int
-    squares: int = 0
+    units: int = 0  # 0: each table is one
+    wins_with: tuple[float, ...] = ()
+    """The sum over units of the product of its wins and those of each bot, in the order of the results. Empty if each table
+    is a unit with at most one winner: then it is its number of wins with itself, and 0 with another bot."""
+    scores_with: tuple[float, ...] = ()  # the same of its scores; empty if the bots change from table to table
 
 
 FEW_BYTES = 4096  # a part of a record may have them whatever the record counts
@@ -118,6 +124,16 @@ class Record(NamedTuple):
 
 STORED_FIELDS = Record._fields.index("transcript")
 """Number of fields of a record's summary in a journal. The chain covers its bytes, so later fields are not among them."""
+
+
+def check_sums(record: Record) -> None:
+    """Raise ValueError if the sums over units are not those of the bots of a record."""
+    for result in record.results.values():
+        for sums in (result.wins_with, result.scores_with):
+            if sums and not (len(sums) == len(record.results) and all(map(math.isfinite, sums))):
+                raise ValueError(f"the sums of {record.path} are not those of its bots")
+        if not 0 <= result.units <= result.tables or not math.isfinite(result.wins):
+            raise ValueError(f"{record.path} has {result.units} units in {result.tables} tables")
 
 
 def undecided_record(path: str, bots: Iterable[str], why: Undecided) -> Record:

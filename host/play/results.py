@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import mul
 
 from host.bots.seat import Seat
 from host.bots.values import Evidence, Usage
@@ -13,31 +14,51 @@ from host.play.table_plans import TableSetup
 from host.play.transcript import pack_transcript
 
 
-def results_of(game: Game, played: Iterable[PlayedTable]) -> dict[str, Result]:
+def results_of(game: Game, played: Sequence[PlayedTable]) -> dict[str, Result]:
     """Return the result of each bot at some tables."""
     scores: defaultdict[str, list[int]] = defaultdict(list)
-    wins: Counter[str] = Counter()
-    deals: defaultdict[str, Counter[str]] = defaultdict(Counter)  # wins by bot and shared luck
+    won: defaultdict[str, list[int]] = defaultdict(list)
+    one_winner = True
     for table in played:
-        bots = table.table_setup.bots
-        luck = "" if table.table_setup.alone else table.table_setup.luck
-        for bot, score in zip(bots, table.scores, strict=True):
+        winners = game.winners(table.scores) if game.winners else ()
+        one_winner = one_winner and len(winners) < 2
+        for seat, (bot, score) in enumerate(zip(table.table_setup.bots, table.scores, strict=True)):
             scores[bot].append(score)
-        for seat in game.winners(table.scores) if game.winners else ():
-            wins[bots[seat]] += 1
-            if luck:
-                deals[bots[seat]][luck] += 1
+            won[bot].append(seat in winners)
+    together = all(len(own) == len(played) for own in scores.values())  # in a tourney bots change from table to table
+    setups = [table.table_setup for table in played]
+    mirrored = together and any(setup.luck and not setup.alone for setup in setups)
+    deals = [setup.luck or setup.path for setup in setups] if mirrored else []
+    wins_with = _products(won, deals) if deals or (together and not one_winner) else {}
+    scores_with = _products(scores, deals) if together else {}
     return {
         bot: Result(
             tables=len(own),
-            wins=wins[bot],
+            wins=sum(won[bot]),
             score=sum(own),
             low=min(own),
             high=max(own),
             final=own[-1],
-            squares=sum(count * count for count in deals[bot].values()),
+            units=len({*deals}),
+            wins_with=wins_with.get(bot, ()),
+            scores_with=scores_with.get(bot, ()),
         )
         for bot, own in scores.items()
+    }
+
+
+def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Return for each bot the sums of the products of its results and those of each bot, over tables, or over deals."""
+    units = list(results.values())
+    if deals:
+        sums = [Counter[str]() for _ in units]
+        for counts, own in zip(sums, units, strict=True):
+            for deal, result in zip(deals, own, strict=True):
+                counts[deal] += result
+        units = [[counts[deal] for deal in dict.fromkeys(deals)] for counts in sums]
+    # Scores are whole numbers of any size: their sums are exact, and the journal has numbers of 64 bits.
+    return {
+        bot: tuple(float(sum(map(mul, own, other))) for other in units) for bot, own in zip(results, units, strict=True)
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from host.base.bounded_zlib import decompress
-from host.games.engine import Request, Scores
+from host.games.engine import Moves, Request, Scores
 from host.play.sources.source import Step
 from protocols.wire import View
 
@@ -27,7 +27,7 @@ class _StoredStep(NamedTuple):
     illegal: tuple[int, ...]
     limits: tuple[float | None, ...]
     told: tuple[tuple[str, dict[str, Any]], ...]
-    moves: str | None
+    moves: Moves | None
 
 
 _Raws = tuple[msgspec.Raw, ...]

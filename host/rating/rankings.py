@@ -7,7 +7,7 @@ Bots are ranked by a rate, not by a sum, because all tables of a round robin cou
 because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -16,17 +16,10 @@ from typing import Any, NamedTuple
 from host.base.format import thousands
 from host.base.value_types import OwnName
 from host.play.records import Record
+from host.rating.evidence import Evidence
 from host.rating.results import Fact, PairedRound
-from host.rating.statistics import (
-    Interval,
-    mean_interval,
-    spread,
-    sure_ahead,
-    sure_by_wins,
-    wilson,
-)
 from host.rating.strength import quick_strengths
-from host.rating.units import Results, Units, advances, deal_of, orders, units_of
+from host.rating.units import Results, orders
 
 NO_VALUE = "–"
 
@@ -139,7 +132,7 @@ def _rates(results: Results) -> dict[str, Estimate]:
         mine = results.of(bot)
         tables, wins = sum([result.tables for result in mine]), sum([result.wins for result in mine])
         # A single game does not show how much luck there is.
-        interval = _rate_interval(results, bot) if tables > 1 else ()
+        interval = results.wins.interval_of_share(bot) if tables > 1 else ()
         found[bot] = Estimate(wins / tables, *interval)
     return found
 
@@ -162,11 +155,10 @@ def _times(rate: Estimate, tables: int) -> Estimate:
 
 def _means(results: Results) -> dict[str, Estimate]:
     """Return the mean score of each bot over independent units."""
-    found = {}
-    for bot in results.bots:
-        units = list(units_of(results, bot).values())
-        found[bot] = Estimate(sum(units) / len(units), *(mean_interval(units) or ()))
-    return found
+    return {
+        bot: Estimate(results.scores.lead({bot: 1.0}).value, *(results.scores.interval(bot) or ()))
+        for bot in results.bots
+    }
 
 
 def _elo(results: Results) -> dict[str, Estimate]:
@@ -219,54 +211,19 @@ def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
 
 
 def _compare_wins(results: Results) -> Sure:
-    """Compare two bots by their wins: against each other, and against other bots."""
-    meetings = results.meetings
-    return cache(lambda one, other: sure_by_wins(meetings[one], meetings[other]))
-
-
-def _compare_shares(results: Results) -> Sure:
-    return _compare_units(
-        results, {bot: advances(results.records_of(bot), bot, results.mirror) for bot in results.bots}
-    )
+    """Compare two bots by their wins, or by the games in which they advanced."""
+    return _compare(results, results.wins)
 
 
 def _compare_scores(results: Results) -> Sure:
-    return _compare_units(results, {bot: units_of(results, bot) for bot in results.bots})
+    return _compare(results, results.scores)
 
 
-def _compare_units(results: Results, units: Mapping[str, Units]) -> Sure:
-    """Compare bots by independent results; where fixtures have different opponents, only by the results that both have."""
+def _compare(results: Results, evidence: Evidence) -> Sure:
+    """Compare two bots by all their results, or where fixtures have different opponents, by those of fixtures of both."""
     if results.sampling.compare == "shared":
-        return cache(lambda one, other: _shared(units[one], units[other]))
-    return cache(lambda one, other: sure_ahead(units[one], units[other]))
-
-
-def _shared(ours: Units, theirs: Units) -> float | None:
-    both = [unit for unit in ours if unit in theirs]
-    return sure_ahead({unit: ours[unit] for unit in both}, {unit: theirs[unit] for unit in both}) if both else None
-
-
-def _rate_interval(results: Results, bot: str) -> Interval:
-    """Return the interval of the share of games that a bot won, or in which it advanced."""
-    if results.sampling.by_fixture and results.mirror:
-        return _of_deals(results.records_of(bot), bot)
-    met = results.meetings[bot].values()
-    tables, wins = sum(won.tables for won in met), sum(won.wins for won in met)
-    alone = sum(won.wins * (1 - won.wins / won.tables) for won in met)
-    wider = sum(won.spread * won.wins * (1 - won.wins / won.tables) for won in met) / alone if alone else 1.0
-    wider *= sum(won.per_unit * won.tables for won in met) / tables
-    return wilson(wins / wider, tables / wider)
-
-
-def _of_deals(records: Sequence[Record], bot: str) -> Interval:
-    """Return the interval of the share of games in which a bot advanced, if the games of its groups share deals."""
-    mine = [record for record in records if bot in record.results]
-    deals, wins = dict[Hashable, float](), sum(record.results[bot].wins for record in mine)
-    for record in mine:
-        deals[deal_of(record)] = deals.get(deal_of(record), 0) + record.results[bot].wins
-    whole = max(1, round(len(mine) / len(deals)))  # games with the same deal
-    wider = spread(len(mine), wins, sum(count * count for count in deals.values()), whole)
-    return wilson(wins / wider, len(mine) / wider)
+        return cache(lambda one, other: evidence.among((one, other)).sure_ahead(one, other))
+    return cache(evidence.sure_ahead)
 
 
 RANKINGS: Mapping[str, Ranking] = {
@@ -302,7 +259,7 @@ RANKINGS: Mapping[str, Ranking] = {
         title="score",
         estimates=_means,
         value="the mean score: of a table, or at the end of a tourney or of a game of a group",
-        interval="bootstrap over tourneys or games; over tables if the journal has their scores, otherwise over fixtures",
+        interval="Student's t over tables, tourneys or games, with Hall's transformation of skewed values",
         compare=_compare_scores,
         points=True,
         unit="on average",
@@ -316,7 +273,7 @@ RANKINGS: Mapping[str, Ranking] = {
         value="the share of games in which the bot was among those of its group that advance",
         interval="Wilson's interval",
         needs=frozenset({Fact.ADVANCING}),
-        compare=_compare_shares,
+        compare=_compare_wins,
         then=("score",),
         percent=True,
         counted="advanced",

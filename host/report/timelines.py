@@ -12,8 +12,9 @@ from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.lines import repeats_in
 from host.play.records import Fixture, Record, Result
+from host.rating.evidence import sure_by_wins
 from host.rating.rankings import Ranking
-from host.rating.statistics import Won, sure_by_wins, wilson
+from host.rating.statistics import wilson
 from host.results.early_order import EarlyOrder
 from host.results.standings import PairResult
 from host.rules.catalogue import display_of, game_by_name
@@ -44,6 +45,13 @@ class Point(NamedTuple):
     rate: float
     low: float
     high: float
+
+
+class Won(NamedTuple):
+    """How many tables a bot won, and at how many it sat."""
+
+    tables: int
+    wins: float
 
 
 class HeadToHead(NamedTuple):
@@ -174,8 +182,9 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
             so_far[:] = so_far[0] + 1, so_far[1] + (mine > its), so_far[2] + (mine < its)
     pairs = {}
     for pair, (count, won, lost) in sorted(met.items()):
-        sure = sure_by_wins({"": Won(count, won)}, {"": Won(count, lost)})
-        pairs[pair] = PairResult(count, won, count - won - lost, lost, won / count, *wilson(won, count), sure, count)
+        drawn = count - won - lost
+        sure = sure_by_wins(won, drawn, lost)
+        pairs[pair] = PairResult(count, won, drawn, lost, won / count, *wilson(won, count), sure, count)
     return pairs
 
 

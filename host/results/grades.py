@@ -8,9 +8,9 @@ from host.base.format import thousands
 from host.journal.state import RecordedBot
 from host.play.lines import repeats_in
 from host.play.records import Record
-from host.rating.results import Sampling
-from host.rating.statistics import Won, percent, sure_ahead, sure_at_least
-from host.rating.units import Results, units_of, won_in
+from host.rating.evidence import Evidence, Meeting
+from host.rating.statistics import percent, sure_at_least
+from host.rating.units import meeting_of
 from host.stages import kind_of, references_of
 from host.stages.kind import GradeTerms, StageConfig
 
@@ -86,40 +86,44 @@ def grades_of(
                 met.setdefault((bot, reference), []).append(record)
     found = []
     for bot in sorted(bot for bot in field if bot not in references):
-        marks = tuple(_mark(bot, name, terms[name], met.get((bot, name), []), stage.mirror) for name in terms)
+        marks = tuple(_mark(bot, name, terms[name], met.get((bot, name), [])) for name in terms)
         points = sum(mark.points for mark in marks)
         author = bots[bot].author if bot in bots else ""
         found.append(Graded(bot, author, marks, points, sum(each.points for each in terms.values())))
     return found
 
 
-def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record], mirror: bool) -> Mark:
+def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
     """Return the mark of a bot for one reference."""
     mark = Mark(reference, 0, None, None, False, 0, terms.points, None, terms.tables)
     if not played:
         return mark
     mark = mark._replace(different=repeats_in(played).different)
     if any(record.scores for record in played):
-        return _mark_by_scores(mark, bot, terms, played, mirror)
-    ours, theirs = (won_in(played, name, 2) for name in (bot, reference))
-    share = (1 + (ours.wins - theirs.wins) / ours.tables) / 2
-    sure = sure_at_least(ours, theirs, terms.at_least)
+        return _mark_by_scores(mark, bot, terms, played)
+    meeting = meeting_of(played, "wins")
+    won, drawn, lost = Evidence([meeting]).counts(bot)
+    counted = won + drawn + lost
+    sure = sure_at_least(won, drawn, lost, terms.at_least)
     beaten = sure >= terms.sure
-    points = terms.points if beaten else 0
-    needed = _needed(ours, terms)
-    return mark._replace(tables=ours.tables, share=share, sure=sure, beaten=beaten, points=points, needed=needed)
+    return mark._replace(
+        tables=meeting.size,
+        share=(1 + (won - lost) / counted) / 2,
+        sure=sure,
+        beaten=beaten,
+        points=terms.points if beaten else 0,
+        needed=_needed(meeting.size, counted, terms),
+    )
 
 
-def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Record], mirror: bool) -> Mark:
+def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
     """Return the mark of a bot for one reference in a game in which the scores decide: compared table by table."""
-    results = Results(played, [bot, mark.reference], Sampling(), mirror)
-    ours, theirs = units_of(results, bot), units_of(results, mark.reference)
-    means = math.fsum(ours.values()) / len(ours), math.fsum(theirs.values()) / len(theirs)
+    evidence = Evidence(_meetings(played))
+    means = evidence.lead({bot: 1.0}).value, evidence.lead({mark.reference: 1.0}).value
     if terms.score is None:
-        ahead = {unit: (1 - terms.at_least) * score for unit, score in ours.items()}
-        sure = sure_ahead(ahead, {unit: terms.at_least * score for unit, score in theirs.items()})
+        sure = evidence.sure({bot: 1 - terms.at_least, mark.reference: -terms.at_least})
     else:
-        sure = sure_ahead(ours, dict.fromkeys(ours, terms.score))
+        sure = evidence.sure({bot: 1.0}, terms.score)
     return mark._replace(
         tables=sum(record.results[bot].tables for record in played),
         share=means[0] / sum(means) if min(means) >= 0 < sum(means) else None,
@@ -131,13 +135,24 @@ def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Re
     )
 
 
-def _needed(ours: Won, terms: GradeTerms) -> float | None:
-    """Return the smallest share of these tables that gets the points if there are no draws; None if no share does."""
-    tables, low, high = ours.tables, 0, ours.tables + 1
+def _meetings(played: Sequence[Record]) -> list[Meeting]:
+    """Return the meetings of a bot with a reference; with more seats there are other references at their tables."""
+    met: dict[frozenset[str], list[Record]] = {}
+    for record in played:
+        met.setdefault(frozenset(record.results), []).append(record)
+    return [meeting_of(some, "score") for some in met.values()]
+
+
+def _needed(tables: int, counted: float, terms: GradeTerms) -> float | None:
+    """Return the smallest share of these tables that gets the points if there are no draws; None if no share does.
+
+    `counted` is how many independent tables they are.
+    """
+    low, high = 0, tables + 1
     while low < high:
         middle = (low + high) // 2
-        one, other = ours._replace(wins=middle), ours._replace(wins=tables - middle)
-        if sure_at_least(one, other, terms.at_least) >= terms.sure:
+        won = middle * counted / tables
+        if sure_at_least(won, 0, counted - won, terms.at_least) >= terms.sure:
             high = middle
         else:
             low = middle + 1

@@ -297,6 +297,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         raise UserError([Problem("C018", "", message, hint=hint)], 3)
     game, texts = _loaded(rules.game), _texts_of(rules.game)
     state, moves, opening, chance = game.new_initial_state(), list[int](), rules.opening, False
+    first = list[int]()  # the moves of the opening
     while not state.is_terminal():
         if state.is_chance_node():
             chance, outcomes = True, state.chance_outcomes()
@@ -312,7 +313,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             answer = yield Request(view.seat, view)
             chosen = _chosen(rules, view, answer)
             if chosen is None:
-                return _ended(_forfeited(rules, game, view.seat), moves, chance)
+                return _ended(_forfeited(rules, game, view.seat), (first, moves), chance)
         else:
             chosen = drawn
         seat = state.current_player()
@@ -320,10 +321,10 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
             event = "move" if drawn is None else "opening"
             tell(event, seat=seat, move=state.action_to_string(seat, chosen), action=chosen)
         state.apply_action(chosen)
-        moves.append(chosen)
+        (moves if drawn is None else first).append(chosen)
         if tell:
             tell("state", text=str(state)[:MAX_TEXT])
-    return _ended(tuple([round(result * rules.points) for result in state.returns()]), moves, chance)
+    return _ended(tuple([round(result * rules.points) for result in state.returns()]), (first, moves), chance)
 
 
 def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
@@ -339,9 +340,10 @@ def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
     return None
 
 
-def _ended(scores: Scores, moves: Sequence[int], chance: bool) -> Scores | Ended:
-    """Return the scores, with the moves if chance has given nothing but the opening."""
-    return scores if chance else Ended(scores, " ".join(map(str, moves)))
+def _ended(scores: Scores, moves: tuple[Sequence[int], Sequence[int]], chance: bool) -> Scores | Ended:
+    """Return the scores, with the opening and the moves of the bots if chance has given nothing but the opening."""
+    opening, own = (" ".join(map(str, some)) for some in moves)
+    return scores if chance else Ended(scores, own, opening)
 
 
 def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:

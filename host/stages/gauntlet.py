@@ -20,7 +20,7 @@ from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.play.table_plans import SAME_CARDS
 from host.rating.results import PAIRS, Fact
-from host.rating.statistics import Won, sure_at_least
+from host.rating.statistics import sure_at_least
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     TWO_BOTS,
@@ -166,7 +166,7 @@ class Gauntlet(StageConfig):
             if grade.score is not None:
                 message = f"{game.name} has a winner at each table, and its grades are for the share of tables won"
                 raise ImpossibleStageError(("grades", name, "score"), message, 'at_least = "60 %"')
-            all_won = sure_at_least(Won(self.tables, self.tables), Won(self.tables, 0), fraction(grade.at_least))
+            all_won = sure_at_least(self.tables, 0, 0, fraction(grade.at_least))
             if all_won < fraction(grade.sure):
                 message = f"{self.tables} tables cannot show that a bot beats {to_toml(name)} with {grade.sure}"
                 raise ImpossibleStageError(("grades", name, "sure"), message, "more tables, or a lower sure")

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
+from host.rating.evidence import Evidence
 from host.rating.results import PAIRS, Fact, Sampling
-from host.rating.statistics import sequential
-from host.rating.units import won_in
+from host.rating.units import meeting_of
 from host.stages import pairing
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
@@ -26,8 +26,9 @@ from host.stages.kind import (
     with_plan,
 )
 
-CERTAIN_ELO = (-5.0, 5.0)
-"""The bounds, in Elo, of the sequential test that can end a pair early."""
+CERTAIN_FROM = 0.9995
+"""How sure the order of a pair must be to end it early. So high a bound may be tested after each block, and the certainty of
+the pairs that end late remains true (Haybittle & Peto, "Design and analysis of randomized clinical trials", 1976)."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,9 @@ class PairTally(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether the sequential test has decided which bot is the better one. Equal tables count once."""
-        ours, theirs = (won_in(self.records, bot, 2) for bot in self.pair)
-        one, other = round(ours.wins), round(theirs.wins)
-        counted = [number / ours.per_unit for number in (one, ours.tables - one - other, other)]
-        won, drawn, lost = counted
-        return bool(sequential(won, drawn, lost, CERTAIN_ELO).accepted)
+        """Whether it is certain which bot is the better one. Equal tables count once."""
+        sure = Evidence([meeting_of(self.records, "wins")]).sure_ahead(*self.pair) or 0.5
+        return max(sure, 1 - sure) >= CERTAIN_FROM
 
 
 ROUND_ROBIN = Kind(

@@ -11,31 +11,31 @@ from host.play.jobs import Job
 from host.play.lines import Repeats, repeats_in
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
+from host.rating.evidence import Evidence, Meeting
 from host.rating.statistics import (
     ALPHA,
-    NORMAL,
     Elo,
     Interval,
     Verdict,
-    Won,
-    Z,
     elo_of,
     sequential_mean,
     sequential_points,
-    sure_by_wins,
+    student_quantile,
 )
 from host.stages.kind import block_size, blocks, shares_deals
 from host.tournament.adhoc import AdhocSession
 
 DUEL = "duel"  # the name of its stage
 FIRST_TEST_TABLES = 80  # tables before the first test
+AHEAD = {"new": 1.0, "old": -1.0}
 GROWTH = 4  # a batch has a fourth of the number of all tables before it
 
 
 class Comparison(NamedTuple):
     """The results of two sides after some tables. A deal is one result: all tables that share it, or a table of its own.
 
-    `lead` sums the first side's lead at each table, `squares` the squares of its mean lead in each deal.
+    `lead` sums the first side's lead at each table, `squares` and `cubes` the powers of its mean lead in each deal. The two
+    last fields sum, over fixtures, the square of its lead, or of the tables by which it is ahead, divided by the deals.
     """
 
     tables: int = 0
@@ -44,10 +44,15 @@ class Comparison(NamedTuple):
     lost: int = 0
     lead: float = 0.0
     squares: float = 0.0
+    cubes: float = 0.0
     repeats: Repeats = Repeats()
     deals: int = 0
     points: Mapping[float, int] = MappingProxyType({})
     """How many deals brought the first side these mean points at a table: 1 for a win, 0.5 for a draw."""
+    by_wins: bool = True  # whether tables are won, or scores alone decide
+    fixtures: int = 0
+    leads: float = 0.0
+    aheads: float = 0.0
 
     def after(self, deal: "Sequence[TableResult]") -> "Comparison":
         """Return the results after one more deal."""
@@ -60,6 +65,7 @@ class Comparison(NamedTuple):
             lost=self.lost + ahead.count(-1),
             lead=self.lead + lead,
             squares=self.squares + (lead / len(deal)) ** 2,
+            cubes=self.cubes + (lead / len(deal)) ** 3,
             deals=self.deals + 1,
             points={**self.points, points: self.points.get(points, 0) + 1},
         )
@@ -76,25 +82,60 @@ class Comparison(NamedTuple):
         return math.sqrt(max(0.0, variance))
 
     @property
+    def skewness(self) -> float:
+        """The skewness of the mean lead from deal to deal."""
+        mean, deviation = self.mean, self.deviation
+        third = self.cubes / self.deals - 3 * mean * self.squares / self.deals + 2 * mean**3
+        return third / deviation**3 if deviation else 0.0
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence about the tables that the two sides win from each other, or about the chips."""
+        return self._evidence_of_wins if self.by_wins else self._evidence_of_leads
+
+    @property
+    def _evidence_of_wins(self) -> Evidence:
+        each = self.tables / self.deals
+        squares = sum([times * ((2 * points - 1) * each) ** 2 for points, times in self.points.items()])
+        return self._evidence(self.won - self.lost, squares, self.aheads)
+
+    @property
+    def _evidence_of_leads(self) -> Evidence:
+        return self._evidence(self.lead, self.squares * (self.tables / self.deals) ** 2, self.leads)
+
+    def _evidence(self, total: float, squares: float, between: float) -> Evidence:
+        """Return the evidence about a difference of the two sides: half of it is that of each."""
+        rows = (squares / 4, -squares / 4), (-squares / 4, squares / 4)
+        return Evidence(
+            [
+                Meeting(
+                    bots=("new", "old"),
+                    size=self.tables,
+                    units=self.deals,
+                    totals=(total / 2, -total / 2),
+                    products=rows,
+                    fixtures=self.fixtures,
+                    between=between / 2,
+                    repeats=self.repeats.per_unit,
+                )
+            ]
+        )
+
+    @property
+    def sure(self) -> float:
+        """The probability (0 to 1) that the first side is ahead, if the number of tables was fixed before."""
+        return self.evidence.sure(AHEAD)
+
+    @property
     def units(self) -> float:
-        """How many independent deals the tables count as: fewer if some tables repeat others."""
-        return self.deals / self.repeats.per_unit
+        """How many independent deals the tables count as: fewer if tables repeat others, or if bots remember others."""
+        return self.deals / self.repeats.per_unit / self.evidence.effect.factor
 
     @property
     def counted(self) -> dict[float, float]:
         """How often deals brought these points, together as many as `units`."""
-        return {points: times / self.repeats.per_unit for points, times in sorted(self.points.items(), reverse=True)}
-
-    def sure(self, game: Game) -> float:
-        """Return the probability (0 to 1) that the first side is ahead, if the number of tables was fixed before."""
-        if game.winners is None:
-            error = self.deviation / math.sqrt(self.units)
-            return NORMAL.cdf(self.mean / error) if error else 0.5
-        if self.deals < self.tables:
-            points, error = self.elo
-            return NORMAL.cdf(Z * points / error)
-        ours, theirs = (Won(self.tables, wins, per_unit=self.repeats.per_unit) for wins in (self.won, self.lost))
-        return sure_by_wins({"": ours}, {"": theirs})
+        part = self.units / self.deals
+        return {points: times * part for points, times in sorted(self.points.items(), reverse=True)}
 
     @property
     def elo(self) -> Elo:
@@ -104,14 +145,15 @@ class Comparison(NamedTuple):
     @property
     def interval(self) -> Interval:
         """The 95 % interval of the mean lead."""
-        half = Z * self.deviation / math.sqrt(self.units)
+        lead = self._evidence_of_leads.lead(AHEAD)
+        half = student_quantile(lead.freedom) * math.sqrt(lead.variance)
         return Interval(self.mean - half, self.mean + half)
 
-    def verdict(self, game: Game, bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
+    def verdict(self, bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
         """Return the state of the test: by wins, or by the lead at each table if a game has no winners."""
-        if game.winners is None:
-            return sequential_mean(self.units, self.mean, self.deviation, bounds, error)
-        return sequential_points(self.counted, bounds, error)
+        if self.by_wins:
+            return sequential_points(self.counted, bounds, error)
+        return sequential_mean(self.units, self.mean, self.deviation, bounds, error, self.skewness)
 
 
 class TableResult(NamedTuple):
@@ -167,7 +209,7 @@ async def run_comparison(
             duel = add_result(duel, game, fixture, session.seed, record)
             played.append(record.summary())
         before, duel = duel.repeats.different, duel._replace(repeats=repeats_in(played))
-        verdict = duel.verdict(game, bounds, error)
+        verdict = duel.verdict(bounds, error)
         on_batch(duel, verdict)
         if verdict.accepted or duel.repeats.different == before:
             break
@@ -176,7 +218,7 @@ async def run_comparison(
 
 def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Comparison:
     """Return the results after one more fixture; bots at even indexes of the fixture belong to the first side."""
-    new = set(fixture.bots[::2])
+    new, before = set(fixture.bots[::2]), duel
     deals: dict[str, list[TableResult]] = {}
     for sitting, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
         mine = [bot in new for bot in sitting.bots]
@@ -184,7 +226,13 @@ def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, reco
         deals.setdefault(sitting.luck or sitting.path, []).append(TableResult(lead, _ahead(game, scores, mine, lead)))
     for deal in deals.values():
         duel = duel.after(deal)
-    return duel
+    ahead = duel.won - before.won - (duel.lost - before.lost)
+    return duel._replace(
+        by_wins=game.winners is not None,
+        fixtures=duel.fixtures + 1,
+        leads=duel.leads + (duel.lead - before.lead) ** 2 / len(deals),
+        aheads=duel.aheads + ahead**2 / len(deals),
+    )
 
 
 def _ahead(game: Game, scores: Sequence[int], mine: Sequence[bool], by: float) -> int:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from host.games.engine import Moves
+
 HEAD = struct.Struct(">I")
 
 READY = HEAD.pack(0)
@@ -42,7 +44,7 @@ class Kind(NamedTuple):
     fields: tuple[str, ...]
 
 
-Said = tuple[tuple[tuple[int, int, Any], ...], tuple[int, ...] | None, tuple[int, ...], str | None]
+Said = tuple[tuple[tuple[int, int, Any], ...], tuple[int, ...] | None, tuple[int, ...], Moves | None]
 """The requests, scores, illegal answers and moves of a `Step`. A request is a seat, the number of the kind of its view, from
 0, and the values of the view in a list."""
 

@@ -19,7 +19,7 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.base.python_module import module_command, module_environment
 from host.bots.bot_spec import BotSpec, BuiltBot
-from host.games.engine import Game, Request, new_tuple
+from host.games.engine import Game, Moves, Request, new_tuple
 from host.games.luck import derive
 from host.play.records import spelled_answer
 from host.play.sources.batches import HEAD, Batch, Failure, Kind, Opening, framed
@@ -105,7 +105,7 @@ class _Reply(msgspec.Struct, array_like=True, gc=False):
     """A `Reply` whose views have not been read."""
 
     kinds: list[Kind]
-    steps: list[tuple[tuple[tuple[int, int, msgspec.Raw], ...], tuple[int, ...] | None, tuple[int, ...], str | None]]
+    steps: list[tuple[tuple[tuple[int, int, msgspec.Raw], ...], tuple[int, ...] | None, tuple[int, ...], Moves | None]]
 
 
 _read_reply = msgspec.msgpack.Decoder(_Reply).decode

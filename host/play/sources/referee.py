@@ -20,14 +20,15 @@ from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, AskedProcess, State
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
-from host.games.engine import Game, Request, new_tuple
+from host.games.engine import Game, Moves, Request, new_tuple
 from host.games.luck import derive, hex_words, whole_number_of
+from host.play.lines import digest, spelled_for_lines
 from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
-from protocols.referee import Ask, Conversation, Message, Violation
+from protocols.referee import Ask, Conversation, Message, Over, Violation
 from protocols.referee import Opened as OpenedTable
 from protocols.strict_json import JsonError, read_json
 from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
@@ -138,6 +139,7 @@ class RefereeSource:
         self._talk = Conversation(program.game.grammar, self._views.fields, usual.read)
         self._asked: dict[int, tuple[Ask, ...]] = {}  # the last questions of each table
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
+        self._histories: dict[int, list[str]] = {}  # what the bots of each table were asked and have answered: digests
         self._rules: tuple[Any, Mapping[str, Any]] = None, {}  # those of the last table, and as the process gets them
         self._said = b""  # the end of what the process wrote
         # All that was written, and all messages that were read, if somebody wants to see them.
@@ -159,8 +161,11 @@ class RefereeSource:
         talk, lines = self._talk, list[bytes]()
         for table in dropped:
             lines.append(talk.drop(table))
+            self._histories.pop(table, None)
             self._forget(table)
-        lines += [talk.answer(number, given) for number, given in answers.items()]
+        for number, given in answers.items():
+            lines.append(talk.answer(number, given))
+            self._remember(number, ",".join(map(spelled_for_lines, given)))
         lines += map(talk.open, map(self._opened, opened))
         return self._progress(await self._exchange(b"".join(lines)))
 
@@ -247,9 +252,10 @@ class RefereeSource:
         table, _, _, _, ask, over, _ = message
         if over is not None:
             self._forget(table)
-            return Step((), over.scores, illegal, (), told, over.moves)
+            return Step((), over.scores, illegal, (), told, self._moves(table, over))
         self._asked[table] = ask
         if type(ask[0]) is Request:
+            self._remember(table, repr(ask))
             return new_tuple(Step, (ask, None, illegal, (), told, None))
         plain, has_limits = self._views.plain, False
         requests: list[Request] = []
@@ -259,6 +265,7 @@ class RefereeSource:
                 view = self._views.read(asked, self._shown.pop((table, seat), ""))
             requests.append(Request(seat, view))
             has_limits |= limit_ms is not None
+        self._remember(table, repr(tuple(requests)))
         limits: tuple[float | None, ...] = ()
         if has_limits:
             limits = tuple([None if each.limit_ms is None else each.limit_ms * SECONDS_PER_MS for each in ask])
@@ -274,6 +281,19 @@ class RefereeSource:
                 f"shows seat {seat} of table {table} more than {MAX_SHOWN_CHARS} characters before a question"
             )
         self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
+
+    def _remember(self, table: int, text: str) -> None:
+        """Add questions or answers to the history of a table: the first questions, and all that followed."""
+        history = self._histories.setdefault(table, [])
+        if len(history) < 2:
+            history.append(digest(text).hex())
+        else:
+            history[1] = digest(history[1] + text).hex()
+
+    def _moves(self, table: int, over: Over) -> Moves:
+        """Return what identifies a table that is over: the first questions, and all that followed, or the referee's moves."""
+        first, *rest = self._histories.pop(table, None) or [""]
+        return first, f"{over.moves if over.moves is not None else rest} {over.scores}"
 
     def _forget(self, table: int) -> None:
         """Forget a table that has ended: no question follows."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from host.games.engine import Request, Scores
+from host.games.engine import Moves, Request, Scores
 from host.games.luck import Shuffler
 from host.play.table_plans import TableSetup
 from host.sandbox.levels import Level
@@ -57,7 +57,7 @@ class Step(NamedTuple):
     limits: tuple[float | None, ...] = ()
     """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
     told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
-    moves: str | None = None  # at the end: see `Ended.moves` (host/games/engine.py); None: the table repeats no other
+    moves: Moves | None = None  # at the end: what the bots were asked and what followed; None: chance has taken part
 
 
 class SourceFailed(Exception):

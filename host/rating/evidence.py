@@ -1,0 +1,279 @@
+"""Evidence: what independent units say about the values of bots. Every interval and certainty follows from it.
+
+A **unit** is what luck is drawn for: a table, a group of tables that share a deal, a tourney, a game of a group. A
+**meeting** has all units of the same bots. Its sums suffice: how many units, the totals of the bots, and for each two bots
+the sum over units of the product of their results. Those of each fixture are in its record.
+
+A value is a sum over meetings, for example the lead of A over B at a table, with c = 1 / tables of A for A, and
+-1 / tables of B for B:
+
+    value      = Σ total              total = Σ c·total of a bot, in one meeting
+    variance   = Σ (deviations · repeats + common · repeats²) · effect
+    deviations = Σ c·c'·product - total² / units
+    common     = the same of one unit of the stage, around the mean of all bots: an imaginary unit for each meeting
+
+`repeats` is above 1 if tables repeat others: as many count as one (Kish, "Survey Sampling", 1965). `effect` is above 1 if
+fixtures of the same bots differ by more than their units explain, because bots remember what happened: the design effect.
+One for the whole stage is estimated by the analysis of variance, if the F test says with EFFECT_FROM that there is one.
+For a certainty four imaginary units without a lead are added, so that a few units are never certain (Agresti & Coull,
+"Approximate is better than 'exact'", 1998). The quantiles are Student's t, with the degrees of freedom of Satterthwaite.
+Skewed values of few units follow Hall's transformation ("On the removal of skewness by transformation", 1992).
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from host.rating.statistics import Interval, bent, beta, straightened, student, student_quantile, wilson
+
+IMAGINARY = 4
+"""Units that are added where a few could seem to be certain."""
+
+POINTS = {0: 1.0, 1: -1.0}
+"""The weights of the lead of the first bot of a meeting over the second one."""
+
+EFFECT_FROM = 0.99
+"""How sure it must be that fixtures differ by more than their units explain, until there is a design effect."""
+
+
+class Meeting(NamedTuple):
+    """Sums over all units of the same bots."""
+
+    bots: tuple[str, ...]
+    size: int  # what values are divided by: tables, or fixtures if these are the units
+    units: int
+    totals: tuple[float, ...]
+    products: tuple[tuple[float, ...], ...] = ()  # for each two bots; () if `values` has them
+    values: tuple[tuple[float, ...], ...] = ()  # of each bot, by unit, if each unit is stored by itself
+    fixtures: int = 1
+    between: float = 0.0  # the sum over fixtures and bots of total² / units of the fixture
+    repeats: float = 1.0  # tables that count as one, because tables repeat others
+
+    def product(self, one: int, other: int) -> float:
+        """Return the sum over units of the product of the results of two bots."""
+        if self.products:
+            return self.products[one][other]
+        return math.fsum(map(float.__mul__, self.values[one], self.values[other]))
+
+    def total(self, weights: Mapping[int, float]) -> float:
+        """Return the total of some bots, by their numbers, with weights."""
+        return math.fsum(weight * self.totals[nth] for nth, weight in weights.items())
+
+    def deviations(self, weights: Mapping[int, float]) -> float:
+        """Return the sum over units of the squared differences from the mean of the same bots."""
+        products = [
+            weight * by * self.product(nth, other) for nth, weight in weights.items() for other, by in weights.items()
+        ]
+        return max(0.0, math.fsum(products) - self.total(weights) ** 2 / self.units)
+
+
+class Unit(NamedTuple):
+    """What one unit of a stage is like: the mean of a bot, the variance around it, and the covariance of two bots."""
+
+    mean: float
+    variance: float
+    covariance: float
+
+
+class Effect(NamedTuple):
+    """The design effect of fixtures, and the degrees of freedom with which it is known."""
+
+    factor: float = 1.0
+    freedom: float = math.inf
+
+
+class Lead(NamedTuple):
+    """A value that is a sum over meetings: its variance, and what the distribution of its error follows from."""
+
+    value: float
+    variance: float
+    freedom: float
+    skewness: float  # of the value; 0 where it is not known
+    units: float  # independent ones
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence of a stage about one value of its bots: points for wins, or scores."""
+
+    meetings: Sequence[Meeting]
+    known: tuple[Unit, Effect] | None = None  # of the stage, if these meetings are a part of it
+
+    @cached_property
+    def _of_bot(self) -> Mapping[str, Sequence[tuple[Meeting, int]]]:
+        """The meetings of each bot, with its number there."""
+        found: dict[str, list[tuple[Meeting, int]]] = {}
+        for meeting in self.meetings:
+            for number, bot in enumerate(meeting.bots):
+                found.setdefault(bot, []).append((meeting, number))
+        return found
+
+    @cached_property
+    def unit(self) -> Unit:
+        """What one unit of the stage is like, over all bots and meetings."""
+        if self.known:
+            return self.known[0]
+        seats = math.fsum(each.units * len(each.bots) for each in self.meetings)
+        pairs = math.fsum(each.units * len(each.bots) * (len(each.bots) - 1) for each in self.meetings)
+        if not seats:
+            return Unit(0.0, 0.0, 0.0)
+        mean = math.fsum(total for each in self.meetings for total in each.totals) / seats
+        own = both = 0.0
+        for each in self.meetings:
+            number, squares = len(each.bots), math.fsum(each.product(nth, nth) for nth in range(len(each.bots)))
+            total = math.fsum(each.totals)
+            own += squares - 2 * mean * total + number * each.units * mean**2
+            both += _all_products(each) - 2 * number * mean * total + each.units * (number * mean) ** 2
+        units = sum([each.units for each in self.meetings])
+        unbiased = units / max(1, units - 1)
+        return Unit(mean, max(0.0, own / seats) * unbiased, (both - own) / pairs * unbiased if pairs else 0.0)
+
+    @cached_property
+    def effect(self) -> Effect:
+        """The design effect of the fixtures of this stage."""
+        if self.known:
+            return self.known[1]
+        within = between = 0.0
+        fixtures = units = freedom = 0
+        for each in self.meetings:
+            if each.products:
+                squares = math.fsum(each.products[nth][nth] for nth in range(len(each.bots)))
+                within += squares - each.between
+                between += each.between - math.fsum(total**2 / each.units for total in each.totals)
+                fixtures, units, freedom = fixtures + each.fixtures, units + each.units, freedom + each.fixtures - 1
+        if not freedom or units <= fixtures or within <= 0:
+            return Effect()
+        factor = between / freedom / (within / (units - fixtures))
+        return Effect(factor, freedom) if _f_test(factor, freedom, units - fixtures) >= EFFECT_FROM else Effect()
+
+    def lead(self, factors: Mapping[str, float]) -> Lead:
+        """Return the sum of the means of some bots, each with a factor: {"A": 1, "B": -1} for the lead of A over B."""
+        met: dict[int, tuple[Meeting, dict[int, float]]] = {}
+        for bot, factor in factors.items():
+            size = sum([meeting.size for meeting, _ in self._of_bot[bot]])
+            for meeting, number in self._of_bot[bot]:
+                met.setdefault(id(meeting), (meeting, {}))[1][number] = factor / size
+        parts = [self._part(meeting, weights) for meeting, weights in met.values()]
+        variance, effect = math.fsum(part.variance for part in parts), self.effect
+        errors = math.fsum(part.variance**2 / part.freedom for part in parts)
+        return Lead(
+            value=math.fsum(part.value for part in parts),
+            variance=variance * effect.factor,
+            freedom=min(effect.freedom, variance**2 / errors if errors else math.inf),
+            skewness=math.fsum(part.skewness for part in parts) / variance**1.5 if variance else 0.0,
+            units=min(sum([each.units / each.repeats for each, _ in self._of_bot[bot]]) for bot in factors)
+            / effect.factor,
+        )
+
+    def _part(self, meeting: Meeting, weights: Mapping[int, float]) -> Lead:
+        """Return what one meeting adds to a value; `skewness` is the third moment."""
+        units = meeting.units
+        total, common = meeting.total(weights), self._common(weights.values())
+        variance = meeting.deviations(weights) * meeting.repeats + common * meeting.repeats**2
+        third = 0.0
+        if meeting.values:
+            sums = [sum(weight * meeting.values[nth][unit] for nth, weight in weights.items()) for unit in range(units)]
+            third = math.fsum((value - total / units) ** 3 for value in sums)
+        return Lead(total, variance, max(1.0, units / meeting.repeats - 1), third * meeting.repeats**2, units)
+
+    def _common(self, weights: Collection[float]) -> float:
+        """Return the variance of one unit of the stage, for results of different bots with these weights."""
+        squared = math.fsum(weight**2 for weight in weights)
+        return max(0.0, self.unit.variance * squared + self.unit.covariance * (math.fsum(weights) ** 2 - squared))
+
+    def weights(self) -> dict[tuple[str, ...], float]:
+        """Return how many tables of each two bots that met say as much as one independent table that is won or lost.
+
+        The variance of the points (win 1, draw 1/2), relative to that of such tables. Four imaginary tables are added to
+        those of the stage, and four like those of the stage to each two bots.
+        """
+        pairs = [each for each in self.meetings if len(each.bots) == 2]
+        units = math.fsum(each.units for each in pairs) + IMAGINARY
+        mean = (math.fsum(each.units * _spread(each) for each in pairs) + IMAGINARY) / units
+        return {
+            each.bots: (each.units * _spread(each) + IMAGINARY * mean)
+            / (each.units + IMAGINARY)
+            * each.repeats
+            * self.effect.factor
+            for each in pairs
+        }
+
+    def counts(self, one: str) -> tuple[float, float, float]:
+        """Return how many independent tables a bot has won, drawn and lost against the other one: at most those played.
+
+        Only the first meeting counts. Tables that share deals count in full, although they vary less.
+        """
+        each, number = self._of_bot[one][0]
+        won, lost = each.totals[number], each.totals[1 - number]
+        drawn, alone = each.size - won - lost, won + lost - (won - lost) ** 2 / each.size
+        spread = each.deviations(POINTS) / alone if alone else 1.0
+        weight = max(1.0, (each.units * spread + IMAGINARY) / (each.units + IMAGINARY))
+        weight *= each.repeats * self.effect.factor
+        return won / weight, drawn / weight, lost / weight
+
+    def sure(self, factors: Mapping[str, float], goal: float = 0.0) -> float:
+        """Return the probability (0 to 1) that such a sum of means is above a goal in the long run."""
+        lead = self.lead(factors)
+        scale = sum([each.units for each in self.meetings]) / sum([each.size for each in self.meetings])
+        whole = lead.units + IMAGINARY
+        part = lead.units / whole
+        extra = IMAGINARY * self._common(factors.values()) * (scale / whole) ** 2
+        error = math.sqrt(lead.variance * part**2 + extra)
+        if not error:
+            return 0.5
+        return student(straightened((lead.value - goal) * part / error, lead.skewness * part**3), lead.freedom)
+
+    def sure_ahead(self, one: str, other: str) -> float | None:
+        """Return the probability (0 to 1) that one bot is ahead of another; None if one of them has not played."""
+        return self.sure({one: 1.0, other: -1.0}) if one in self._of_bot and other in self._of_bot else None
+
+    def among(self, bots: Iterable[str]) -> "Evidence":
+        """Return the evidence of the meetings of all these bots."""
+        who = {*bots}
+        return Evidence([meeting for meeting in self.meetings if who.issubset(meeting.bots)], (self.unit, self.effect))
+
+    def interval(self, bot: str) -> Interval | None:
+        """Return the 95 % interval of a bot's mean; None if its units do not show one."""
+        value, variance, freedom, skewness, units = self.lead({bot: 1.0})
+        if units < 2 or not variance:
+            return None
+        error, quantile = math.sqrt(variance), student_quantile(freedom)
+        return Interval(value - error * bent(quantile, skewness), value - error * bent(-quantile, skewness))
+
+    def interval_of_share(self, bot: str) -> Interval:
+        """Return the 95 % interval of a bot's mean if each result is 0 or 1, or a part of 1: Wilson's."""
+        value, variance, _, _, units = self.lead({bot: 1.0})
+        if variance and 0 < value < 1:
+            units = value * (1 - value) / variance
+        return wilson(value * units, units)
+
+
+def duel(won: float, drawn: float, lost: float, repeats: float = 1.0) -> Meeting:
+    """Return the meeting of the bots "" and "other" at tables that the first one has won, drawn and lost."""
+    tables = round(won + drawn + lost)
+    return Meeting(("", "other"), tables, tables, (won, lost), ((won, 0.0), (0.0, lost)), repeats=repeats)
+
+
+def sure_by_wins(won: float, drawn: float, lost: float, repeats: float = 1.0) -> float:
+    """Return the probability (0 to 1) that a bot is better than another, from their tables alone."""
+    return Evidence([duel(won, drawn, lost, repeats)]).sure({"": 1.0, "other": -1.0})
+
+
+def _spread(meeting: Meeting) -> float:
+    """Return the variance of the points of two bots, relative to that of independent tables that are won or lost."""
+    rate = (1 + meeting.total(POINTS) / meeting.size) / 2
+    return meeting.deviations(POINTS) / 4 / (meeting.size * rate * (1 - rate)) if 0 < rate < 1 else 1.0
+
+
+def _all_products(meeting: Meeting) -> float:
+    """Return the sum over units of the squared sum of all bots."""
+    if meeting.products:
+        return math.fsum(map(math.fsum, meeting.products))
+    return math.fsum(math.fsum(unit) ** 2 for unit in zip(*meeting.values, strict=True))
+
+
+def _f_test(ratio: float, above: float, below: float) -> float:
+    """Return the probability that a ratio of two variances with these degrees of freedom is lower by chance."""
+    return beta(above / 2, below / 2, above * ratio / (above * ratio + below))
