@@ -126,7 +126,7 @@ class Evidence:
             total = math.fsum(each.totals)
             own += squares - 2 * mean * total + number * each.units * mean**2
             both += _all_products(each) - 2 * number * mean * total + each.units * (number * mean) ** 2
-        units = sum([each.units for each in self.meetings])
+        units = sum([each.units / each.repeats for each in self.meetings])
         unbiased = units / max(1, units - 1)
         return Unit(mean, max(0.0, own / seats) * unbiased, (both - own) / pairs * unbiased if pairs else 0.0)
 
