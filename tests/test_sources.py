@@ -291,3 +291,60 @@ def test_a_group_without_any_result_is_ranked_by_seed_and_its_final_is_played(tm
     )
     assert len(standings(folder, "final")["rows"]) == 6
     verified(folder)
+
+
+LONG = """
+import re
+from typing import NamedTuple
+
+from host.games.engine import Game, Opening, Request, best_unless_equal
+from protocols.wire import Grammar, Move
+
+
+class Rules(NamedTuple):
+    seats: int = 2
+
+
+class View(NamedTuple):
+    turn: int
+    story: str
+
+
+def play(rules, luck, tell=None):
+    first = yield Request(0, View(0, "short"))
+    yield Request(1, View(1, "a b" * (30_000 if first == Move("TELL") else 1)))
+    return 1, 0
+
+
+GAME = Game(
+    name="story", title="Story", seats=(2, 2), protocol="lines", presets={"story": Rules()}, play=play,
+    grammar=Grammar(re.compile("(?P<verb>TELL|WAIT)"), "TELL or WAIT"), allows=lambda *_: True, winners=best_unless_equal,
+    view=View, edges={"first": View(0, "x")}, decisions=2, opening=Opening("turn", 1, "TELL", "WAIT"), card="TELL or WAIT.",
+)
+"""
+
+
+def test_a_question_too_long_for_argv_is_the_fault_of_its_game(tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    (tmp_path / "story.py").write_text(LONG)
+    (tmp_path / "bots" / "arg.py").write_text("print('WAIT')")
+    (tmp_path / "bots" / "bob.py").write_text("while input():\n    print('TELL', flush=True)\n")
+    for name, protocol in (("arg", "argv"), ("bob", "lines")):
+        place = tmp_path / "bots" / name
+        place.mkdir()
+        (tmp_path / "bots" / f"{name}.py").rename(place / "bot.py")
+        (place / "bot.toml").write_text(f'protocol = "{protocol}"\n')
+    stage = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\nfixture_tables = 1\n'
+    (tmp_path / "croupier.toml").write_text(f'game = "story:GAME"\nbots = ["bots/*"]\nseed = "a"\n{stage}')
+
+    done = croupier_process("-C", tmp_path, "run", "--progress", "none")
+
+    assert done.code == 7, done.err
+    assert "it asks arg, over argv, a question of 150003 bytes; at most 48 KiB are possible" in " ".join(
+        done.err.split()
+    )
+    told = croupier_process("-C", tmp_path, "standings", "--json").json
+    assert [row["faults"] for row in told["rows"]] == [0, 0] and len(told["undecided"]) == 1
+    checked = croupier_process("-C", tmp_path, "check", "arg")
+    assert checked.code == 3 and "error[C020]" in checked.err and "a question of 150003 bytes" in checked.err
+    assert croupier_process("-C", tmp_path, "check", "bob").code == 0

@@ -6,17 +6,34 @@ from collections.abc import Sequence
 
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
+from host.bots.bot_spec import BuiltBot
 from host.bots.clock import HostStall
 from host.bots.process_control import ProcessControl
 from host.bots.stderr_log import ends_of
 from host.bots.values import OVERSPENT, Batch, BatchResult, HasQuestion, Outcome, ProcessTotals
-from host.sandbox.keeper import FLOODED, OVER_CPU, Ended, Overdue
+from host.sandbox.keeper import FLOODED, LONGEST_QUESTION, MOST_QUESTION_WORDS, OVER_CPU, Ended, Overdue
 from host.sandbox.limits import MAX_WALL_FACTOR
 from protocols import PROTOCOLS
-from protocols.wire import Answer, Fault, FaultKind
+from protocols.wire import Answer, Fault, FaultKind, View
 
 MIN_MEASURED_WAIT_S = 0.02
 """Seconds after which the waits of a process are measured that was forked ahead, and between two looks at one with a bank."""
+
+
+def question_too_long(bot: BuiltBot, view: View) -> str:
+    """Return why a question cannot be the arguments of a process; "" if it can, or if the bot reads its questions.
+
+    Such a question is the fault of its game.
+    """
+    if PROTOCOLS[bot.spec.protocol].persistent:
+        return ""
+    words = bot.spec.ask(view)
+    size = sum(map(len, words)) + len(words)
+    if len(words) <= MOST_QUESTION_WORDS and size <= LONGEST_QUESTION:
+        return ""
+    return (
+        f"it asks {bot.name}, over argv, a question of {size} bytes; at most {LONGEST_QUESTION >> 10} KiB are possible"
+    )
 
 
 class OneShot:

@@ -17,6 +17,7 @@ import trio
 
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
+from host.bots.one_shot import question_too_long
 from host.bots.seat import Seat, ask_all
 from host.bots.values import Batch, HasQuestion, IllegalMove, Question
 from host.games.engine import Game, Request, Scores, Table
@@ -168,7 +169,7 @@ async def play_source(
     plan: TablePlan, seating: Seating, game: Game, root: bytes, source: SteadySource
 ) -> list[PlayedTable]:
     """Do the same with rules that run in another process. Raise FixtureUndecided as `SteadySource.advance` does."""
-    return await _Match(seating, _ForeignRules(game, root, source)).play(plan)
+    return await _Match(seating, _ForeignRules(game, root, source, seating.seats)).play(plan)
 
 
 class _News:
@@ -246,8 +247,9 @@ class _OwnRules:
 class _ForeignRules:
     """Rules that run in another process: one message has the answers of all tables."""
 
-    def __init__(self, game: Game, root: bytes, source: SteadySource) -> None:
+    def __init__(self, game: Game, root: bytes, source: SteadySource, seats: Mapping[str, Seat]) -> None:
         self._game, self._root, self._source = game, root, source
+        self._by_arguments = {name: seat.bot for name, seat in seats.items() if seat.bot.spec.protocol == "argv"}
 
     @property
     def room(self) -> int:
@@ -274,6 +276,10 @@ class _ForeignRules:
                 asked: OpenQuestion | ForeignTable = one if one.bot else one.together[nth]
                 news.report_illegal(asked.bot, Question(one.table, one.first + nth, asked.view), asked.answer)
             one.first += 1 if one.bot else len(one.together)
+            for seat, view in last.requests if self._by_arguments else ():
+                bot = self._by_arguments.get(one.bots[seat])
+                if bot and (reason := question_too_long(bot, view)):
+                    one.source_table.refuse(reason)
             one.ask(last.requests, last.limits)
 
 

@@ -20,6 +20,7 @@ from host.bots.bot_spec import BuiltBot
 from host.bots.clock import HostStall
 from host.bots.input_state import bytes_in_pipe
 from host.bots.monitor import Monitor, running_monitor
+from host.bots.one_shot import question_too_long
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
 from host.bots.stderr_log import Asked
@@ -134,16 +135,24 @@ class Conformance:
         silent = not self.has_moved and self.fatal[FaultKind.TIMEOUT] >= MAX_FIRST_TIMEOUTS
         return silent or self.fatal.total() >= MAX_FATAL_FAULTS
 
+    async def _asked(self, game: Game, question: Question, edge: str = "") -> Answer:
+        """Ask a question of a game. Raise OwnGameFailed for one that is too long for the bot's protocol."""
+        if reason := question_too_long(self.seat.bot, question.view):
+            raise OwnGameFailed(
+                failed_game(game.name, f"failed at {edge or f'table check/{question.table}'}: {reason}")
+            )
+        return await self.ask(question, edge)
+
     async def first(self, game: Game) -> None:
         """Ask the first question."""
         edge, view = next(iter(game.edges.items()))
-        await self.ask(Question(1, 1, view), edge)
+        await self._asked(game, Question(1, 1, view), edge)
 
     async def edges(self, game: Game) -> None:
         """Ask the edge cases that have not been asked yet."""
         for number, (edge, view) in enumerate(game.edges.items(), 1):
             if number > len(self.samples) and not self.stop_early:
-                await self.ask(Question(number, 1, view), edge)
+                await self._asked(game, Question(number, 1, view), edge)
 
     async def source_tables(self, game: Game, rules: Any, source: SteadySource) -> None:
         """Do the same as `tables` for a game whose rules run in another process.
@@ -163,7 +172,7 @@ class Conformance:
                             return
                         asked = seat == number % seats
                         count += asked
-                        answer = await self.ask(Question(number, count, view)) if asked else None
+                        answer = await self._asked(game, Question(number, count, view)) if asked else None
                         answers.append(answer or read_text(game.grammar, game.opening.answer_to(view)))
                     await source.advance([], {table.number: answers})
         except FixtureUndecided as undecided:

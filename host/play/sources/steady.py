@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from host.base.errors import UserError
 from host.play.records import Undecided, spelled_answer
@@ -50,6 +50,10 @@ class SourceTable:
     def transcript(self) -> bytes:
         """All that the table has said, if a record needs it."""
         return b"" if self.encoded is None else join_steps(self.encoded)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise FixtureUndecided for what the table has said last."""
+        raise FixtureUndecided(self.undecided(len(self.given), reason))
 
     def undecided(self, step: int, reason: str, said: bytes = b"", where: str = "") -> Undecided:
         """Return why its fixture is undecided if the source fails at a step."""
@@ -159,7 +163,7 @@ class SteadySource:
             self._bytes += len(encoded)
             if self._bytes > MAX_TRANSCRIPT_BYTES:
                 reason = f"the questions and events of its tables have more than {MAX_TRANSCRIPT_BYTES >> 20} MiB"
-                raise FixtureUndecided(table.undecided(len(table.steps), reason))
+                table.refuse(reason)
             table.encoded.append(encoded)
         table.steps.append(said)
         table.last = said
