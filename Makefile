@@ -6,7 +6,7 @@ PYTEST = .venv/bin/python -m pytest
 # Three test processes at a time: many tests wait. Each has whole files, because tests of a file share what one has played.
 TOGETHER = $(PYTEST) -n 3 --dist loadfile
 
-.PHONY: demo test test-as-user test-long test-proofs test-toolchains setup
+.PHONY: demo test test-as-user test-long test-proofs test-toolchains docs dist setup
 
 demo: ## play a Blackjack tournament of the sample bots (after ^C, the same command continues)
 	@echo "demo: about half a minute of play; the first time also a few minutes of installing"
@@ -42,6 +42,14 @@ test-proofs: ## run what takes minutes of a whole machine: random kills, a seaso
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'
 	@$(PYTEST) -m toolchains
+
+docs: ## build the site of the documentation into build/site
+	@tools/setup.sh '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build
+
+dist: ## build the sdist and the wheels of a release into dist/
+	@tools/setup.sh '.[test]'
+	@PYTHON=.venv/bin/python tools/release.sh
 
 setup:
 	@tools/setup.sh .

@@ -1,9 +1,12 @@
 """Build hook of the wheel: compiles the keeper statically, so that a machine without a C compiler can run it.
 
-A machine that cannot compile it still gets a wheel, for any platform and without the keeper.
+The variable CC names another compiler, for example `aarch64-linux-gnu-gcc`; the wheel is for the machine that it compiles
+for. A machine that cannot compile the keeper still gets a wheel, for any platform and without the keeper.
 """
 
+import os
 import runpy
+import subprocess
 import sysconfig
 import tempfile
 from pathlib import Path
@@ -25,16 +28,23 @@ class KeeperBuildHook(BuildHookInterface[Any]):
         self._folder = tempfile.TemporaryDirectory()
         target = Path(self._folder.name) / keeper_build["file_name"]()
         try:
-            keeper_build["compile_keeper"](target, keeper_build["STATIC"])
+            keeper_build["compile_keeper"](target, keeper_build["STATIC"], compiler=os.environ.get("CC", ""))
         except keeper_build["BuildError"] as error:
             self.app.display_warning(f"The wheel does not contain the keeper: {error}. {error.output}")
             return
         build_data["force_include"][str(target)] = str(SANDBOX / "built" / target.name)
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform}"
+        build_data["tag"] = f"py3-none-{platform()}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the temporary folder of the compiled keeper."""
         if version != "editable":
             self._folder.cleanup()
+
+
+def platform() -> str:
+    """Return the platform that the compiled keeper is for, as in the name of a wheel: `linux_x86_64`."""
+    if compiler := os.environ.get("CC"):
+        machine = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, check=True)
+        return f"linux_{machine.stdout.partition('-')[0]}"
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")

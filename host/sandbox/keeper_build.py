@@ -30,10 +30,10 @@ def file_name() -> str:
     return hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:24]
 
 
-def compile_keeper(target: Path, *linkings: tuple[str, ...]) -> None:
+def compile_keeper(target: Path, *linkings: tuple[str, ...], compiler: str = "") -> None:
     """Compile the keeper into a file, with the first of the linkings that works. Raise BuildError if none does."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
+    compiler = compiler or shutil.which("cc") or shutil.which("gcc") or ""
+    if not compiler:
         raise BuildError("no C compiler, which croupier needs to compile its keeper")
     for linking in linkings:
         command = [compiler, "-O2", "-std=gnu17", *linking, "-o", str(target), str(SOURCE)]
