@@ -346,3 +346,85 @@ def test_a_fixture_whose_answers_no_record_can_hold_is_undecided() -> None:
     move = Move("SAY", text="," * (60 << 20))
     with pytest.raises(AnswersTooLong, match="more than 256 MiB"):
         pack([[move], [move]])
+
+
+SILENT = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "protocol" in m: out = {"protocol": "referee/1"}
+    elif "open" in m: out = {"table": m["open"], "over": {"scores": [m["rules"]["maxTurns"], 0]}}
+    else: continue
+    print(json.dumps(out), flush=True)
+"""
+
+NO_QUESTIONS = """
+name = "noask"
+seats = 2
+view = ["n"]
+answer = ["PASS"]
+language = "python"
+entry = "referee.py"
+[edges."first"]
+n = 1
+[rules]
+maxTurns = { type = "integer", default = 100, from = 1, to = 1000 }
+"""
+
+
+@pytest.fixture
+def noask(tmp_path: Path) -> Path:
+    """Return the folder of a referee that asks nothing, beside two bots."""
+    folder = tmp_path / "g"
+    folder.mkdir()
+    (folder / "referee.py").write_text(SILENT)
+    (folder / "game.toml").write_text(NO_QUESTIONS)
+    (tmp_path / "bot.py").write_text("for line in iter(input, ''): print('PASS', flush=True)\n")
+    return folder
+
+
+def test_the_check_of_a_referee_that_asks_nothing_says_so(noask: Path) -> None:
+    checked = croupier("check", "g", cwd=noask.parent)
+    assert checked.code == 0
+    assert "! asks no question at any table" in checked.out and "0 decisions a second" not in checked.out
+
+
+def test_a_table_of_a_referee_outside_a_tournament_is_replayed_and_exported(noask: Path) -> None:
+    here = noask.parent
+    for tournament in (False, True):  # with croupier.toml, the journal is in run/
+        if tournament:
+            (here / "croupier.toml").write_text('game = "pazaak"\nbots = ["sample:nestor", "sample:glaucus"]\n')
+        assert croupier("play", "bot.py", "bot.py", "-g", "g/", "-n", 1, cwd=here).code == 0
+        replayed = croupier("replay", cwd=here)
+        assert replayed.code == 0 and "bot 100   bot#2 0" in replayed.out, replayed
+        journal = [] if not tournament else ["--journal", "run/play.sqlite"]
+        exported = croupier("export", "csv", *journal, cwd=here)
+        assert exported.code == 0 and "/1,0,bot,100,1,0" in exported.out, exported
+    assert croupier("play", "sample:nestor", "sample:glaucus", "-n", 1, cwd=here).code == 0
+    assert not (here / "run/play.toml").exists()
+
+
+def test_rules_may_have_names_in_camel_case_and_one_cause_gives_one_error(noask: Path) -> None:
+    presets = "".join(f'[presets.p{n}]\nmaxTurns = {n + 1}\n"9x" = 7\nclass = 1\n' for n in range(20))
+    edges = "".join(f'[edges."e{n}"]\nm = 1\n' for n in range(20))
+    rule = '{ type = "integer", default = 1 }'
+    head, rules = NO_QUESTIONS.split('[edges."first"]\nn = 1\n')
+    (noask / "game.toml").write_text(f'{head}{edges}{rules}"9x" = {rule}\nclass = {rule}\n{presets}')
+    checked = croupier("check", "g", cwd=noask.parent)
+    errors = [line for line in checked.out.splitlines() if line.startswith("error")]
+    assert [re.sub(r"^.*?: ", "", line) for line in errors] == [
+        'edges: unknown field "m"',
+        'rules: "9x" is not a name of a rule',
+        'rules: "class" is not a name of a rule',
+    ]
+
+
+def test_a_program_with_too_many_files_is_refused_and_not_cut(tmp_path: Path) -> None:
+    folder = tmp_path / "judge"
+    folder.mkdir()
+    for number in range(1000):
+        (folder / f"{number}.txt").touch()
+    (folder / "judge.py").write_text("print(input())\n")
+    checked = croupier("check", "botzone:judge/", cwd=tmp_path)
+    assert checked.code == 1
+    assert "1001 files; the program of a game has at most 1000" in checked.out

@@ -110,15 +110,24 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
 def registry_of(place: Path) -> Registry:
     """Return what the names in the journals of a folder stand for, with the code that its croupier.toml, or a file, names.
 
-    It is read when the first such name is found. Errors are ignored here: loading the tournament reports them.
+    The referees of games outside a tournament are named beside their journals. All these files are read when the first such
+    name is found. Errors are ignored here: loading the tournament reports them.
     """
 
-    path = place / CONFIG if place.is_dir() else place
+    paths = [*_games_outside(place), place / CONFIG] if place.is_dir() else [place]
 
     @cache
     def own() -> Mapping[tuple[str, str], OwnName]:
-        with suppress(UserError):
-            return resolve(read(path), path.parent).registry.own()
-        return {}
+        found: dict[tuple[str, str], OwnName] = {}
+        for path in paths:
+            with suppress(UserError):
+                found |= resolve(read(path), path.parent).registry.own()
+        return found
 
     return Registry(own)
+
+
+def _games_outside(folder: Path) -> list[Path]:
+    """Return the files that name the referees of games outside a tournament, the last one last."""
+    named = [*(folder / ".croupier").glob("play-*.toml"), folder / "run" / "play.toml"]
+    return sorted([path for path in named if path.exists()], key=lambda path: path.stat().st_mtime)

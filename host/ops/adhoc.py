@@ -14,6 +14,7 @@ from host.backends.placement import usable_cores
 from host.base.errors import unknown_name, wrong_usage
 from host.base.format import counted
 from host.base.safe_text import escape_control_chars
+from host.base.toml_file import whole_toml
 from host.bots.bot_spec import BuiltBot
 from host.config.limits_option import read_limits
 from host.games.engine import Game
@@ -25,6 +26,7 @@ from host.ops.level import level_in_force
 from host.play.fixture_id import FixtureId
 from host.report.terminal import standings_text, text_of
 from host.results.standings import StageStandings, stage_standings
+from host.rules.catalogue import origin
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
@@ -175,8 +177,21 @@ async def play_tables(
     return PlayResult(planned, match, time.monotonic() - began, journal)
 
 
-def adhoc_journal(folder: Path) -> Path:
-    """Return the path of a new journal. Outside a tournament, the oldest journals beyond MAX_JOURNALS are deleted."""
+def adhoc_journal(folder: Path, game: str) -> Path:
+    """Return the path of a new journal. Outside a tournament, the oldest journals beyond MAX_JOURNALS are deleted.
+
+    A file beside it names the referee of its game, so that commands which read the journal know the game.
+    """
+    journal = _new_journal(folder)
+    known, names = origin(game), journal.with_suffix(".toml")
+    names.unlink(missing_ok=True)
+    if known.has_referee:
+        names.parent.mkdir(exist_ok=True)
+        names.write_text(f"game = {whole_toml(known.folder + '/')}\n")
+    return journal
+
+
+def _new_journal(folder: Path) -> Path:
     if (folder / "croupier.toml").exists():
         return folder / "run" / "play.sqlite"
     journals = folder / ".croupier"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError, closest_match
+from host.base.paths import display_path
 from host.base.safe_text import one_line
 from host.base.toml_file import Toml, to_toml, whole_toml
 from host.base.value_types import InvalidValue
@@ -183,11 +184,17 @@ def _file(path: Path) -> _File:
 
 
 def _files(folder: Path, *, deep: bool) -> dict[str, _File]:
-    """Return the files of a folder; with `deep`, also those of its folders. Links and hidden files are left out."""
+    """Return the files of a folder; with `deep`, also those of its folders. Links and hidden files are left out.
+
+    Raise UserError (exit code 3) if there are more than MAX_FILES.
+    """
     found = sorted(folder.rglob("*") if deep else folder.iterdir())
     plain = [path for path in found if path.is_file() and not path.is_symlink()]
     shown = [path for path in plain if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    kept = [path for path in shown if path.name != "croupier.toml"][:MAX_FILES]
+    kept = [path for path in shown if path.name != "croupier.toml"]
+    if len(kept) > MAX_FILES:
+        message = f"{len(kept)} files; the program of a game has at most {MAX_FILES}"
+        raise UserError([Problem("C018", display_path(folder), message, hint="a folder with the program alone")], 3)
     return {str(path.relative_to(folder)): _file(path) for path in kept}
 
 

@@ -5,6 +5,7 @@ from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
@@ -346,13 +347,16 @@ def plain_value(value: Any) -> Any:
 
 def _edges(toml: Toml, file: GameFile, view: type[Any], problems: list[Problem]) -> dict[str, Any]:
     """Return the edge cases as questions."""
-    fields, found = view._fields, {}
+    fields, found, reported = view._fields, {}, set[str]()
     hint = ", ".join(f"{name} = …" for name in fields)
     if not 1 <= len(file.edges) <= MAX_EDGES:
         message = f"[edges] has no question, or more than {MAX_EDGES}"
         problems.append(Problem("C007", toml.where("edges"), message, hint=f'"the first question" = {{ {hint} }}'))
     for name, said in file.edges.items():
         where = toml.where("edges", name)
+        if (differing := said.keys() ^ set(fields)) and differing <= reported:
+            continue  # the same field was wrong in an earlier question
+        reported |= differing
         if unknown := [key for key in said if key not in fields]:
             near = closest_match(unknown[0], fields) or f"one of {', '.join(fields)}"
             problems.append(Problem("C001", where, f"edges: unknown field {to_toml(unknown[0])}", hint=near))
@@ -380,10 +384,9 @@ def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any
     defaults: list[Any] = [file.seats[0]]
     for name, said in file.rules.items():
         where = toml.where("rules", name)
-        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name in ("seats", "preset"):
-            problems.append(
-                Problem("C009", where, f"rules: {to_toml(name)} is not a name of a rule", hint="small letters")
-            )
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,39}", name) or iskeyword(name) or name in ("seats", "preset"):
+            message = f"rules: {to_toml(name)} is not a name of a rule"
+            problems.append(Problem("C009", where, message, hint="letters, digits and _, as maxTurns or max_turns"))
             continue
         try:
             kind, default = _rule(said)
@@ -428,6 +431,8 @@ def _presets(toml: Toml, file: GameFile, kind: type[Any], problems: list[Problem
         rules = usual
         for key, value in said.items():
             where = toml.where("presets", preset, key)
+            if key in file.rules and key not in kind.__annotations__:
+                continue  # the problem of the rule is reported once
             if key not in kind.__annotations__:
                 known = list(kind.__annotations__)
                 near = closest_match(key, known) or f"one of {', '.join(known)}"

@@ -353,6 +353,10 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
     else:
         cure = "many bots read a question into 4096 bytes: shorten the fields of view"
         yield Finding("!", f"the longest line has {first.longest} bytes", cure)
+    if not first.decisions:
+        cure = "bots are never asked: `ask` of protocols/referee.md, before `over`"
+        yield Finding("!", "asks no question at any table", cure)
+        return
     alone, many = [thousands(round(run.decisions / max(run.seconds, 1e-6))) for run in (first, parallel)]
     yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
     never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
