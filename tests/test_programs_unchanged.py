@@ -428,3 +428,56 @@ def test_a_program_with_too_many_files_is_refused_and_not_cut(tmp_path: Path) ->
     checked = croupier("check", "botzone:judge/", cwd=tmp_path)
     assert checked.code == 1
     assert "1001 files; the program of a game has at most 1000" in checked.out
+
+
+ONE = (
+    HEAD
+    + """
+class Rules(NamedTuple):
+    seats: int = 1
+class View(NamedTuple):
+    n: int
+def play(rules, luck, tell=None):
+    a = yield Request(0, View(luck.below(10)))
+    return (a.n if isinstance(a, Move) else 0,)
+def winners(scores): return ()
+GAME = Game(name="one", title="One", seats=(1, 1), protocol="lines", presets={"d": Rules()},
+  grammar=Grammar(re.compile(r"(?P<n>[0-9]{1,3})"), "a number", "N"), play=play, allows=allows, winners=winners,
+  view=View, edges={"first": View(3)}, opening=Opening("n", 3, below="1", otherwise="2"), card="x")
+"""
+)
+
+
+def test_bots_play_alone_with_the_same_deals_in_a_stage_for_one_seat(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(ONE)
+    (tmp_path / "bots").mkdir()
+    for name, factor in (("a", 2), ("b", 3)):
+        bot = f"import sys\nfor l in sys.stdin: print(int(l) * {factor}, flush=True)\n"
+        (tmp_path / "bots" / f"{name}.py").write_text(bot)
+    config = 'game = "one:GAME"\nbots = ["bots/*"]\nseed = "x"\n'
+    (tmp_path / "croupier.toml").write_text(config)
+    assert "[[stage]] with one of: solo" in croupier("config", "check", cwd=tmp_path).err
+    (tmp_path / "croupier.toml").write_text(f'{config}[[stage]]\nkind = "solo"\ntables = 130\npractice = true\n')
+    assert "260 tables in 4 fixtures" in croupier("run", "--dry-run", cwd=tmp_path).out
+    ran = croupier("run", cwd=tmp_path)
+    assert ran.code == 0 and "b ahead of a: >99.9 % sure" in ran.out, ran
+    assert croupier("verify", cwd=tmp_path).code == 0
+    rows = [line.split(",") for line in croupier("export", "csv", cwd=tmp_path).out.splitlines()[1:]]
+    scores = {(row[4], row[2].rpartition("/")[2]): int(row[5]) for row in rows}
+    assert len(scores) == 260
+    assert all(scores["a", str(n)] * 3 == scores["b", str(n)] * 2 for n in range(1, 131))
+    report = croupier("report", cwd=tmp_path)
+    assert report.code == 0, report.err
+    (tmp_path / "croupier.toml").write_text(f'{config}[[stage]]\nkind = "league"\n')
+    assert "and one is not one" in croupier("config", "check", cwd=tmp_path).err
+
+
+def test_the_last_is_eliminated_where_all_bots_have_met(tmp_path: Path) -> None:
+    (tmp_path / "croupier.toml").write_text(
+        'game = "pazaak"\nbots = ["sample:dumb_bold", "sample:nestor", "sample:glaucus"]\nseed = "x"\n'
+        '[[stage]]\nkind = "round-robin"\ntables_per_pair = 100\nrank_by = ["runoff"]\npractice = true\n'
+    )
+    ran = croupier("run", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    rows = croupier("standings", "--json", cwd=tmp_path).json["rows"]
+    assert rows[-1]["rank"] == 3 and "outlasted" in ran.out

@@ -1,10 +1,13 @@
 """The ranking `runoff`: an instant run-off, against an election worked out by hand and against every order of counting."""
 
 import json
-from itertools import permutations
+from itertools import combinations, permutations
 from random import Random
+from time import process_time
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
@@ -106,3 +109,40 @@ def test_a_league_of_three_is_ranked_by_it_with_its_interval() -> None:
     assert order == [("B", 2), ("A", 1), ("C", 0)]  # by points, A would be first
     assert all(row["runoff_low"] <= row["runoff"] <= row["runoff_high"] for row in rows)
     assert rows[0]["runoff_low"] < rows[0]["runoff_high"] and rows[0]["points"] == pytest.approx(15 / 11)
+
+
+def test_a_field_of_a_hundred_bots_that_have_all_met_is_counted_in_seconds() -> None:
+    bots = [f"b{n:03}" for n in range(100)]
+    chance = Random("many")
+    ballots = {}
+    for one, other in combinations(bots, 2):
+        ballots[(one,), (other,)] = float(chance.randint(0, 20))
+        ballots[(other,), (one,)] = 20 - ballots[(one,), (other,)]
+    began = process_time()
+    RunOff(ballots, bots).interval("b000")
+    assert process_time() - began < 60
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=50, deadline=None)
+def test_only_the_moved_ballots_are_counted_again(seed: int) -> None:
+    chance = Random(seed)
+    bots = [f"b{n}" for n in range(chance.randint(1, 7))]
+    ballots = {}
+    for _ in range(chance.randint(0, 12)):
+        some = chance.sample(bots, chance.randint(1, len(bots)))
+        cuts = sorted(chance.sample(range(1, len(some)), chance.randint(0, len(some) - 1))) if len(some) > 1 else []
+        groups = [some[at:to] for at, to in zip([0, *cuts], [*cuts, len(some)], strict=True)]
+        ballots[tuple(tuple(sorted(each)) for each in groups)] = float(chance.randint(0, 9))
+    left, found = set(bots), {}
+    while left:  # all ballots, in each round
+        firsts = dict.fromkeys(left, 0.0)
+        for order, count in ballots.items():
+            best = next((here for equal in order if (here := [bot for bot in equal if bot in left])), [])
+            for bot in best:
+                firsts[bot] += count / len(best)
+        fewest = min(round(count, 9) for count in firsts.values())
+        out = {bot for bot in left if round(firsts[bot], 9) == fewest}
+        found |= dict.fromkeys(out, len(bots) - len(left))
+        left -= out
+    assert outlasted(ballots, bots) == found

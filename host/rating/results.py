@@ -47,7 +47,7 @@ class Fact(Enum):
     MEETINGS = "bots that play each other"
     ALL_PAIRS = "a meeting of every two bots"
     TABLE_SCORES = "the scores of each table"
-    BALLOTS = "ballots that order many bots"
+    BALLOTS = "tables of many bots, or of every two bots"
     ADVANCING = "groups from which bots advance"
     ROUNDS = "rounds in which every bot plays one set"
 

@@ -70,17 +70,25 @@ class RunOff:
 def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[str, int]:
     """Return how many bots were eliminated before each bot."""
     left, found = set(bots), dict[str, int]()
-    total = len(left)
-    while left:
-        firsts = dict.fromkeys(left, 0.0)
-        for order, count in ballots.items():
+    total, firsts = len(left), dict.fromkeys(left, 0.0)
+    ballots_of = {bot: dict[TableOrder, None]() for bot in left}  # those that count for it
+
+    def count(orders: Iterable[TableOrder], sign: int) -> None:
+        for order in orders:
             best = next((here for equal in order if (here := [bot for bot in equal if bot in left])), [])
             for bot in best:
-                firsts[bot] += count / len(best)
-        fewest = min(round(count, COUNT_DIGITS) for count in firsts.values())
-        out = {bot for bot, count in firsts.items() if round(count, COUNT_DIGITS) == fewest}
+                firsts[bot] += sign * ballots[order] / len(best)
+                ballots_of[bot][order] = None
+
+    count(ballots, 1)
+    while left:
+        fewest = min(round(firsts[bot], COUNT_DIGITS) for bot in left)
+        out = {bot for bot in sorted(left) if round(firsts[bot], COUNT_DIGITS) == fewest}
         found |= dict.fromkeys(out, total - len(left))
+        moved = {order: None for bot in sorted(out) for order in ballots_of[bot]}  # only these count for others now
+        count(moved, -1)
         left -= out
+        count(moved, 1)
     return found
 
 

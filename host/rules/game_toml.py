@@ -50,8 +50,8 @@ def _seats(value: Any) -> tuple[int, int]:
     if len(pair) != 2 or not all(type(each) is int for each in pair):
         raise InvalidValue("C006", "is not a number of seats", "seats = 2, or the fewest and the most: seats = [2, 4]")
     low, high = pair
-    if not 2 <= low <= high <= MAX_SEATS:
-        raise InvalidValue("C009", "is out of range", f"2 to {MAX_SEATS}, the smaller number first: seats = [2, 4]")
+    if not 1 <= low <= high <= MAX_SEATS:
+        raise InvalidValue("C009", "is out of range", f"1 to {MAX_SEATS}, the smaller number first: seats = [2, 4]")
     return low, high
 
 

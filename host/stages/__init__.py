@@ -31,6 +31,7 @@ KINDS: Mapping[str, Kind[Any]] = OnDemand(
         "gauntlet": "host.stages.gauntlet:GAUNTLET",
         "swiss": "host.stages.swiss:SWISS",
         "pairs": "host.stages.pairs:PAIRS_LISTED",
+        "solo": "host.stages.solo:SOLO",
     }
 )
 """croupier's own kinds, by the names in croupier.toml."""

@@ -332,7 +332,7 @@ class Kind(Generic[C]):
 
     def keeps_scores(self, game: Game, fixture: Fixture) -> bool:
         """Return whether rankings read the score of each table of a fixture, and not only the sums."""
-        needed = len(fixture.bots) > 2 or game.winners is None
+        needed = len(fixture.bots) != 2 or game.winners is None
         return Fact.TABLE_SCORES in self.provides and needed and fixture.tables <= self.scored_tables
 
     def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:

@@ -123,5 +123,5 @@ rank_by         = ["win_rate", "total_score"]
     sampling=Sampling(key="tables_per_pair"),
     own_deals=True,
     changes=ChangePolicy.pairs_decide("tables_per_pair"),
-    provides=PAIRS | {Fact.ALL_PAIRS},
+    provides=PAIRS | {Fact.ALL_PAIRS, Fact.BALLOTS},
 )
