@@ -7,7 +7,7 @@ import stat
 import tempfile
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -309,6 +309,18 @@ def host_of(pid: int, of: set[str]) -> int:
     while process.pid > 1 and (process.name() == "bwrap" or world_of(process.pid) in of):
         process = psutil.Process(process.ppid())
     return process.pid
+
+
+def workers_of(host: int) -> list[psutil.Process]:
+    """Return the workers that a process has started.
+
+    They are its own children: a child of a worker has the worker's command line until it runs its own program.
+    """
+    workers = []
+    for process in psutil.Process(host).children():
+        with suppress(psutil.Error):
+            workers += [process] if "host.play.worker" in process.cmdline() else []
+    return workers
 
 
 def stray_files(folder: Path) -> list[str]:

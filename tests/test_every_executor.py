@@ -3,14 +3,13 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
-import psutil
 import pytest
 import trio
 import trio.testing
-from helpers import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of
+from helpers import AMPLE, SAMPLES, SEED, built, fixture_of, level, opened, spec_of, workers_of
 from machines import machines
 
 from host.backends.backend import open_backend
@@ -120,13 +119,6 @@ def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) ->
     assert all_of(executor, workers, bots) == all_of(here, 1, bots)
 
 
-def words(process: psutil.Process) -> list[str]:
-    """Return a process's command line, or an empty one if it has ended."""
-    with suppress(psutil.Error):
-        return process.cmdline()
-    return []
-
-
 def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted(bots: list[BuiltBot]) -> None:
     lost: list[str] = []
 
@@ -135,7 +127,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted
             for fixture in fixtures(bots):
                 await hands.submit(Job(fixture))
             first = await hands.next_result()
-            (worker,) = [each for each in descendants(os.getpid()) if "host.play.worker" in words(each)]
+            (worker,) = workers_of(os.getpid())
             worker.send_signal(signal.SIGKILL)
             return [first, *[await hands.next_result() for _ in range(FIXTURES - 1)]]
 
@@ -153,18 +145,14 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted
     assert lost[0].startswith("a worker is lost; test/")
 
 
-def workers_alive() -> list[psutil.Process]:
-    return [each for each in descendants(os.getpid()) if "host.play.worker" in words(each)]
-
-
 def test_a_second_worker_is_started_when_a_second_fixture_needs_it(bots: list[BuiltBot]) -> None:
     async def play() -> list[int]:
         async with local_workers(setup_of(bots), print, 2) as hands:
-            seen = [len(workers_alive())]
+            seen = [len(workers_of(os.getpid()))]
             for fixture in fixtures(bots)[:2]:
                 await hands.submit(Job(fixture))
                 await hands.next_result()
-                seen.append(len(workers_alive()))
+                seen.append(len(workers_of(os.getpid())))
             return seen
 
     assert trio.run(play) == [0, 1, 2]
@@ -182,13 +170,13 @@ def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBo
     async def play_twice() -> None:
         try:
             paths = await play()
-            first = workers_alive()
+            first = workers_of(os.getpid())
             assert len(first) == 2
             for worker in first:
                 worker.kill()
                 worker.wait()
             assert await play() == paths
-            assert len(workers_alive()) == 2
+            assert len(workers_of(os.getpid())) == 2
         finally:
             await kept.close()
 

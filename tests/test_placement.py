@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 from command import croupier, cup_in
-from helpers import SAMPLES, SEED, built, fixture_of, level
+from helpers import SAMPLES, SEED, built, fixture_of, level, workers_of
 
 from host.backends.load import busy_cores
 from host.backends.local import local_workers
@@ -119,10 +119,9 @@ def test_a_worker_and_its_bots_share_the_core_and_no_worker_shares_it() -> None:
                 await hands.submit(Job(fixture_of("cardshark", bots, 1, f"test/{nth}")))
             for _ in range(hands.count):
                 await hands.next_result()
-            workers = [each for each in descendants(os.getpid()) if "host.play.worker" in each.cmdline()]
             return [
                 set().union(*(os.sched_getaffinity(each.pid) for each in (worker, *descendants(worker.pid))))
-                for worker in workers
+                for worker in workers_of(os.getpid())
             ]
 
     assert sorted(trio.run(seen), key=min) == [{core} for core in sorted(os.sched_getaffinity(0))[: usable_cores()]]

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from command import CROUPIER, Result, answers_in, croupier, croupier_process, cup_in, environment, result_of
-from helpers import inhabitants
+from helpers import inhabitants, workers_of
 
 from host.bots.host_failures import MAX_HOST_FAILURES
 from host.journal.schema import VERSION
@@ -30,9 +30,8 @@ from host.journal.writer import writing
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.process_tree import descendants
 
-WORKER = "host.play.worker"
 SOON = 60.0  # seconds: everything here is faster, even on a loaded machine
-TOURNEYS = 12
+TOURNEYS = 8
 
 
 class Running:
@@ -69,6 +68,10 @@ class Running:
                 return False
             assert time.monotonic() < deadline, self.told.read_text() + self.errors.read_text()
         return True
+
+    def workers(self) -> list[int]:
+        """Return its workers."""
+        return [worker.pid for worker in workers_of(self.process.pid)] if self.process.poll() is None else []
 
     def children(self, *names: str) -> list[int]:
         """Return its descendants that run one of these programs."""
@@ -148,6 +151,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Result:
 # Interrupted in good order.
 
 
+@pytest.mark.long
 def test_one_worker_gives_the_same_result_as_two(uninterrupted: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
@@ -231,7 +235,7 @@ def kill_the_run(run: Running, _chance: random.Random) -> bool:
 
 def kill_a_worker(run: Running, chance: random.Random) -> bool:
     """Kill one of the workers."""
-    return kill_one_of(run.children(WORKER), chance)
+    return kill_one_of(run.workers(), chance)
 
 
 def kill_a_keeper(run: Running, chance: random.Random) -> bool:
@@ -277,7 +281,7 @@ def killed_again_and_again(cup: Path, chance: random.Random, what: list[str], lo
                     continue
                 name = chance.choice(what) if hits < MOST_HITS else "the run"
                 seen = set(run.finished())
-                workers = run.children(WORKER)
+                workers = run.workers()
                 below = births([each.pid for each in descendants(run.process.pid) if each.pid not in workers])
                 worlds = worlds_of(run.process.pid)
                 if not KILLS[name](run, chance):
@@ -679,7 +683,7 @@ DAMAGES = [
         ("scores", 2),
         ("seats", 2),
         ("answers", 2),
-        ("answers", 1024),
+        pytest.param("answers", 1024, marks=pytest.mark.long),
         pytest.param("scores", 1024, marks=pytest.mark.long),
         pytest.param("seats", 1024, marks=pytest.mark.long),
     ],
