@@ -187,6 +187,7 @@ def scores_in(cup: Path) -> dict[str, tuple[int, ...]]:
         }
 
 
+@pytest.mark.long
 def test_a_late_bot_and_more_tables_end_as_if_they_had_been_there_at_once(tmp_path: Path) -> None:
     text = CUP + CROSS
     cup = cup_in(tmp_path / "late", text, 40, "ada", "bob", "carl")

@@ -213,7 +213,7 @@ def test_a_bot_may_play_itself(friends: Path) -> None:
 
 def test_the_same_seed_gives_the_same_play_with_any_number_of_workers(tmp_path: Path) -> None:
     def play(*words: object) -> Any:
-        done = croupier("play", DAVEY, BASIC, "-n", 12, "--json", "-C", tmp_path, *words)
+        done = croupier("play", DAVEY, BASIC, "-n", 4, "--json", "-C", tmp_path, *words)
         return [(row["bot"], row["score"], row["low"], row["high"]) for row in done.json["rows"]], done.json["seed"]
 
     one, seed = play("--workers", 1, "--seed", "abc")

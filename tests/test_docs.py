@@ -184,11 +184,14 @@ def played(scene: Scene, folder: Path) -> Iterator[tuple[Step, str]]:
             yield step, printed(step, place)
 
 
+MANY_BOTS = (*(ROOT / "docs" / "games").iterdir(), ROOT / "docs" / "languages.md")
+"""Pages whose commands build bots in many languages."""
+
 SCENES = [
     pytest.param(
         scene,
         id=f"{page.relative_to(ROOT / 'docs').with_suffix('')}-{scene.heading}".strip("-"),
-        marks=[pytest.mark.long] if "long" in scene.needs else [],
+        marks=[pytest.mark.long] if "long" in scene.needs or page in MANY_BOTS else [],
     )
     for page in PAGES
     for scene in scenes(page)

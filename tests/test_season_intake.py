@@ -60,7 +60,7 @@ SCRIPT = "#!/bin/sh\nwhile read -r line; do echo STAND; done\n"
     ("file_name", "content"),
     [
         ("mine.py", STANDS),
-        ("Mine.java", JAVA_BOT),
+        pytest.param("Mine.java", JAVA_BOT, marks=pytest.mark.long),
         pytest.param("mine.c", C_BOT, marks=pytest.mark.long),
         pytest.param("mine", SCRIPT, marks=pytest.mark.long),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from helpers import AMPLE, CACHE, built, level, nothing_left_behind, seated_in, written
+from helpers import AMPLE, CACHE, breadth, built, level, nothing_left_behind, seated_in, written
 
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import HostStall
@@ -270,7 +270,7 @@ STALLED = {
 }
 
 
-@pytest.mark.parametrize("protocol", ["argv", "lines"])
+@pytest.mark.parametrize("protocol", breadth(["lines", "argv"], 2))
 @pytest.mark.parametrize("kind", STALLED)
 def test_a_stalled_bot_is_not_late_and_the_evidence_says_why(kind: str, protocol: str) -> None:
     source, stall, words = STALLED[kind]
