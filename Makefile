@@ -6,7 +6,7 @@ PYTEST = .venv/bin/python -m pytest
 # Three test processes at a time: many tests wait. Each has whole files, because tests of a file share what one has played.
 TOGETHER = $(PYTEST) -n 3 --dist loadfile
 
-.PHONY: demo test test-as-user test-long test-proofs test-toolchains docs dist setup
+.PHONY: demo test check lint test-as-user test-long test-proofs test-toolchains docs dist setup
 
 demo: ## play a Blackjack tournament of the sample bots (after ^C, the same command continues)
 	@echo "demo: about half a minute of play; the first time also a few minutes of installing"
@@ -23,6 +23,21 @@ test: ## run the tests (seven to twelve minutes on two cores)
 	echo "test: now the tests that depend on the machine's speed, one at a time"; \
 	$(PYTEST) -m 'timing and not long and not proof and not toolchains' || failed=1; \
 	exit $$failed
+
+CHANGED = $(filter-out check,$(MAKECMDGOALS))
+ifeq (check,$(firstword $(MAKECMDGOALS)))
+.PHONY: $(CHANGED)
+$(CHANGED): check
+	@:
+endif
+
+check: ## run the tests that a change touches, for 15 seconds: make check FILE…, or make check for what git does not have yet
+	@.venv/bin/python tools/check.py $(CHANGED)
+
+lint: ## run the linters, the formatter and the type checker
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/python -m mypy
 
 test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
 	@tools/setup.sh '.[test]'
