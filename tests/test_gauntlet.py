@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier
-from helpers import SAMPLES
+from helpers import SAMPLES, breadth
 from stage_configs import PAZAAK_BOT
 
 from host.games import GAMES
@@ -118,7 +118,7 @@ def fewest_wins(tables: int, drawn: int, share: float, sure: float) -> int:
     return low
 
 
-@pytest.mark.parametrize("share", [0.5, 0.45, 0.55, 0.6, 1 / 3, 0.731, 0.9])
+@pytest.mark.parametrize("share", breadth([0.5, 0.45, 0.55, 0.6, 1 / 3, 0.731, 0.9], 4))
 def test_an_equal_bot_gets_the_points_as_rarely_as_promised_for_any_number_of_tables(share: float) -> None:
     levels = (0.55, 0.75, 0.9, 0.95, 0.975, 0.9783, 0.99, 0.999)
     for tables in range(1, 401):
@@ -203,6 +203,7 @@ def graded(place: Path) -> dict[str, dict[str, str]]:
     return {row["bot"]: row for row in rows}
 
 
+@pytest.mark.long
 def test_an_unchanged_bot_that_is_graded_again_among_others_has_the_same_grade(tmp_path: Path) -> None:
     first, again = course_in(tmp_path / "first", ada=16, bob=8), course_in(tmp_path / "again", ada=16, carl=19, dan=12)
     assert all(croupier("run", "-C", place).code == 0 for place in (first, again))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import croupier, cup_in
-from helpers import ROGUES
+from helpers import ROGUES, breadth
 
 from host.base.errors import UserError
 from host.inspect.verify import Audit, verify
@@ -89,7 +89,7 @@ def test_what_was_played_is_found_whole(played: Path) -> None:
     assert record.faults.keys() == {"crashes", "overbets"}
 
 
-@pytest.mark.parametrize(("table", "column"), COLUMNS)
+@pytest.mark.parametrize(("table", "column"), breadth(COLUMNS, 4))
 def test_any_changed_byte_is_found(table: str, column: str, played: Path, tmp_path: Path) -> None:
     draw = random.Random(f"{table} {column}")
     for _ in range(12):

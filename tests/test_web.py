@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from command import CROUPIER, ROOT, croupier, environment
+from helpers import breadth
 
 from host.journal.check import wal_files
 from host.journal.reader import reading
@@ -267,15 +268,16 @@ def test_a_server_may_start_before_the_tournament(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", {"newer": b"newer croupier", "torn": b"is", "foreign": b"not a journal of croupier"}.items()
+    ("how", "words"),
+    breadth({"newer": b"newer croupier", "torn": b"is", "foreign": b"not a journal of croupier"}.items(), 3),
 )
-def test_a_journal_that_cannot_be_read_is_a_message_on_the_page(how: tuple[str, bytes], tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_read_is_a_message_on_the_page(how: str, words: bytes, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
-    games.spoilt(path, how[0])
+    games.spoilt(path, how)
     with serving(path) as server:
         status, _, page = server.get("/")
         (said,) = re.findall(rb'role="alert">([^<]+)<', page)
-        assert status == 200 and said.startswith(b"run.sqlite ") and how[1] in said and b"Traceback" not in page
+        assert status == 200 and said.startswith(b"run.sqlite ") and words in said and b"Traceback" not in page
 
 
 WRONG = {
@@ -337,7 +339,7 @@ def commanded(folder: Path) -> Iterator[Server]:
             process.kill()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", breadth([signal.SIGTERM, signal.SIGINT], 2))
 def test_serve_ends_in_good_order_whoever_listens(how: signal.Signals, tmp_path: Path) -> None:
     games.played(tmp_path, "pazaak", state="running")
     with commanded(tmp_path) as server, contextlib.ExitStack() as listeners:
