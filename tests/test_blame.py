@@ -93,6 +93,29 @@ def test_a_start_that_failed_has_used_its_allowance() -> None:
     assert started(allowance) == 0.25
 
 
+@pytest.mark.parametrize(("charged", "left"), [(0.5, 10), (1, 10), (7, 4), (60, 0.25)])
+def test_a_start_that_the_machine_stalled_goes_on_with_what_was_left(charged: float, left: float) -> None:
+    allowance = StartupAllowance(startup=10, move=1)
+    started(allowance)
+    allowance.stalled(charged)
+    allowance.begin_again()
+
+    assert started(allowance) == left
+
+
+@pytest.mark.parametrize(("first", "allowed"), [(1, 0.25), (4, 3.25), (60, 10)])
+def test_a_process_that_had_answered_before_a_stall_starts_again_in_as_long_as_before(
+    first: float, allowed: float
+) -> None:
+    allowance = StartupAllowance(startup=10, move=1)
+    started(allowance)
+    allowance.answered(first)
+    allowance.stalled(60)
+    allowance.begin_again()
+
+    assert started(allowance) == allowed
+
+
 @pytest.mark.parametrize("answers_first", [False, True])
 def test_restarts_after_faults_have_twenty_starts_together(answers_first: bool) -> None:
     allowance = StartupAllowance(startup=1, move=1)

@@ -36,6 +36,7 @@ from helpers import (
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.clock import Clock, HostStall
 from host.bots.host_failures import MAX_HOST_FAILURES
 from host.bots.values import Batch, Question
 from host.games import GAMES
@@ -296,6 +297,33 @@ def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None
 
 @pytest.mark.timing
 @pytest.mark.long
+def test_a_process_that_the_machine_stalled_at_its_start_is_started_again_with_what_was_left(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, look, grants, stalled = Clock.begin, Clock.seconds_to_look, list[float](), list[bool]()
+
+    def counting(clock: Clock, *questions: Any) -> None:
+        grants.append(clock.allowance.seconds())
+        begin(clock, *questions)
+
+    def stalling(clock: Clock) -> float:
+        if stalled:
+            return look(clock)
+        stalled.append(True)
+        clock.allowance.stalled(clock.allowance.seconds() - 5 + AMPLE.move)
+        raise HostStall("it is only said")
+
+    monkeypatch.setattr(Clock, "begin", counting)
+    monkeypatch.setattr(Clock, "seconds_to_look", stalling)
+    source = (
+        "import sys, time\ntime.sleep(0.3)\nfor line in sys.stdin:\n    time.sleep(0.3)\n    print('S', flush=True)\n"
+    )
+    record = alone(make(source, limits=AMPLE._replace(startup=8.0)), 1)
+
+    assert not record.evidence or record.evidence[0].kind == "slowest"
+    assert grants[:2] == [8.0, 5.0] and len(record.stalls) == 1
+
+
 @pytest.mark.parametrize("answered", [0, 1])
 def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
     source = f"""

@@ -15,16 +15,17 @@ class StartupAllowance:
 
     The first process of a fixture has the whole startup limit. A later one has little more than an empty bot of its language
     takes, however long its own start took: it could compute then. Restarts after faults also share a budget, so that a
-    bot cannot gain time by being restarted.
+    bot cannot gain time by being restarted. A process that replaces one after a failure of the host has what was left.
     """
 
     def __init__(self, startup: float, move: float, empty_start: float = 0.0) -> None:
         """`empty_start` are the seconds that an empty bot of the language takes to start."""
-        self._move = move
+        self._startup, self._move = startup, move
         self._allowed = startup
         self._later = min(startup, empty_start + RESTART_S)
         self._used = 0.0  # by the current process
         self._budget = RESTART_BUDGET * startup  # for all restarts after faults
+        self._charged = 0.0  # seconds of the open question when the machine stalled
         self.is_open = False  # whether the process has not answered yet
 
     def start(self) -> None:
@@ -50,6 +51,21 @@ class StartupAllowance:
             self._used = max(wall - self._move, 0.0)
             self._allowed = self._later
         self._budget -= self._used
+
+    def stalled(self, charged: float) -> None:
+        """Record that the machine has stalled the open question, of which the bot has used `charged` seconds."""
+        self._charged = charged
+
+    def begin_again(self) -> None:
+        """Record that another process replaces this one after a failure of the host, and is asked the same question.
+
+        It has what was left; if the process had answered before, as much as its own start took, and a little more.
+        """
+        if self.is_open:
+            self._allowed = max(self._allowed - max(self._charged - self._move, 0.0), self._later)
+        else:
+            self._allowed = min(self._startup, self._used + self._later)
+        self._charged = 0.0
 
 
 class TableBudget:

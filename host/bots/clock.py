@@ -65,14 +65,11 @@ class Clock:
         *,
         charged: bool = False,
         bank: TimeBank | None = None,
-        empty_start: float = 0.0,
+        allowance: StartupAllowance | None = None,
     ) -> None:
-        """A bot that is `charged` is late even if the machine has stalled it.
-
-        `empty_start` are the seconds that an empty bot of its language takes to start.
-        """
+        """A bot that is `charged` is late even if the machine has stalled it. `allowance` is that of its fixture."""
         self._limits, self._monitored, self._charged = limits, monitored, charged
-        self.allowance = StartupAllowance(limits.startup, limits.per_move, empty_start)
+        self.allowance = allowance or StartupAllowance(limits.startup, limits.per_move)
         self.budget, self.bank = TableBudget(limits.cpu_table), bank
         self.asked = self.granted = self.free = self.overhead = 0.0
         self._waits = Waits(monitored.sandbox, monitored.computed)
@@ -247,6 +244,8 @@ class Clock:
         words += "".join(f"{what} {seconds:.3f} s, " for what, seconds in sampled if seconds)
         words += f"host {self.overhead:.3f} s late"
         if not self._charged:
+            held = self._held + self._monitored.samples.stalls.total
+            self.allowance.stalled(max(wall - held, min(self._monitored.computed(), wall)))
             raise HostStall(words)
 
     def total_wait(self) -> float:

@@ -5,17 +5,18 @@ import select
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import trio
 
 from host.base.errors import HostFailure, UserError
-from host.bots.allowance import TimeBank, time_bank
+from host.bots.allowance import StartupAllowance, TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
 from host.bots.host_failures import Recovery
-from host.bots.monitor import Monitor
+from host.bots.monitor import Monitor, MonitoredSandbox
 from host.bots.one_shot import OneShot
 from host.bots.persistent import PersistentProcess
 from host.bots.stderr_log import Asked, StderrLog
@@ -37,6 +38,7 @@ from host.bots.values import (
 from host.games.engine import Game, new_tuple
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import Sandbox
+from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
@@ -402,13 +404,15 @@ async def open_seat(
     recovery the seat raises failures of the host.
     """
     bank = time_bank(bot.limits)
+    allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
     async with contextlib.AsyncExitStack() as stack:
 
         async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
             if isinstance(sandbox, HostFailure):
                 return _LostProcess(sandbox, previous, monitor)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
-            block = open_process(bot, game, sandbox, seed, monitor, charged=charged, bank=bank, previous=previous)
+            clock = partial(Clock, charged=charged, bank=bank, allowance=allowance)
+            block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous)
             return await stack.enter_async_context(block)
 
         process = await process_in(sandbox)
@@ -421,6 +425,7 @@ async def open_seat(
                 return None
             recovery.failures.count(failure)
             await stack.aclose()
+            allowance.begin_again()
             process = await process_in(await recovery.new_sandbox(), process)
             return process
 
@@ -435,14 +440,12 @@ async def open_process(
     seed: int,
     monitor: Monitor,
     *,
-    charged: bool = False,
-    bank: TimeBank | None = None,
+    new_clock: Callable[[Limits, MonitoredSandbox], Clock] = Clock,
     previous: BotProcess | None = None,
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    If a charged bot is late, that is its fault even if the machine is busy. The process goes on with the usage and the
-    standard error of the previous one in the same fixture, which has ended.
+    The process goes on with the usage and the standard error of the previous one in the same fixture, which has ended.
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored:
@@ -452,7 +455,7 @@ async def open_process(
             argv=bot.command(sandbox.keeper.warm),
             env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
             monitored=monitored,
-            clock=Clock(bot.limits, monitored, charged=charged, bank=bank, empty_start=bot.empty_start),
+            clock=new_clock(bot.limits, monitored),
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import NamedTuple
 
 import trio
@@ -9,6 +10,7 @@ import trio
 from host.base.errors import UserError
 from host.bots.allowance import time_bank
 from host.bots.bot_spec import BuiltBot
+from host.bots.clock import Clock
 from host.bots.monitor import Monitor, running_monitor
 from host.bots.seat import open_process
 from host.bots.values import Batch, BatchResult, Outcome
@@ -56,9 +58,9 @@ async def _replies(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor)
         decisions = (*repro.before, *repro.asked)
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
-        async with open_process(
-            bot, game_by_name(repro.game), sandbox, repro.croupier_seed, monitor, charged=True, bank=bank
-        ) as process:
+        clock = partial(Clock, charged=True, bank=bank)
+        game = game_by_name(repro.game)
+        async with open_process(bot, game, sandbox, repro.croupier_seed, monitor, new_clock=clock) as process:
             table = 0
             for nth, decision in enumerate(decisions):
                 batch = Batch([decision], ended_tables=[table] if table and decision.table != table else [])
