@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from season_fixtures import HASH, STANDS, Season, leave, season, terms_of
+from season_fixtures import HASH, NONSENSE, STANDS, Season, leave, season, terms_of
 
 from host.base.errors import UserError
 from host.config.season_config import AuthorLimits
@@ -26,7 +26,9 @@ from host.season.entries.inbox import (
 from host.season.entries.names import author_name, season_bot_name, usable_name
 from host.season.entries.queue import HOUR_S, Used, Waiting, fair_order, places, why_held, why_refused
 from host.season.entries.store import Store
-from host.season.entries.values import RoundEntry, Version
+from host.season.entries.values import Version
+from host.season.rounds.book import Book, RoundSums
+from host.season.rounds.scheduler import Meeting, Player, RoundTerms
 
 AUTHORS = st.sampled_from("abcde")
 SUBMISSIONS = st.lists(st.tuples(AUTHORS, st.integers(0, 50)), max_size=30)
@@ -159,13 +161,37 @@ def test_the_usable_part_of_a_name_is_a_name(text: str) -> None:
 # The store.
 
 
-def test_a_name_belongs_to_the_author_who_used_it_first_whatever_its_case(tmp_path: Path) -> None:
+def test_a_name_belongs_to_the_author_whose_version_was_accepted_first_whatever_its_case(tmp_path: Path) -> None:
     with season(tmp_path) as here:
-        assert not here.submit("ada", "mine.py", STANDS).code
-        answer = here.submit("grace", "Mine.py", STANDS)
+        first = here.submit("ada", "mine.py", STANDS)
+        assert not here.submit("grace", "Mine.py", STANDS).code  # nothing is accepted yet
+        version(here, 1, "# 1")
+        answer = here.submit("grace", "Mine.py", STANDS + "#")
         assert (answer.code, answer.submission) == ("E003", "")
         assert here.submit("ada", "MINE.py", STANDS + "#").code == "E003"
-        assert len(here.store.submissions.open()) == 1
+        assert len(here.store.submissions.open()) == 3
+        assert first.submission
+
+
+@pytest.mark.long
+def test_a_refused_submission_takes_no_name(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "bot.py", NONSENSE)
+        assert here.examined().state == "refused"
+        assert here.accepted("grace", "bot.py", STANDS).label == "bot-1"
+        here.submit("ada", "bot.py", STANDS)
+        assert here.store.submissions.owner("bot") == "grace"
+
+
+@pytest.mark.long
+def test_of_two_who_hand_in_a_name_the_first_accepted_has_it(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        for author in ("ada", "grace"):
+            assert not here.submit(author, "bot.py", STANDS).code
+        assert here.examined().state == "accepted"
+        later = here.examined()
+        assert later.state == "refused"
+        assert "belongs to another author" in later.reason
 
 
 def test_the_same_bytes_get_the_same_answer_and_no_second_place(tmp_path: Path) -> None:
@@ -227,7 +253,8 @@ def version(here: Season, number: int, content: str) -> Version:
     """Add a version of a bot of ada."""
     answer = here.submit("ada", "mine.py", content)
     added = Version("mine", number, "ada", HASH, answer.submission, float(number), active=False, content=content)
-    here.store.versions.add(added, "python")
+    here.store.submissions.take_name("mine", "ada")
+    here.store.versions.add(added)
     return added
 
 
@@ -274,13 +301,17 @@ def test_the_organiser_pauses_withdraws_and_takes_back(tmp_path: Path) -> None:
 
 
 def test_a_round_is_stored_with_its_players_and_meetings(tmp_path: Path) -> None:
-    entry = RoundEntry(1, "running", ("a-1", "b-2"), ((("a-1", "b-2"), 20),), began=5.0)
+    players, meetings = (Player("a-1", "ada", 1), Player("b-2", "bob", 1)), (Meeting(("a-1", "b-2"), 20),)
+    sums = RoundSums((((("a-1",), ("b-2",)), 20.0),), {"a-1": 20}, {}, {"a-1": (False, True)}, (), 2.5)
     with Store.open(tmp_path) as store:
-        store.rounds.set(entry)
-        store.rounds.set_sums(1, b"sums")
-        store.rounds.set(entry._replace(state="finished", seal="abc"))
-        assert store.rounds.last() == entry._replace(state="finished", seal="abc")
-        assert store.rounds.sums() == [(1, b"sums")]
+        book = Book(store)
+        assert book.rounds() == []
+        planned = book.plan(RoundTerms(1, 2, 20), players, meetings)
+        assert book.rounds() == [planned]
+        over = book.finish(book.begin(planned), sums, "abc", "def")
+        assert book.rounds() == [over]
+        assert (over.labels, over.counted) == (("a-1", "b-2"), sums)
+        assert book.damage(over, "why").counted is None
 
 
 def test_a_store_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:

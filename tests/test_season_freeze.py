@@ -57,11 +57,14 @@ def accept(here: Season, known: Submission) -> None:
     """Accept a submission, as its examination does when it has found nothing wrong."""
     number = here.store.versions.next_number(known.bot)
     version = Version(
-        known.bot, number, known.author, known.sha256, known.id, START, active=False, content=known.sha256
+        *(known.bot, number, known.author, known.sha256, known.id, START),
+        active=False,
+        content=known.sha256,
+        language="python",
     )
     folder = here.folder / "work" / known.id
     folder.mkdir()
-    here.intake.accept(known, version, Verdict(accepted=True), folder, "python")
+    here.intake.accept(known, version, Verdict(accepted=True), folder)
 
 
 def playing(here: Season) -> list[str]:
@@ -172,6 +175,7 @@ def test_a_freeze_can_be_undone_until_the_final_exists(tmp_path: Path) -> None:
 def test_an_author_is_renamed_with_all_that_is_his_and_removed_if_there_is_nothing(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         here.submit("ada", "mine.py", STANDS)
+        here.store.submissions.take_name("mine", "ada")
         token = here.store.authors.get("ada").token_sha256
         assert here.ask(Manage("rename", "ada", name="lovelace")).text == "ada is now called lovelace"
         assert here.store.authors.get("lovelace").token_sha256 == token

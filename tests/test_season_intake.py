@@ -284,7 +284,8 @@ def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> 
     with season(tmp_path) as here:
         here.submit("ada", "mine.py", STANDS)
         (waiting,) = here.store.submissions.waiting()
-        here.store.submissions.begin(waiting.id, "ada", time.time())
+        (known,) = here.store.submissions.open()
+        here.store.submissions.begin(known, time.time())
         (tmp_path / "work" / waiting.id).mkdir()
     with season(tmp_path) as here:
         assert [*(tmp_path / "work").iterdir()] == []
@@ -310,7 +311,8 @@ def test_only_what_a_version_was_made_of_or_somebody_waits_for_is_kept(tmp_path:
         here.store.submissions.set_verdict(ids["played"], Verdict(accepted=True), "", 1)
         here.ask(Cancel("ada", ids["cancelled"]))
         version = Version("played", 1, "ada", HASH, ids["played"], time.time(), active=True, content=HASH)
-        here.store.versions.add(version, "python")
+        here.store.submissions.take_name(version.bot, version.author)
+        here.store.versions.add(version)
         (tmp_path / version.place).mkdir(parents=True)
         (tmp_path / "store" / HASH[:32] / "played-2").mkdir()
         (tmp_path / "store" / "unknown" / "other-1").mkdir(parents=True)

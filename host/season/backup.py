@@ -12,6 +12,7 @@ from host.base.system_errors import file_problem
 from host.journal.reader import reading
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder
+from host.season.rounds.book import Book
 
 LEFT_OUT = frozenset({"work", "inbox", "season.sqlite", "season.sqlite-wal", "season.sqlite-shm", "season.lock"})
 """What is not copied as it is: the store is copied by SQLite, requests have no answer yet, and work is done again."""
@@ -45,9 +46,9 @@ def back_up(place: Path, target: Path) -> Backup:
             copy, files = Path(temporary) / "copy.sqlite", 1
             with Store.reading(folder.path) as store:
                 store.copy_to(copy)
-                last = store.rounds.last()
+                last = max((each.number for each in Book(store).rounds()), default=0)
             tar.add(copy, "season.sqlite")
-            for path in _others(folder, last.number if last else 0):
+            for path in _others(folder, last):
                 name = str(path.relative_to(folder.path))
                 if path.name == "run.sqlite":
                     copy.unlink(missing_ok=True)
@@ -63,7 +64,7 @@ def back_up(place: Path, target: Path) -> Backup:
     except OSError as failed:
         unfinished.unlink(missing_ok=True)
         raise UserError([file_problem("written", target, failed)], 6) from failed
-    return Backup(target, files, target.stat().st_size, last.number if last else 0)
+    return Backup(target, files, target.stat().st_size, last)
 
 
 def _others(folder: SeasonFolder, last: int) -> Iterator[Path]:

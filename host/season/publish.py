@@ -170,8 +170,8 @@ def quota_in_words(limits: AuthorLimits) -> dict[str, str]:
 
 def notices(season: Season) -> tuple[str, ...]:
     """Return what the organiser has changed or done, the newest last."""
-    found = [event for event in season.store.events.last(2000) if event.kind in NOTICE_KINDS]
-    return tuple(f"{day(event.at)}: {event.subject} {event.text}".strip() for event in found[-SHOWN_NOTICES:])
+    found = season.store.events.last(SHOWN_NOTICES, *NOTICE_KINDS)
+    return tuple(f"{day(event.at)}: {event.subject} {event.text}".strip() for event in found)
 
 
 def _words(value: Any) -> str:
@@ -182,19 +182,19 @@ def _words(value: Any) -> str:
 
 def row_of(which: Round) -> RoundRow:
     """Return a round as a row of the list of rounds."""
-    entry, sums = which.entry, which.counted
+    sums = which.counted
     return RoundRow(
-        number=entry.number,
-        state=entry.state,
-        began=entry.began,
-        ended=entry.ended,
-        versions=len(entry.players),
-        tables=sums.all_tables if sums else sum(tables for _, tables in entry.meetings),
+        number=which.number,
+        state=which.state,
+        began=which.began,
+        ended=which.ended,
+        versions=len(which.players),
+        tables=sums.all_tables if sums else sum(each.tables for each in which.meetings),
         faults=sum(sums.faults.values()) if sums else 0,
-        uniform=entry.uniform,
-        seal=entry.seal,
-        seed=entry.seed if entry.state == "finished" else "",
-        note=entry.note,
+        uniform=which.terms.uniform,
+        seal=which.seal,
+        seed=which.seed if which.state == "finished" else "",
+        note=which.note,
     )
 
 
@@ -232,7 +232,7 @@ def listed(season: Season) -> list[Listed]:
             bot=version.bot,
             number=version.number,
             author=version.author,
-            language=season.store.versions.language(version.label),
+            language=version.language,
             faults=faults.get(version.label, 0),
             tried=tried[version.bot],
             note="" if version.label in entered else note_of(season, version) or "does not play now",
@@ -264,7 +264,7 @@ def version_row(season: Season, version: Version, known: Figures) -> VersionRow:
         label=version.label,
         number=version.number,
         sha256=version.sha256,
-        language=season.store.versions.language(version.label),
+        language=version.language,
         entered=version.entered,
         active=version.active and not note,
         rating=known.rating,
@@ -278,7 +278,7 @@ def version_row(season: Season, version: Version, known: Figures) -> VersionRow:
 def note_of(season: Season, version: Version) -> str:
     """Return why a version that its author has chosen does not play; empty if nothing prevents it."""
     notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
-    notes += ["handed in after entry had closed: kept, not entered"] if season.is_late(version) else []
+    notes += ["handed in after entry had closed: kept, not entered"] if version.label in season.late() else []
     if why := season.store.submissions.withdrawn(version.bot):
         notes.append(f"withdrawn: {why}")
     return "; ".join(filter(None, notes))

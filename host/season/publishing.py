@@ -115,7 +115,7 @@ class Publishing:
             self._publisher.write("entries.json", entries)
         else:
             self._publisher.remove("entries.json")
-        if (current := self._player.current) and current.entry.state in ("waiting", "running"):
+        if (current := self._player.current) and current.state in ("waiting", "running"):
             publish_round(self._publisher, current)
         if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while
             self._disk_bytes = bytes_on_disk(self._season.folder.path)
@@ -149,7 +149,7 @@ class Publishing:
             return
         before = Before.of(self._ladder)
         history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
-        after = LastRound(last.number, last.entry.ended or 0.0, dict(last.counted.orders))
+        after = LastRound(last.number, last.ended or 0.0, dict(last.counted.orders))
         self._ladder = ladder(
             listed(self._season),
             self._season.totals.sums,
@@ -162,12 +162,12 @@ class Publishing:
     async def _write_files(self, which: Round) -> None:
         """Write the report of a round and the tables of authors, in a thread: it may take seconds."""
         season = self._season
-        authors = {player.label: player.author for player in which.data.plan.players}
+        authors = {player.label: player.author for player in which.players}
         work = partial(write_round_files, season.folder, which.number, season.tournament, authors)
         report = await trio.to_thread.run_sync(work)
         publish_round(self._publisher, which, report)
         for old in too_old(self._player.rounds, season.terms.keep):
             note = await trio.to_thread.run_sync(remove_answers, season.folder, old, season.tournament)
             self._player.replace(season.book.note(old, note))
-            publish_round(self._publisher, old._replace(entry=old.entry._replace(note=note)))
+            publish_round(self._publisher, old._replace(note=note))
             season.event("kept", f"round {old.number}", note)

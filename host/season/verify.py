@@ -50,9 +50,9 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
         found.append(wrong)
     reduced, damaged = list[int](), list[int]()
     for each in rounds:
-        if each.entry.state == "damaged":
+        if each.state == "damaged":
             damaged.append(each.number)
-        if each.entry.state != "finished":
+        if each.state != "finished":
             continue
         check = RoundCheck(folder, tournament, each, seed)
         found += [f"round {each.number}: {difference}" for difference in check.differences(share)]
@@ -89,7 +89,7 @@ def _planned(rounds: list[Round]) -> Iterator[PlannedRound]:
     """Yield the rounds with the sums of those before each."""
     totals = SeasonTotals()
     for each in rounds:
-        yield PlannedRound(each.data.plan.players, totals.sums, each.data.plan.terms, each.meetings)
+        yield PlannedRound(each.players, totals.sums, each.terms, each.meetings)
         totals.add(each)
 
 
@@ -104,7 +104,7 @@ class RoundCheck:
     def differences(self, share: float) -> Iterator[str]:
         """Yield everything that is not as it should be."""
         which = self._which
-        if self._seed is not None and round_root(self._seed, which.number).hex() != which.entry.seed:
+        if self._seed is not None and round_root(self._seed, which.number).hex() != which.seed:
             yield "its seed does not follow from the seed of the season"
         try:
             yield from self._list()
@@ -135,12 +135,12 @@ class RoundCheck:
     def _journal(self, journal: Journal, share: float) -> Iterator[str]:
         """Verify the journal, or its chain if the answers have been removed."""
         which = self._which
-        if journal.seal() != which.entry.seal:
+        if journal.seal() != which.seal:
             yield "the seal of its journal is not the one that was published"
-        if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.entry.seed)).hexdigest():
+        if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.seed)).hexdigest():
             yield "it was not played with its seed"
         self.reduced = journal.reduced
-        audit = verify(journal, share, seed=bytes.fromhex(which.entry.seed))
+        audit = verify(journal, share, seed=bytes.fromhex(which.seed))
         self.tables, self.only_told, self.why_told = audit.tables, audit.only_told, audit.why_told
         yield from audit.differences
 

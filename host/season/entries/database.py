@@ -1,4 +1,4 @@
-"""Opens the database of a season, season.sqlite, and defines its tables. Only the season process writes it."""
+"""Opens the databases of a season: its store, and what it publishes. Only the season process writes them."""
 
 import contextlib
 import fcntl
@@ -6,53 +6,23 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from host.base.errors import Problem, UserError
+from host.season.entries.table import Table, V
 
-APPLICATION = 0x63727365  # "crse"
 SCHEMA = 1
 BUSY_TIMEOUT_S = 10.0
 RESTORE = "croupier did not change it; restore it from a backup of croupier season backup"
 
-TABLES = """
-CREATE TABLE author     (name TEXT PRIMARY KEY, token_sha256 TEXT NOT NULL UNIQUE, joined REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE bot        (name TEXT PRIMARY KEY COLLATE NOCASE, author TEXT NOT NULL REFERENCES author,
-                         withdrawn TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
-CREATE TABLE submission (id TEXT PRIMARY KEY, author TEXT NOT NULL REFERENCES author, bot TEXT NOT NULL REFERENCES bot,
-                         file_name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, at REAL NOT NULL,
-                         door TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, verdict BLOB,
-                         licence TEXT NOT NULL, number INTEGER NOT NULL DEFAULT 0,
-                         attempts INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-CREATE TABLE version    (bot TEXT NOT NULL REFERENCES bot, number INTEGER NOT NULL, author TEXT NOT NULL,
-                         sha256 TEXT NOT NULL, submission TEXT NOT NULL REFERENCES submission, entered REAL NOT NULL,
-                         active INTEGER NOT NULL, off_ladder TEXT NOT NULL, content TEXT NOT NULL,
-                         language TEXT NOT NULL, PRIMARY KEY (bot, number), UNIQUE (bot, content)) WITHOUT ROWID;
-CREATE TABLE practice   (id TEXT PRIMARY KEY, author TEXT NOT NULL REFERENCES author, bot TEXT NOT NULL,
-                         number INTEGER NOT NULL, opponents TEXT NOT NULL, tables INTEGER NOT NULL, at REAL NOT NULL,
-                         state TEXT NOT NULL, reason TEXT NOT NULL, results BLOB, attempts INTEGER NOT NULL DEFAULT 0)
-                         WITHOUT ROWID;
-CREATE TABLE usage      (id INTEGER PRIMARY KEY, author TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL,
-                         seconds REAL NOT NULL);
-CREATE TABLE answer     (request TEXT PRIMARY KEY, author TEXT NOT NULL, at REAL NOT NULL, text TEXT NOT NULL,
-                         submission TEXT NOT NULL, code TEXT NOT NULL, cure TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE event      (id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
-                         text TEXT NOT NULL);
-CREATE TABLE setting    (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE round      (number INTEGER PRIMARY KEY, state TEXT NOT NULL, began REAL, ended REAL, uniform INTEGER NOT NULL,
-                         players BLOB NOT NULL, meetings BLOB NOT NULL, seal TEXT NOT NULL DEFAULT '',
-                         seed TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', sums BLOB);
-CREATE INDEX submission_by_author ON submission(author, at);
-CREATE INDEX submission_by_state ON submission(state);
-CREATE INDEX version_by_author ON version(author);
-CREATE INDEX usage_by_author ON usage(author, at);
-CREATE INDEX answer_by_author ON answer(author, at);
-"""
-"""author: with the SHA-256 of the secret of its link. bot: names belong to the author who used them first, whatever their
-case. submission: `attempts` counts how often its examination has begun since it waits. version: `content` is the SHA-256
-of its files as handed in. usage: a row for each examination and each practice that has begun, with its processor time when
-it is over; `what` is the id of the submission or of the request. answer: to the requests of the inbox. round: players,
-meetings and sums as JSON of the types that wrote them."""
+
+class Schema(NamedTuple):
+    """What a database is: its number as an application of SQLite, and the statements that create its tables."""
+
+    application: int
+    tables: str
 
 
 def damaged(path: Path, why: object) -> UserError:
@@ -90,6 +60,27 @@ class Database:
         """Return the first row of a query, or None."""
         found = self.rows(query, *values)
         return found[0] if found else None
+
+    def select(self, table: Table[V], condition: str = "", *values: Any) -> list[V]:
+        """Return the values of a table, for example those "WHERE name = ?". Raise UserError if the file is damaged."""
+        rows = self.rows(f"SELECT {table.names} FROM {table.name} {condition}", *values)
+        try:
+            return [table.value(row) for row in rows]
+        except (ValueError, msgspec.MsgspecError) as wrong:
+            raise damaged(self.path, wrong) from wrong
+
+    def first(self, table: Table[V], condition: str = "", *values: Any) -> V | None:
+        """Return the first value of a table; None if there is none."""
+        found = self.select(table, f"{condition} LIMIT 1", *values)
+        return found[0] if found else None
+
+    def add(self, table: Table[V], value: V) -> None:
+        """Add a value to a table."""
+        self.change(table.add, *table.row(value))
+
+    def put(self, table: Table[V], value: V) -> int:
+        """Add a value to a table, or replace the one with its key; return 0 if it is there already."""
+        return self.change(table.put, *table.row(value))
 
     def number(self, query: str, *values: Any) -> int:
         """Return the number that a query counts."""
@@ -129,25 +120,26 @@ class Database:
             self._connection.execute("VACUUM INTO ?", (str(target),))
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, schema: Schema, mode: str) -> None:
     """Create an empty database completely or not at all."""
     making = path.with_suffix(".making")
-    for name in (making, *(path.with_name(f"{each.name}{end}") for each in (making, path) for end in ("-wal", "-shm"))):
+    ends = ("-wal", "-shm", "-journal")
+    for name in (making, *(path.with_name(f"{each.name}{end}") for each in (making, path) for end in ends)):
         name.unlink(missing_ok=True)  # SQLite would replay a leftover log into the new file
     with contextlib.closing(sqlite3.connect(making)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA journal_mode = {mode}")
         connection.executescript(
-            f"BEGIN; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA}; COMMIT;"
+            f"BEGIN; {schema.tables} PRAGMA application_id = {schema.application}; PRAGMA user_version = {SCHEMA}; COMMIT;"
         )
     making.rename(path)
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
     """Raise UserError if a file is not the database of a season, or of another version of croupier, or damaged."""
     with naming(path):
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (found,) = connection.execute("PRAGMA application_id").fetchone()
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        if application != APPLICATION:
+        if found != application:
             raise damaged(path, "it is not the database of a season")
         if schema != SCHEMA:
             raise damaged(path, f"it has schema {schema}, and this croupier reads schema {SCHEMA}")
@@ -157,42 +149,40 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[Database]:
-    """Open a database as its only writer; create it if it is missing. Raise UserError if another process writes it."""
+def writing(path: Path, schema: Schema, *, mode: str = "WAL", synchronous: str = "FULL") -> Iterator[Database]:
+    """Open a database as its only writer; create it if it is missing. Raise UserError if it is damaged."""
     with contextlib.ExitStack() as stack, naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(_locked(path))
         if not (path.exists() and path.stat().st_size):
-            _make(path)
+            _make(path, schema, mode)
         connection = stack.enter_context(
             contextlib.closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None))
         )
-        _check(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        check(connection, path, schema.application)
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         yield Database(connection, path)
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[Database]:
+def reading(path: Path, application: int) -> Iterator[Database]:
     """Open a database for reading; the season process may be writing it. Raise UserError if it does not exist."""
     if not (path.exists() and path.stat().st_size):
         raise UserError(
             [Problem("E012", str(path), "does not exist", hint="croupier season open  begins the season")], 3
         )
-    with (
-        naming(path),
-        contextlib.closing(
-            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
-        ) as connection,
-    ):
-        _check(connection, path)
+    with naming(path), contextlib.closing(read_only(path)) as connection:
+        check(connection, path, application)
         yield Database(connection, path)
 
 
+def read_only(path: Path) -> sqlite3.Connection:
+    """Open a connection that cannot change the file."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+
+
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a season; the kernel releases it when the process ends. Raise UserError if it is held."""
     lock = path.with_suffix(".lock")
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

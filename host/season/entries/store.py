@@ -5,16 +5,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
-from host.season.entries.database import Database, reading, writing
+from host.season.entries.database import Database, Schema, locked, reading, writing
 from host.season.entries.names import author_name
-from host.season.entries.practices import Practices
 from host.season.entries.queue import Used
-from host.season.entries.round_store import RoundStore
-from host.season.entries.submissions import Submissions
+from host.season.entries.submissions import BOT, PRACTICE, SUBMISSION, USAGE, Practices, Submissions
+from host.season.entries.table import Table
 from host.season.entries.values import Answer, Author, Event
-from host.season.entries.versions import Versions
+from host.season.entries.versions import VERSION, Versions
 
 STORE_FILE = "season.sqlite"
+AUTHOR = Table("author", Author, "name", own={"token_sha256": "UNIQUE"})
+ANSWER = Table("answer", Answer, "request")
+EVENT = Table("event", Event, "number")
+TABLES = "".join(table.create for table in (AUTHOR, BOT, SUBMISSION, VERSION, PRACTICE, USAGE, ANSWER, EVENT))
+SCHEMA = Schema(
+    0x63727365,  # "crse"
+    f"{TABLES} CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX submission_by_author ON submission(author, at);"
+    "CREATE INDEX submission_by_state ON submission(state);"
+    "CREATE INDEX version_by_author ON version(author);"
+    "CREATE INDEX usage_by_author ON usage(author, at);"
+    "CREATE INDEX answer_by_author ON answer(author, at);",
+)
 KEPT_ANSWERS = 200  # of each author
 INVITE_AGAIN = "croupier season invite --again NAME  draws another link"
 
@@ -27,30 +39,28 @@ class Authors:
 
     def all(self) -> list[Author]:
         """Return all authors by name."""
-        return [Author(*row) for row in self._database.rows("SELECT * FROM author ORDER BY name")]
+        return self._database.select(AUTHOR, "ORDER BY name")
 
     def get(self, name: str) -> Author:
         """Return an author. Raise UserError if there is none of this name."""
-        if row := self._database.row("SELECT * FROM author WHERE name = ?", name):
-            return Author(*row)
+        if found := self._database.first(AUTHOR, "WHERE name = ?", name):
+            return found
         raise UserError([Problem("E001", "", "there is no author of this name in the season", hint=INVITE_AGAIN)], 3)
 
     def add(self, name: str, token_sha256: str, now: float) -> Author:
         """Add an author. The same name with the same secret is the same author. Raise UserError if the name is taken."""
         author_name(name)
-        row = self._database.row("SELECT * FROM author WHERE name = ? COLLATE NOCASE", name)
-        if row is not None and Author(*row)[:2] == (name, token_sha256):
-            return Author(*row)
-        if row is not None:
+        known = self._database.first(AUTHOR, "WHERE name = ? COLLATE NOCASE", name)
+        if known is not None and (known.name, known.token_sha256) != (name, token_sha256):
             message = "is the name of another author, whatever the case of its letters"
             raise UserError([Problem("E008", name, message, hint="choose another name")], 3)
-        self._database.change("INSERT INTO author VALUES (?, ?, ?)", name, token_sha256, now)
-        return Author(name, token_sha256, now)
+        added = known or Author(name, token_sha256, now)
+        self._database.put(AUTHOR, added)
+        return added
 
     def replace_token(self, name: str, token_sha256: str) -> None:
         """Replace the secret of an author: the old link no longer works. Raise UserError if there is no such author."""
-        self.get(name)
-        self._database.change("UPDATE author SET token_sha256 = ? WHERE name = ?", token_sha256, name)
+        self._database.put(AUTHOR, self.get(name)._replace(token_sha256=token_sha256))
 
     def rename(self, name: str, new: str, now: float) -> None:
         """Rename an author. His link, bots and submissions stay his. Raise UserError if the new name is not possible."""
@@ -72,10 +82,6 @@ class Authors:
             raise UserError([Problem("E008", name, "has handed in bots, so that the name stays", hint=hint)], 3)
         self._database.change("DELETE FROM author WHERE name = ?", name)
 
-    def bots(self) -> dict[str, str]:
-        """Return all bots, with the names of their authors."""
-        return dict(self._database.rows("SELECT name, author FROM bot ORDER BY name"))
-
 
 class Events:
     """What has happened in a season: its log, and the answers to requests."""
@@ -85,45 +91,42 @@ class Events:
 
     def add(self, at: float, kind: str, subject: str, text: str) -> None:
         """Append an event."""
-        self._database.change("INSERT INTO event(at, kind, subject, text) VALUES (?, ?, ?, ?)", at, kind, subject, text)
+        number = self._database.number("SELECT max(number) FROM event") + 1
+        self._database.add(EVENT, Event(number, at, kind, subject, text))
 
-    def last(self, most: int) -> list[Event]:
-        """Return the last events, the newest last."""
-        rows = self._database.rows("SELECT at, kind, subject, text FROM event ORDER BY id DESC LIMIT ?", most)
-        return [Event(*row) for row in reversed(rows)]
+    def last(self, most: int, *kinds: str) -> list[Event]:
+        """Return the last events, of some kinds or of all, the newest last."""
+        among = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        return self._database.select(EVENT, f"{among} ORDER BY number DESC LIMIT ?", *kinds, most)[::-1]
 
-    def answer(self, author: str, answer: Answer) -> None:
+    def answer(self, answer: Answer) -> None:
         """Store the answer to a request; delete the oldest ones of its author."""
-        values = (answer.request, author, answer.at, answer.text, answer.submission, answer.code, answer.cure)
         with self._database.transaction():
-            self._database.change("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
+            self._database.put(ANSWER, answer)
             self._database.change(
                 "DELETE FROM answer WHERE author = ?1 AND request NOT IN "
                 "(SELECT request FROM answer WHERE author = ?1 ORDER BY at DESC, request DESC LIMIT ?2)",
-                author,
+                answer.author,
                 KEPT_ANSWERS,
             )
 
-    def answered(self, request: str) -> Answer | None:
-        """Return the answer to a request; None if it has none yet."""
-        query = "SELECT request, at, text, submission, code, cure FROM answer WHERE request = ?"
-        row = self._database.row(query, request)
-        return Answer(*row) if row else None
-
     def answers(self, author: str) -> list[Answer]:
         """Return the answers to the last requests of an author, the newest last."""
-        query = "SELECT request, at, text, submission, code, cure FROM answer WHERE author = ? ORDER BY at, request"
-        return [Answer(*row) for row in self._database.rows(query, author)]
+        return self._database.select(ANSWER, "WHERE author = ? ORDER BY at, request", author)
+
+    def answered(self, request: str) -> Answer | None:
+        """Return the answer to a request; None if it has none yet."""
+        return self._database.first(ANSWER, "WHERE request = ?", request)
 
 
 class Store:
     """The open store of a season. Only the season process opens it for writing (`Store.open`)."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self.authors, self.events = Authors(database), Events(database)
         self.submissions, self.versions = Submissions(database), Versions(database)
-        self.practices, self.rounds = Practices(database), RoundStore(database)
+        self.practices = Practices(database)
 
     @classmethod
     @contextlib.contextmanager
@@ -132,7 +135,8 @@ class Store:
 
         Examinations that were interrupted wait again. Raise UserError if it is damaged, or another process has it open.
         """
-        with writing(folder / STORE_FILE) as database:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / STORE_FILE), writing(folder / STORE_FILE, SCHEMA) as database:
             store = cls(database)
             with store.transaction():
                 store.submissions.recover()
@@ -143,26 +147,26 @@ class Store:
     @contextlib.contextmanager
     def reading(cls, folder: Path) -> Iterator["Store"]:
         """Open the store of a season folder for reading. Raise UserError if it does not exist or is damaged."""
-        with reading(folder / STORE_FILE) as database:
+        with reading(folder / STORE_FILE, SCHEMA.application) as database:
             yield cls(database)
 
     @property
     def path(self) -> Path:
         """Its file."""
-        return self._database.path
+        return self.database.path
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:
         """Let the changes in a block happen together or not at all."""
-        return self._database.transaction()
+        return self.database.transaction()
 
     def setting(self, name: str, usual: str = "") -> str:
         """Return a setting of the season process, for example the state of the season; `usual` if it is not set."""
-        row = self._database.row("SELECT value FROM setting WHERE name = ?", name)
+        row = self.database.row("SELECT value FROM setting WHERE name = ?", name)
         return str(row[0]) if row else usual
 
     def set_setting(self, name: str, value: str) -> None:
         """Set a setting of the season process."""
-        self._database.change("INSERT OR REPLACE INTO setting VALUES (?, ?)", name, value)
+        self.database.change("INSERT OR REPLACE INTO setting VALUES (?, ?)", name, value)
 
     def used(self, author: str, now: float) -> Used:
         """Return what an author has used of his limits."""
@@ -170,4 +174,4 @@ class Store:
 
     def copy_to(self, target: Path) -> None:
         """Write a copy of the store, as it is now, into a new file."""
-        self._database.copy_to(target)
+        self.database.copy_to(target)

@@ -1,17 +1,21 @@
-"""Stores the submissions of a season and their verdicts."""
+"""Stores the submissions of a season with their verdicts, the practice that authors have asked for, and what both have used."""
 
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from host.base.errors import Problem, UserError
-from host.season.entries.database import Database, damaged
+from host.season.entries.database import Database
 from host.season.entries.names import season_bot_name
 from host.season.entries.queue import HOUR_S, Used, Waiting
-from host.season.entries.values import Submission, SubmissionState, Verdict
+from host.season.entries.table import Table
+from host.season.entries.values import Bot, Practice, PracticeResult, Submission, SubmissionState, Usage, Verdict
 
-COLUMNS = "id, author, bot, file_name, sha256, size, at, door, state, reason, verdict, licence, number"
+BOT = Table("bot", Bot, "name", own={"name": "COLLATE NOCASE", "author": "REFERENCES author"})
+"""Names are compared whatever the case of their letters."""
+SUBMISSION = Table("submission", Submission, "id", own={"author": "REFERENCES author"})
+PRACTICE = Table("practice", Practice, "id", own={"author": "REFERENCES author"})
+USAGE = Table("usage", Usage, "what", "at")
 WITHOUT_VERDICT = "state IN ('waiting', 'building', 'checking', 'practising')"
+W = TypeVar("W", Submission, Practice)
 
 
 class Upload(NamedTuple):
@@ -23,60 +27,116 @@ class Upload(NamedTuple):
     needed: bool
 
 
-class Submissions:
+class _Queued(Generic[W]):
+    """What waits, is begun, and may be interrupted: submissions or practice."""
+
+    def __init__(self, database: Database, table: Table[W], begun: SubmissionState) -> None:
+        self._database, self._begun = database, begun
+        self._table: Table[W] = table
+
+    def get(self, identity: str) -> W | None:
+        """Return what has an id; None if there is nothing."""
+        return self._database.first(self._table, "WHERE id = ?", identity)
+
+    def of_author(self, author: str) -> list[W]:
+        """Return what an author has asked for, the newest first."""
+        return self._database.select(self._table, "WHERE author = ? ORDER BY at DESC, id", author)
+
+    def open(self) -> list[W]:
+        """Return all that has no result yet, in the order in which it was received."""
+        return self._database.select(self._table, f"WHERE {WITHOUT_VERDICT} ORDER BY at, id")
+
+    def waiting(self) -> list[Waiting]:
+        """Return what waits."""
+        return [
+            Waiting(each.id, each.author, each.at, each.attempts) for each in self.open() if each.state == "waiting"
+        ]
+
+    def begin(self, which: W, now: float) -> None:
+        """Write that something begins. What was interrupted before counts once for the limits of its author."""
+        with self._database.transaction():
+            known = self.get(which.id)
+            self._update(which.id, state=self._begun, reason="", attempts=known.attempts + 1 if known else 1)
+            again = known and known.attempts and self._database.first(USAGE, "WHERE what = ?", which.id)
+            if not again:
+                self._database.put(USAGE, Usage(which.id, which.author, now))
+
+    def spent(self, identity: str, seconds: float) -> None:
+        """Write the processor time of what has begun last under this id."""
+        last = "(SELECT max(at) FROM usage WHERE what = ?)"
+        self._database.change(
+            f"UPDATE usage SET seconds = ? WHERE what = ? AND at = {last}", seconds, identity, identity
+        )
+
+    def recover(self) -> None:
+        """Let everything wait again that was interrupted."""
+        for each in self.open():
+            if each.state != "waiting":
+                self._update(each.id, state=SubmissionState.WAITING, reason="")
+
+    def _update(self, identity: str, **fields: Any) -> None:
+        if (known := self.get(identity)) is not None:
+            self._database.put(self._table, known._replace(**fields))
+
+
+class Practices(_Queued[Practice]):
+    """The requests of authors for practice tables."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, PRACTICE, SubmissionState.PRACTISING)
+
+    def add(self, practice: Practice) -> None:
+        """Add practice that waits. If the request is already there, change nothing."""
+        if self.get(practice.id) is None:
+            self._database.add(PRACTICE, practice)
+
+    def finish(
+        self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...], reason: str = ""
+    ) -> None:
+        """Write the results of practice, or why it has none."""
+        self._update(identity, state=state, reason=reason, results=results)
+
+
+class Submissions(_Queued[Submission]):
     """The submissions of a season, and what their examinations have used."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get(self, identity: str) -> Submission | None:
-        """Return a submission by its id; None if there is none."""
-        found = self._some("WHERE id = ?", identity)
-        return found[0] if found else None
-
-    def of_author(self, author: str) -> list[Submission]:
-        """Return the submissions of an author, the newest first."""
-        return self._some("WHERE author = ? ORDER BY at DESC, id", author)
-
-    def open(self) -> list[Submission]:
-        """Return all submissions without a verdict, in the order in which they were received."""
-        return self._some(f"WHERE {WITHOUT_VERDICT} ORDER BY at, id")
+        super().__init__(database, SUBMISSION, SubmissionState.BUILDING)
 
     def uploads(self) -> list[Upload]:
         """Return the files of all submissions, the newest first."""
-        query = (
-            f"SELECT sha256, size, at, {WITHOUT_VERDICT} OR id IN (SELECT submission FROM version) FROM submission "
-            "ORDER BY at DESC, id"
-        )
-        return [Upload(sha256, size, at, bool(needed)) for sha256, size, at, needed in self._database.rows(query)]
-
-    def _some(self, condition: str, *values: Any) -> list[Submission]:
-        rows = self._database.rows(f"SELECT {COLUMNS} FROM submission {condition}", *values)
-        try:
-            return [_submission(row) for row in rows]
-        except (ValueError, msgspec.MsgspecError) as wrong:
-            raise damaged(self._database.path, wrong) from wrong
+        versions = {found for (found,) in self._database.rows("SELECT submission FROM version")}
+        query = f"SELECT sha256, size, at, {WITHOUT_VERDICT}, id FROM submission ORDER BY at DESC, id"
+        return [
+            Upload(sha256, size, at, needed=bool(is_open) or identity in versions)
+            for sha256, size, at, is_open, identity in self._database.rows(query)
+        ]
 
     def owner(self, bot: str) -> str:
         """Return the author of a bot; empty if there is no bot of this name, whatever its case."""
-        row = self._database.row("SELECT author FROM bot WHERE name = ?", bot)
-        return str(row[0]) if row else ""
+        found = self._database.first(BOT, "WHERE name = ?", bot)
+        return found.author if found else ""
+
+    def check_name(self, bot: str, author: str) -> None:
+        """Raise UserError if a bot cannot have this name, or if it belongs to another author."""
+        season_bot_name(bot)
+        known = self._database.first(BOT, "WHERE name = ?", bot)
+        if known is not None and (known.author, known.name) != (author, bot):
+            foreign = known.author != author
+            other = "another author" if foreign else f"you, spelled {known.name}"
+            hint = "choose another name for the bot" if foreign else f"spell it {known.name}"
+            raise UserError([Problem("E003", bot, f"this bot belongs to {other}", hint=hint)], 3)
 
     def take_name(self, bot: str, author: str) -> None:
         """Let a bot belong to an author. Raise UserError if it cannot have this name, or belongs to another author."""
-        season_bot_name(bot)
-        row = self._database.row("SELECT author, name FROM bot WHERE name = ?", bot)
-        if row is None:
-            self._database.change("INSERT INTO bot(name, author) VALUES (?, ?)", bot, author)
-        elif row != (author, bot):
-            other = "another author" if row[0] != author else f"you, spelled {row[1]}"
-            hint = "choose another name for the bot" if row[0] != author else f"spell it {row[1]}"
-            raise UserError([Problem("E003", bot, f"this bot belongs to {other}", hint=hint)], 3)
+        self.check_name(bot, author)
+        if not self.owner(bot):
+            self._database.add(BOT, Bot(bot, author))
 
     def withdrawn(self, bot: str) -> str:
         """Return why a bot is withdrawn; empty if it is not."""
-        row = self._database.row("SELECT withdrawn FROM bot WHERE name = ?", bot)
-        return str(row[0]) if row else ""
+        found = self._database.first(BOT, "WHERE name = ?", bot)
+        return found.withdrawn if found else ""
 
     def set_withdrawn(self, bot: str, reason: str) -> None:
         """Withdraw a bot for a reason, or take it back with an empty one. Raise UserError if there is no such bot."""
@@ -87,98 +147,33 @@ class Submissions:
 
     def add(self, submission: Submission) -> None:
         """Add a submission that waits."""
-        values = tuple(submission[: COLUMNS.split(", ").index("verdict")])
-        marks = ", ".join("?" * len(values))
-        names = COLUMNS.partition(", verdict")[0]
-        self._database.change(
-            f"INSERT INTO submission({names}, licence) VALUES ({marks}, ?)", *values, submission.licence
-        )
+        self._database.add(SUBMISSION, submission)
 
     def set_state(self, identity: str, state: SubmissionState, reason: str = "") -> None:
         """Write how far a submission is, and why."""
-        self._database.change("UPDATE submission SET state = ?, reason = ? WHERE id = ?", state, reason, identity)
+        self._update(identity, state=state, reason=reason)
 
-    def wait_again(self, identity: str, reason: str, *, keep_attempts: bool = False) -> None:
-        """Let a submission wait again, as if it had not been examined."""
-        attempts = "attempts" if keep_attempts else "0"
-        self._database.change(
-            f"UPDATE submission SET state = 'waiting', reason = ?, verdict = NULL, attempts = {attempts} WHERE id = ?",
-            reason,
-            identity,
+    def wait_again(self, identity: str, reason: str, **also: Any) -> None:
+        """Let a submission wait again, as if it had not been examined; `also` are fields that change with it."""
+        self._update(
+            identity, **{"state": SubmissionState.WAITING, "reason": reason, "verdict": None, "attempts": 0} | also
         )
-
-    def hand_in_again(self, identity: str, at: float, door: str) -> None:
-        """Let a submission wait that was cancelled and handed in again. The time of a submission is that of the last time."""
-        with self._database.transaction():
-            self.wait_again(identity, "")
-            self._database.change("UPDATE submission SET at = ?, door = ? WHERE id = ?", at, door, identity)
 
     def set_verdict(self, identity: str, verdict: Verdict, reason: str, number: int = 0) -> None:
         """Write the verdict on a submission, and the number of the version that it became."""
         state = SubmissionState.ACCEPTED if verdict.accepted else SubmissionState.REFUSED
-        self._database.change(
-            "UPDATE submission SET state = ?, reason = ?, verdict = ?, number = ? WHERE id = ?",
-            state,
-            reason,
-            msgspec.json.encode(verdict),
-            number,
-            identity,
-        )
-
-    # The queue.
-
-    def waiting(self) -> list[Waiting]:
-        """Return the submissions that wait for their examination."""
-        query = "SELECT id, author, at, attempts FROM submission WHERE state = 'waiting' ORDER BY at, id"
-        return [Waiting(*row) for row in self._database.rows(query)]
+        self._update(identity, state=state, reason=reason, verdict=verdict, number=number)
 
     def served(self) -> dict[str, float]:
         """Return when something of each author was last examined."""
         return dict(self._database.rows("SELECT author, max(at) FROM usage GROUP BY author"))
-
-    def begin(self, identity: str, author: str, now: float) -> None:
-        """Write that an examination begins. One that was interrupted before counts once for the limits of its author."""
-        with self._database.transaction():
-            attempts = self._database.number("SELECT attempts FROM submission WHERE id = ?", identity)
-            query = "UPDATE submission SET state = 'building', reason = '', attempts = attempts + 1 WHERE id = ?"
-            self._database.change(query, identity)
-            begin_usage(self._database, identity, author, now, again=attempts > 0)
-
-    def spent(self, identity: str, seconds: float) -> None:
-        """Write the processor time of the examination that began last."""
-        spend(self._database, identity, seconds)
 
     def used(self, author: str, now: float, versions: int) -> Used:
         """Return what an author has used of his limits in the last hour; `versions` is how many he has."""
         waiting = self._database.number(
             f"SELECT count(*) FROM submission WHERE author = ? AND {WITHOUT_VERDICT}", author
         )
-        query = "SELECT at, seconds, what IN (SELECT id FROM submission) FROM usage WHERE author = ? AND at > ?"
-        rows = self._database.rows(query, author, now - HOUR_S)
-        began = tuple(at for at, _, is_submission in rows if is_submission)
-        return Used(waiting, versions, began, tuple((at, seconds) for at, seconds, _ in rows))
-
-    def recover(self) -> None:
-        """Let every submission wait again whose examination was interrupted."""
-        self._database.change(
-            f"UPDATE submission SET state = 'waiting', reason = '' WHERE {WITHOUT_VERDICT} AND state != 'waiting'"
-        )
-
-
-def begin_usage(database: Database, what: str, author: str, now: float, *, again: bool) -> None:
-    """Write that something of an author begins to run; `again` if it was interrupted before."""
-    if not (again and database.row("SELECT 1 FROM usage WHERE what = ?", what)):
-        database.change("INSERT INTO usage(author, at, what, seconds) VALUES (?, ?, ?, 0)", author, now, what)
-
-
-def spend(database: Database, what: str, seconds: float) -> None:
-    """Write the processor time of what has begun last under this id."""
-    query = "UPDATE usage SET seconds = ? WHERE id = (SELECT max(id) FROM usage WHERE what = ?)"
-    database.change(query, seconds, what)
-
-
-def _submission(row: tuple[Any, ...]) -> Submission:
-    identity, author, bot, file_name, sha256, size, at, door, state, reason, verdict, licence, number = row
-    found = None if verdict is None else msgspec.json.decode(verdict, type=Verdict)
-    known = SubmissionState(state)
-    return Submission(identity, author, bot, file_name, sha256, size, at, door, known, reason, found, licence, number)
+        recent = self._database.select(USAGE, "WHERE author = ? AND at > ?", author, now - HOUR_S)
+        known = {found for (found,) in self._database.rows("SELECT id FROM submission WHERE author = ?", author)}
+        began = tuple(each.at for each in recent if each.what in known)
+        return Used(waiting, versions, began, tuple((each.at, each.seconds) for each in recent))

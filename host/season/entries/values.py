@@ -2,7 +2,7 @@
 
 import hashlib
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -74,7 +74,7 @@ class Submission(NamedTuple):
 
     id: str  # the first 16 hexadecimal digits of the SHA-256 of author, bot and file
     author: str
-    bot: str  # the name of the bot; it belongs to the author who used it first
+    bot: str  # the name of the bot; it belongs to the author of its first version
     file_name: str  # as the author called the file
     sha256: str  # of the file; its bytes are in uploads/SHA256
     size: int
@@ -85,6 +85,7 @@ class Submission(NamedTuple):
     verdict: Verdict | None = None
     licence: str = ""  # as its author states it
     number: int = 0  # of the version that it became; 0: it became none
+    attempts: int = 0  # how often its examination has begun since it waits
 
     @property
     def label(self) -> str:
@@ -109,6 +110,7 @@ class Version(NamedTuple):
     active: bool  # whether the author has chosen it to play on the ladder
     off_ladder: str = ""  # why croupier has taken it off the ladder until its author acts
     content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
+    language: str = ""
 
     @property
     def label(self) -> str:
@@ -121,10 +123,28 @@ class Version(NamedTuple):
         return f"store/{self.content[:32]}/{self.label}"
 
 
+class Bot(NamedTuple):
+    """The name of a bot, which belongs to the author of its first version, and why the organiser has withdrawn it."""
+
+    name: str
+    author: str
+    withdrawn: str = ""
+
+
+class Usage(NamedTuple):
+    """An examination or practice that has begun, with its processor time when it is over."""
+
+    what: str  # the id of the submission or of the request
+    author: str
+    at: float
+    seconds: float = 0.0
+
+
 class Answer(msgspec.Struct, frozen=True):
     """What the season has answered to a request: a sentence, or a refusal with its code and cure."""
 
     request: str  # its id, which `write_request` has returned
+    author: str  # who has left it; empty for the organiser
     at: float  # seconds since 1970
     text: str
     submission: str = ""  # the id of the submission, if the request was about one
@@ -135,6 +155,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Event(NamedTuple):
     """Something that has happened in a season: "accepted", "refused", "author", "terms", "round" …"""
 
+    number: int  # from 1, in the order in which they happened
     at: float  # seconds since 1970
     kind: str
     subject: str  # an author, a bot, a label or a round
@@ -154,18 +175,4 @@ class Practice(NamedTuple):
     state: SubmissionState
     reason: str = ""
     results: tuple[PracticeResult, ...] = ()
-
-
-class RoundEntry(NamedTuple):
-    """A round as the store knows it. Its tables are in an ordinary tournament folder, rounds/NUMBER."""
-
-    number: int
-    state: Literal["waiting", "running", "finished", "damaged"]
-    players: tuple[str, ...]  # labels
-    meetings: tuple[tuple[tuple[str, ...], int], ...]  # labels that play with each other, and their tables
-    uniform: bool = False  # whether its tables are spread over the whole field
-    began: float | None = None
-    ended: float | None = None
-    seal: str = ""
-    seed: str = ""  # revealed when it is over
-    note: str = ""
+    attempts: int = 0  # how often it has begun

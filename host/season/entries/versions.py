@@ -4,9 +4,16 @@ from typing import Any
 
 from host.base.errors import Problem, UserError
 from host.season.entries.database import Database
+from host.season.entries.table import Table
 from host.season.entries.values import Version
 
-COLUMNS = "bot, number, author, sha256, submission, entered, active, off_ladder, content"
+VERSION = Table(
+    "version",
+    Version,
+    *("bot", "number"),
+    own={"bot": "REFERENCES bot", "submission": "REFERENCES submission"},
+    more=", UNIQUE (bot, content)",
+)
 NEWEST_FIRST = "ORDER BY entered DESC, number DESC"
 
 
@@ -63,25 +70,18 @@ class Versions:
         """Return the number of the next version of a bot."""
         return self._database.number("SELECT max(number) FROM version WHERE bot = ?", bot) + 1
 
-    def language(self, label: str) -> str:
-        """Return the language of a version; empty if it does not exist."""
-        bot, _, number = label.rpartition("-")
-        row = self._database.row("SELECT language FROM version WHERE bot = ? AND number = ?", bot, number)
-        return str(row[0]) if row else ""
-
-    def with_times(self) -> list[tuple[float, Version]]:
-        """Return all versions with the times when their submissions were handed in."""
-        times = dict(self._database.rows("SELECT id, at FROM submission"))
-        return [(times[version.submission], version) for version in self.all()]
+    def late(self, at: float) -> list[tuple[float, Version]]:
+        """Return the versions whose submissions were handed in at a time or later, in that order, with their times."""
+        times = dict(self._database.rows("SELECT id, at FROM submission WHERE at >= ?", at))
+        found = [(times[version.submission], version) for version in self.all() if version.submission in times]
+        return sorted(found, key=lambda each: each[0])
 
     def _some(self, condition: str, *values: Any) -> list[Version]:
-        rows = self._database.rows(f"SELECT {COLUMNS} FROM version {condition}", *values)
-        return [_version(row) for row in rows]
+        return self._database.select(VERSION, condition, *values)
 
-    def add(self, version: Version, language: str) -> None:
+    def add(self, version: Version) -> None:
         """Add a version."""
-        row = (*version[:6], int(version.active), version.off_ladder, version.content, language)
-        self._database.change(f"INSERT INTO version VALUES ({', '.join('?' * len(row))})", *row)
+        self._database.add(VERSION, version)
 
     def activate(self, version: Version, most: int) -> list[Version]:
         """Let a version play, and clear why it was taken off the ladder. Return those of its author that no longer play.
@@ -93,22 +93,13 @@ class Versions:
             stopped = others[max(most, 1) - 1 :]
             for each in stopped:
                 self.deactivate(each)
-            query = "UPDATE version SET active = 1, off_ladder = '' WHERE bot = ? AND number = ?"
-            self._database.change(query, version.bot, version.number)
+            self._database.put(VERSION, version._replace(active=True, off_ladder=""))
         return stopped
 
     def deactivate(self, version: Version) -> None:
         """Let a version no longer play."""
-        query = "UPDATE version SET active = 0 WHERE bot = ? AND number = ?"
-        self._database.change(query, version.bot, version.number)
+        self._database.put(VERSION, version._replace(active=False))
 
     def take_off(self, label: str, reason: str) -> None:
         """Take a version off the ladder until its author acts. Raise UserError if it does not exist."""
-        version = self.labelled(label)
-        query = "UPDATE version SET off_ladder = ? WHERE bot = ? AND number = ?"
-        self._database.change(query, reason, version.bot, version.number)
-
-
-def _version(row: tuple[Any, ...]) -> Version:
-    bot, number, author, sha256, submission, entered, active, off_ladder, content = row
-    return Version(bot, number, author, sha256, submission, entered, bool(active), off_ladder, content)
+        self._database.put(VERSION, self.labelled(label)._replace(off_ladder=reason))

@@ -165,9 +165,9 @@ class SeasonIntake:
             with running.scope:
                 await work(running.costs)
         except BaseException as failed:
-            if store.submissions.get(identity):
+            if known := store.submissions.get(identity):
                 reason = _machine_failed(failed)
-                store.submissions.wait_again(identity, reason, keep_attempts=True)
+                store.submissions.wait_again(identity, reason, attempts=known.attempts)
             else:
                 store.practices.recover()
             raise
@@ -182,7 +182,7 @@ class SeasonIntake:
     async def _examine(self, submission: Submission, costs: Costs) -> None:
         """Examine a submission and store its verdict; store its version if it is accepted."""
         store = self.store
-        store.submissions.begin(submission.id, submission.author, time.time())
+        store.submissions.begin(submission, time.time())
         work = self.folder / WORK / submission.id
         paths.remove_tree(work)
         work.mkdir()
@@ -190,6 +190,8 @@ class SeasonIntake:
         costs.seconds = costs.elapsed
         if unpacked.problems:
             self._refuse(submission, Verdict(accepted=False, problems=problem_texts(unpacked.problems, work)))
+            return
+        if self._is_taken(submission, work):
             return
         known = store.versions.with_content(submission.bot, unpacked.content)
         if known is not None:
@@ -203,17 +205,20 @@ class SeasonIntake:
         if not verdict.accepted or bot is None:
             self._refuse(submission, verdict)
             return
+        if self._is_taken(submission, work):
+            return
         version = Version(
-            submission.bot,
-            number,
-            submission.author,
-            bot.sha256,
-            submission.id,
+            bot=submission.bot,
+            number=number,
+            author=submission.author,
+            sha256=bot.sha256,
+            submission=submission.id,
             entered=time.time(),
             active=False,
             content=unpacked.content,
+            language=bot.spec.language,
         )
-        self.accept(submission, version, verdict, work / label, bot.spec.language)
+        self.accept(submission, version, verdict, work / label)
 
     @property
     def _bench(self) -> Bench:
@@ -226,6 +231,15 @@ class SeasonIntake:
         upload = self.folder / UPLOADS / submission.sha256
         most = self.terms.limits.submission
         return UnpackRequest(str(upload), submission.file_name, str(work), submission.bot, most)
+
+    def _is_taken(self, submission: Submission, work: Path) -> bool:
+        """Return whether another author has had a bot of this name accepted meanwhile; then refuse the submission."""
+        try:
+            self.store.submissions.check_name(submission.bot, submission.author)
+        except UserError as taken:
+            self._refuse(submission, Verdict(accepted=False, problems=problem_texts(taken.problems, work)))
+            return True
+        return False
 
     def _refuse(self, submission: Submission, verdict: Verdict) -> None:
         first = next((each.partition("\n")[0] for each in verdict.problems), "it fails the check")
@@ -242,14 +256,15 @@ class SeasonIntake:
             self.store.submissions.set_verdict(submission.id, verdict, f"{text}; {entry}", version.number)
             self._log("accepted", submission, text)
 
-    def accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path, language: str) -> None:
+    def accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path) -> None:
         """Store a new version. Its folder is moved first: a folder that no version names is replaced the next time."""
         target = self.folder / version.place
         target.parent.mkdir(exist_ok=True)
         paths.remove_tree(target)
         folder.rename(target)
         with self.store.transaction():
-            self.store.versions.add(version, language)
+            self.store.submissions.take_name(version.bot, version.author)
+            self.store.versions.add(version)
             entry = self._enter(submission, version)
             self.store.submissions.set_verdict(submission.id, verdict, entry, version.number)
             self._log("accepted", submission, f"{version.label}, {version.sha256}")

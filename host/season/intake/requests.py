@@ -51,8 +51,12 @@ class Desk(NamedTuple):
 
     def closed(self, at: float) -> bool:
         """Return whether entry is closed for a request that arrives at this time."""
-        closes = closing_time(self.store, self.terms.closes)
-        return closes is not None and at >= closes
+        return is_closed(closing_time(self.store, self.terms.closes), at)
+
+
+def is_closed(closes: float | None, at: float) -> bool:
+    """Return whether entry is closed at a time. At the moment at which it closes it is."""
+    return closes is not None and at >= closes
 
 
 def closing_time(store: Store, closes: float | None) -> float | None:
@@ -77,19 +81,19 @@ def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
     store = desk.store
     if known := store.events.answered(stored.id):
         return known
+    author = getattr(stored.request, "author", "") or getattr(stored.request, "name", "")
     at = max(min(stored.at, now), math.nextafter(float(store.setting(ARRIVED, "0")), math.inf))
     with store.transaction():
         store.set_setting(ARRIVED, repr(at))
         try:
             with store.transaction():  # nothing of a refused request remains
                 granted = ANSWERS[type(stored.request)](desk, stored, at)
-            answer = Answer(stored.id, at, granted.text, granted.submission)
+            answer = Answer(stored.id, author, at, granted.text, granted.submission)
         except UserError as refused:
             problem = refused.problems[0]
             text = f"{problem.where}: {problem.message}" if problem.where else problem.message
-            answer = Answer(stored.id, at, text, code=problem.code, cure=problem.hint)
-        author = getattr(stored.request, "author", "") or getattr(stored.request, "name", "")
-        store.events.answer(author, answer)
+            answer = Answer(stored.id, author, at, text, code=problem.code, cure=problem.hint)
+        store.events.answer(answer)
     return answer
 
 
@@ -111,7 +115,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     bot = request.bot or file_stem(file_name)
     used = store.used(request.author, now)
     with _Upload(stored.upload, desk.folder / UPLOADS, desk.terms.limits.size) as upload:
-        store.submissions.take_name(bot, request.author)
+        store.submissions.check_name(bot, request.author)
         identity = submission_id(request.author, bot, upload.sha256)
         known = store.submissions.get(identity)
         if known is not None and known.state is not SubmissionState.CANCELLED:
@@ -120,7 +124,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
             raise UserError([problem], 3)
         upload.keep()
     if known is not None:
-        store.submissions.hand_in_again(identity, now, request.door)
+        store.submissions.wait_again(identity, "", at=now, door=request.door)
     else:
         store.submissions.add(
             Submission(
@@ -268,7 +272,7 @@ def _practise(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     if not 1 <= request.tables <= MAX_PRACTICE_TABLES:
         message = f"{request.tables} tables of practice are not possible"
         raise refused("E009", "", message, f"1 to {MAX_PRACTICE_TABLES} tables")
-    waiting = desk.store.practices.count_waiting(request.author)
+    waiting = sum(each.author == request.author for each in desk.store.practices.open())
     if waiting >= desk.terms.limits.queue:
         message = f"{counted(waiting, 'request')} of yours for practice wait, and {desk.terms.limits.queue} may"
         raise refused("E004", "", message, "wait for one of them")
@@ -358,8 +362,8 @@ def _unfreeze(desk: Desk) -> str:
         raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
     store.set_setting(FROZEN, "")
     store.set_setting(ENTRIES, "")  # they are fixed again when entry closes
-    for known, version in sorted(store.versions.with_times()):
-        if known >= float(frozen) and not desk.closed(known):
+    for at, version in store.versions.late(float(frozen)):
+        if not desk.closed(at):
             store.versions.activate(version, desk.terms.limits.active)
     return "entry is open again"
 

@@ -3,32 +3,18 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from host.base.errors import Problem, UserError
 from host.season.entries.store import Store
-from host.season.entries.values import RoundEntry
+from host.season.entries.table import Table
 from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 
 TableOrder = tuple[tuple[str, ...], ...]
 
 CRASH_SERIES = RESTS_AFTER
 """Fixtures in a row in which a version crashed, after which it is taken off the ladder until its author acts."""
-
-
-class RoundPlan(msgspec.Struct, frozen=True):
-    """All that the list of a round follows from, besides the results of the rounds before it.
-
-    `speed` is the number of tables in a second that the budget was computed with. `config` is the part of croupier.toml
-    that decides how tables are played.
-    """
-
-    terms: RoundTerms
-    players: tuple[Player, ...]
-    speed: float
-    config: str
 
 
 class PairCount(msgspec.Struct, frozen=True):
@@ -57,92 +43,73 @@ class RoundSums(msgspec.Struct, frozen=True):
         return sum(meeting.tables for meeting in self.meetings)
 
 
-class RoundData(msgspec.Struct, frozen=True):
-    """What the store has of a round besides its row. The sums are missing until it is over."""
+class Round(NamedTuple):
+    """A round: what its list follows from, besides the results of the rounds before it, and what it has brought.
 
-    plan: RoundPlan
+    Its tables are in an ordinary tournament folder, rounds/NUMBER.
+    """
+
+    number: int  # from 1
+    state: Literal["waiting", "running", "finished", "damaged"]
+    terms: RoundTerms
+    players: tuple[Player, ...]
+    meetings: tuple[Meeting, ...]
+    began: float | None = None
+    ended: float | None = None
+    seal: str = ""
+    seed: str = ""  # revealed when it is over
+    note: str = ""
     sums: RoundSums | None = None
 
-
-class Round(NamedTuple):
-    """A round: its row, what it follows from, and what it has brought."""
-
-    entry: RoundEntry
-    data: RoundData
-
     @property
-    def number(self) -> int:
-        """The number of the round, from 1."""
-        return self.entry.number
-
-    @property
-    def meetings(self) -> tuple[Meeting, ...]:
-        """The list of the round."""
-        return tuple(Meeting(labels, tables) for labels, tables in self.entry.meetings)
+    def labels(self) -> tuple[str, ...]:
+        """The versions that may play it."""
+        return tuple(player.label for player in self.players)
 
     @property
     def counted(self) -> RoundSums | None:
         """What the round has brought; None if it is not over, or damaged."""
-        return self.data.sums if self.entry.state == "finished" else None
+        return self.sums if self.state == "finished" else None
 
 
-_data = msgspec.json.Decoder(RoundData)
+ROUND = Table("round", Round, "number")
 
 
 class Book:
     """The rounds of a season. Each change is on the disk when its method returns."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._database = store.database
 
     def rounds(self) -> list[Round]:
         """Return all rounds in their order. Raise UserError if the store is damaged."""
-        data = dict(self._store.rounds.sums())
-        return [self._round(entry, data.get(entry.number, b"")) for entry in self._store.rounds.all()]
+        if not self._database.row("SELECT 1 FROM sqlite_master WHERE name = ?", ROUND.name):
+            return []  # none has been planned yet
+        return self._database.select(ROUND, "ORDER BY number")
 
-    def _round(self, entry: RoundEntry, data: bytes) -> Round:
-        try:
-            return Round(entry, _data.decode(data))
-        except msgspec.MsgspecError as wrong:
-            message = f"is damaged: round {entry.number}: {wrong}"
-            raise UserError(
-                [Problem("E012", str(self._store.path), message, hint="restore it from a backup")], 3
-            ) from wrong
-
-    def plan(self, plan: RoundPlan, meetings: Sequence[Meeting]) -> Round:
+    def plan(self, terms: RoundTerms, players: Sequence[Player], meetings: Sequence[Meeting]) -> Round:
         """Store a round that will be played, and return it."""
-        entry = RoundEntry(
-            number=plan.terms.number,
-            state="waiting",
-            players=tuple(player.label for player in plan.players),
-            meetings=tuple((meeting.labels, meeting.tables) for meeting in meetings),
-            uniform=plan.terms.uniform,
-        )
-        return self._write(Round(entry, RoundData(plan)))
+        self._database.change(ROUND.create)
+        return self._write(Round(terms.number, "waiting", terms, tuple(players), tuple(meetings)))
 
     def begin(self, which: Round) -> Round:
         """Store that a round plays. A round that is resumed keeps its first time."""
-        began = which.entry.began or time.time()
-        return self._write(which._replace(entry=which.entry._replace(state="running", began=began)))
+        return self._write(which._replace(state="running", began=which.began or time.time()))
 
     def finish(self, which: Round, sums: RoundSums, seal: str, seed: str) -> Round:
         """Store what a round has brought, with its seal and its revealed seed."""
-        entry = which.entry._replace(state="finished", ended=time.time(), seal=seal, seed=seed)
-        return self._write(Round(entry, RoundData(which.data.plan, sums)))
+        return self._write(which._replace(state="finished", ended=time.time(), seal=seal, seed=seed, sums=sums))
 
     def damage(self, which: Round, why: str) -> Round:
         """Store that a round cannot be played to its end, or read. Its tables do not count."""
-        entry = which.entry._replace(state="damaged", ended=time.time(), note=why)
-        return self._write(Round(entry, RoundData(which.data.plan)))
+        return self._write(which._replace(state="damaged", ended=time.time(), note=why, sums=None))
 
     def note(self, which: Round, text: str) -> Round:
         """Store a note about a round."""
-        return self._write(which._replace(entry=which.entry._replace(note=text)))
+        return self._write(which._replace(note=text))
 
     def _write(self, which: Round) -> Round:
-        with self._store.transaction():
-            self._store.rounds.set(which.entry)
-            self._store.rounds.set_sums(which.number, msgspec.json.encode(which.data))
+        self._database.put(ROUND, which)
         return which
 
 
@@ -165,7 +132,7 @@ class SeasonTotals:
 
     def add(self, which: Round) -> None:
         """Add a round. Rounds must come in their order."""
-        for label in which.entry.players:
+        for label in which.labels:
             self.since.setdefault(label, which.number)
         self.fallen, sums = (), which.counted
         if sums is None:

@@ -23,7 +23,7 @@ def too_old(rounds: Sequence[Round], keep: Keep) -> list[Round]:
         size, number = size + each.counted.bytes, number + 1
         if (keep.rounds and number > keep.rounds) or (keep.size and size > keep.size):
             found.append(each)
-    return [each for each in reversed(found) if not each.entry.note.startswith(REDUCED)]
+    return [each for each in reversed(found) if not each.note.startswith(REDUCED)]
 
 
 def remove_answers(folder: SeasonFolder, which: Round, tournament: Tournament) -> str:

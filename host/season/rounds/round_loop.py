@@ -14,8 +14,8 @@ from host.rules.catalogue import game_by_name
 from host.season.entries.values import Version
 from host.season.folder import round_root
 from host.season.intake.requests import PAUSED
-from host.season.rounds.book import Round, RoundPlan
-from host.season.rounds.play import how_tables_are_played, read_round, write_round
+from host.season.rounds.book import Round
+from host.season.rounds.play import read_round, write_round
 from host.season.rounds.scheduler import Player, RoundTerms, next_round
 from host.season.rounds.season import Season
 from host.tournament.loading import load_checked
@@ -119,21 +119,19 @@ class RoundPlayer:
             await season.bell.wait(min(IDLE_S, max((self.next_at or 0) - time.time(), 0.05)))
             return
         await self._play_until_paused(which)
-        if self.current is not None and self.current.entry.state in ("finished", "damaged"):
+        if self.current is not None and self.current.state in ("finished", "damaged"):
             self._settle(self.current, over)
 
     def _unfinished(self) -> Round | None:
         """Return the round that was begun and is not over, for example before this process was started."""
         last = self.last
-        return last if last is not None and last.entry.state in ("waiting", "running") else None
+        return last if last is not None and last.state in ("waiting", "running") else None
 
     def _planned(self) -> Round | None:
         """Plan the next round and return it; None if it is not time yet, or if nobody can play."""
         season, last = self._season, self.last
         now = time.time()
-        self.next_at = (
-            now if last is None or self._goes_on else due_at(last.entry.began or 0, season.terms.round_every, now)
-        )
+        self.next_at = now if last is None or self._goes_on else due_at(last.began or 0, season.terms.round_every, now)
         if now < self.next_at:
             return None
         number = last.number + 1 if last else 1
@@ -154,8 +152,7 @@ class RoundPlayer:
             self.next_at = None
             season.doing("waits for versions of two authors")
             return None
-        how = how_tables_are_played(season.tournament)
-        which = season.book.plan(RoundPlan(terms, players, season.totals.speed, how), meetings)
+        which = season.book.plan(terms, players, meetings)
         self._goes_on = False
         self._rounds.append(which)
         return which
@@ -187,7 +184,7 @@ class RoundPlayer:
         season, place = self._season, self._season.folder.round(which.number)
         problem: BaseException
         try:
-            versions = [season.store.versions.labelled(label) for label in which.entry.players]
+            versions = [season.store.versions.labelled(label) for label in which.labels]
             self._write(which, versions)
             which = self._rounds[-1] = self.current = season.book.begin(which)
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
@@ -230,8 +227,8 @@ class RoundPlayer:
 
     def _size_of(self, which: Round) -> str:
         tables = sum(meeting.tables for meeting in which.meetings)
-        uniform = ", spread over the whole field" if which.entry.uniform else ""
-        return f"{counted(len(which.entry.players), 'version')}, {thousands(tables)} tables{uniform}"
+        uniform = ", spread over the whole field" if which.terms.uniform else ""
+        return f"{counted(len(which.players), 'version')}, {thousands(tables)} tables{uniform}"
 
     async def _after_failure(self, which: Round, failure: BaseException) -> Round:
         """Wait if the machine lacks something, and return the round as it is; otherwise mark it as damaged."""
@@ -252,7 +249,7 @@ class RoundPlayer:
         """Take the version off the ladder that a problem of preparing the bots names; return whether it names one."""
         if not problem.code.startswith("B"):
             return False
-        named = [label for label in which.entry.players if label in problem.where.split("/") or label == problem.where]
+        named = [label for label in which.labels if label in problem.where.split("/") or label == problem.where]
         for label in named:
             self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
             self._season.event("off ladder", label, f"no longer starts: {problem.message}")
@@ -267,7 +264,7 @@ class RoundPlayer:
             reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
             season.store.versions.take_off(label, reason)
             season.event("off ladder", label, "crashed in three fixtures in a row, and rests until its author acts")
-        self._damaged = self._damaged + 1 if which.entry.state == "damaged" and not self._goes_on else 0
+        self._damaged = self._damaged + 1 if which.state == "damaged" and not self._goes_on else 0
         if self._damaged >= MAX_DAMAGED:
             season.store.set_setting(PAUSED, f"{MAX_DAMAGED} rounds in a row could not be played: see the log")
             season.event("paused", "season", f"{MAX_DAMAGED} rounds in a row could not be played")

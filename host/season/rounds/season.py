@@ -17,7 +17,7 @@ from host.season.documents import EntriesDocument, EntryRow, State
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
-from host.season.intake.requests import ENTRIES, PAUSED, closing_time
+from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.play import how_tables_are_played
 
@@ -117,8 +117,7 @@ class Season:
 
     def frozen(self, now: float | None = None) -> bool:
         """Return whether entry is closed."""
-        closes = self.closes
-        return closes is not None and (time.time() if now is None else now) >= closes
+        return is_closed(self.closes, time.time() if now is None else now)
 
     @property
     def state(self) -> State:
@@ -133,15 +132,12 @@ class Season:
 
     def entered(self) -> list[Version]:
         """Return the versions that play: those of submissions that were received before entry closed."""
-        closes, playing = self.closes, self.store.versions.playing()
-        if closes is None:
-            return playing
-        return [version for version in playing if not self.is_late(version)]
+        late = self.late()
+        return [version for version in self.store.versions.playing() if version.label not in late]
 
-    def is_late(self, version: Version) -> bool:
-        """Return whether the submission of a version was received after entry had closed."""
-        closes, submission = self.closes, self.store.submissions.get(version.submission)
-        return closes is not None and submission is not None and submission.at >= closes
+    def late(self) -> set[str]:
+        """Return the labels of the versions whose submissions were received after entry had closed."""
+        return set() if self.closes is None else {version.label for _, version in self.store.versions.late(self.closes)}
 
     def fix_entries(self) -> EntriesDocument:
         """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
