@@ -118,7 +118,7 @@ class Load:
 
     def until_site(self) -> None:
         """Wait until the site knows the authors."""
-        while "tokens" not in {each.stem for each in (self.folder / "published" / "private").glob("*")}:
+        while not (self.folder / "published" / "site.sqlite").exists():
             time.sleep(0.1)
         while not self._answers():
             time.sleep(0.1)

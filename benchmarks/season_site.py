@@ -61,9 +61,9 @@ async def measured(folder: Path, port: int, bots: int, seconds: float) -> dict[s
         for _ in range(READERS):
             nursery.start_soon(reader, port, seconds, taken)
         for nth in range(int(seconds)):
-            publish(folder, "site.json", site(plain, bots, waiting=nth))
+            publish(folder, site(plain, bots, waiting=nth))
             if nth % 5 == 0:
-                publish(folder, "ladder.json", ladder(plain, bots))
+                publish(folder, ladder(plain, bots))
             await trio.sleep(1)
     return taken
 

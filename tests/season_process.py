@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from command import CROUPIER, Done, croupier_process, environment
 
 from host.season.entries.inbox import Invite, Request, Submit, write_request
 from host.season.entries.store import Store
+from host.season.site.errors import Refusal
+from host.season.site.published import Published
 
 CONFIG = """\
 game = "{game}"
@@ -198,8 +201,18 @@ class TestSeason:
     # What is known.
 
     def document(self, name: str) -> Any:
-        """Return a published document."""
-        return json.loads((self.folder / "published" / name).read_bytes())
+        """Return what is published, for example "site", "rounds/1", "bots/mine" or "mine/ada"; None if it is not."""
+        published, (kind, _, which) = Published(self.folder / "published"), name.partition("/")
+        try:
+            if kind == "rounds" and which:
+                found = published.round(int(which))
+            elif read := {"bots": published.bot, "mine": published.author}.get(kind):
+                found = read(which)
+            else:
+                found = getattr(published, kind)()
+        except Refusal:
+            return None
+        return found and msgspec.to_builtins(found.value)
 
     @contextlib.contextmanager
     def store(self) -> Iterator[Store]:

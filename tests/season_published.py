@@ -1,7 +1,7 @@
 """A folder as the site of a season sees it: documents that the test writes itself, an inbox, and uploads."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 
 from host.season import documents as d
-from host.season.entries.values import PracticeResult, SlowAnswer, Verdict, submission_id
+from host.season.entries.values import Answer, PracticeResult, SlowAnswer, Verdict, submission_id
+from host.season.folder import SeasonFolder
+from host.season.site.published import Published
+from host.season.site_database import SiteDatabase, published
 from host.submissions.finding import Finding
 
 SECRETS = {
@@ -20,6 +23,12 @@ SECRETS = {
 }
 """The secret of each author's link; that of the organiser stands under ""."""
 
+DOCUMENTS: dict[type, str] = {
+    d.SiteDocument: "site",
+    d.LadderDocument: "ladder",
+    d.AdminDocument: "admin",
+    d.EntriesDocument: "entries",
+}
 EVE = "<b>\"eve'&"
 HOSTILE = "</script><script>window.evil=1</script>\"'><img src=x onerror=window.evil=2>\u202e\x1b[31m\x07=1+1 {{7*7}}"
 NOW = 1_764_100_000.0
@@ -37,33 +46,67 @@ def hostile(text: str) -> str:
 
 def season_in(folder: Path, spelled: Callable[[str], str] = plain, rows: int = 8, **changes: Any) -> Path:
     """Write the documents of a season with a number of bots into a folder; return the folder."""
-    for name in ("inbox", "uploads", "published/rounds", "published/bots", "published/private/authors"):
+    for name in ("inbox", "uploads", "published/rounds"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    publish(folder, "site.json", site(spelled, rows, **changes))
-    publish(folder, "ladder.json", ladder(spelled, rows))
-    publish(folder, "rounds.json", d.RoundsDocument(tuple(round_row(spelled, number) for number in (3, 2, 1))))
-    for number in (1, 2, 3):
-        publish(folder, f"rounds/{number}.json", a_round(spelled, number, rows))
     report = "<!doctype html><html lang=en><title>r</title><h1>Report</h1><script>window.evil=3</script>"
     (folder / "published/rounds/1.html").write_text(report)
-    for row in ladder(spelled, rows).rows:
-        publish(folder, f"bots/{row.bot}.json", bot(spelled, row.bot, row.author, row.number))
-    for author in SECRETS:
-        if author:
-            publish(folder, f"private/authors/{author}.json", own(folder, spelled, author))
-            (folder / f"published/private/authors/{author}-3.ndjson").write_text(f'{{"own": "{marker(author)}"}}\n')
-    publish(folder, "private/admin.json", admin(spelled))
-    hashes = {name: hashlib.sha256(secret.encode()).hexdigest() for name, secret in SECRETS.items()}
-    publish(folder, "private/tokens.json", d.TokensDocument(hashes))
+    shown = [ladder(spelled, rows), *(a_round(spelled, number, rows) for number in (1, 2, 3))]
+    bots = [bot(spelled, row.bot, row.author, row.number) for row in ladder(spelled, rows).rows]
+    owned = {found.bot for found in bots}
+    authors = [own(folder, spelled, author) for author in SECRETS if author]
+    bots += [d.BotDocument(each.versions[0].label.rpartition("-")[0], each.author, each.versions, ()) for each in authors
+             if each.versions[0].label.rpartition("-")[0] not in owned]  # fmt: skip
+    publish(folder, site(spelled, rows, **changes), *shown, *bots, *authors, admin(spelled))
+    publish_links(folder, {name: hashlib.sha256(secret.encode()).hexdigest() for name, secret in SECRETS.items()})
     return folder
 
 
-def publish(folder: Path, name: str, document: msgspec.Struct) -> None:
-    """Write a document as the season process does: under another name, then renamed."""
-    path = folder / "published" / name
-    unfinished = path.with_name(f".{path.name}.new")
-    unfinished.write_bytes(msgspec.json.encode(document))
-    unfinished.replace(path)
+def publish(folder: Path, *values: Any) -> None:
+    """Publish values as the season process does."""
+    with published(SeasonFolder(folder)) as site, site.database.transaction():
+        for value in values:
+            _publish(site, value)
+
+
+def _publish(site: SiteDatabase, value: Any) -> None:
+    if name := DOCUMENTS.get(type(value)):
+        site.document(name, value)
+    elif isinstance(value, d.RoundDocument):
+        site.put("rounds", d.ROUND, d.PublishedRound(value.row.number, value.row, value.meetings, value.report))
+    elif isinstance(value, d.BotDocument):
+        site.put("bots", d.BOT, value)
+    elif isinstance(value, d.PublishedAuthor):
+        site.put("mine/" + value.author, d.AUTHOR, value)
+    else:
+        author, topic = value.author, "mine/" + value.author
+        known = site.database.first(d.AUTHOR, "WHERE author = ?", author)
+        token = known.token_sha256 if known else hashlib.sha256(author.encode()).hexdigest()
+        site.put(topic, d.AUTHOR, d.PublishedAuthor(author, token, value.quota, value.faults))
+        site.remove(topic, d.SUBMISSION, author=author)
+        for row in value.submissions:
+            site.put(topic, d.SUBMISSION, msgspec.structs.replace(row, author=author))
+        for answer in value.answers.values():
+            site.put(topic, d.ANSWER, answer)
+        for number in value.tables:
+            content = f'{{"own": "{marker(author)}"}}\n'
+            site.put(topic, d.OWN_TABLES, d.OwnTables(author, number, content))
+
+
+def publish_links(folder: Path, hashes: Mapping[str, str]) -> None:
+    """Publish the hashes of the secrets of all links."""
+    with published(SeasonFolder(folder)) as site:
+        for author, token in hashes.items():
+            known = site.database.first(d.AUTHOR, "WHERE author = ?", author)
+            site.put(
+                "mine/" + author,
+                d.AUTHOR,
+                (known or d.PublishedAuthor(author, "", {}, ()))._replace(token_sha256=token),
+            )
+
+
+def read(folder: Path) -> Published:
+    """Return what a season has published, as its site reads it."""
+    return Published(folder / "published")
 
 
 def marker(author: str) -> str:
@@ -283,8 +326,9 @@ def own(folder: Path, spelled: Callable[[str], str], author: str) -> d.AuthorDoc
     )
     quota = {"submissions this hour": "17 of 20 left", spelled("processor time"): "22 of 30 min left"}
     messages = (spelled(f"{name}-2 plays from round 3 on"), spelled(f"message for {secret}"))
+    answers = {f"{author}{nth}": Answer(f"{author}{nth}", author, NOW + nth, text) for nth, text in enumerate(messages)}
     return d.AuthorDocument(
-        author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (f"authors/{author}-3.ndjson",), quota, messages
+        author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (3,), quota, messages, answers
     )
 
 

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, environment
 from season_fixtures import STANDS
 
 from host.season.commands.invite import names_in
-from host.season.documents import TokensDocument
 from host.season.entries.inbox import Invite, read_requests
 from host.season.entries.store import Store
 from host.season.entries.values import Submission
+from host.season.site.errors import Refusal
+from host.season.site.published import Published
 
 CONFIG = """
 game = "pazaak"
@@ -63,7 +63,7 @@ def opened(folder: Path, *options: str, config: str = CONFIG) -> Iterator[Path]:
             stderr=output,
         )
         try:
-            until(lambda: process.poll() is not None or (folder / "published/private/tokens.json").exists())
+            until(lambda: process.poll() is not None or (folder / "published/site.sqlite").exists())
             assert process.poll() is None, log.read_text()
             yield folder
         finally:
@@ -83,7 +83,10 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def tokens(folder: Path) -> Mapping[str, str]:
     """Return the hashes of the links that a season has published."""
-    return msgspec.json.decode((folder / "published/private/tokens.json").read_bytes(), type=TokensDocument).authors
+    try:
+        return Published(folder / "published").tokens()
+    except Refusal:
+        return {}
 
 
 def submissions(folder: Path, author: str) -> list[Submission]:

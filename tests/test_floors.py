@@ -35,6 +35,7 @@ FLOORS = [
     {"host.cli"},
     {"host.season.entries"},
     {"host.season.documents", "host.season.folder"},
+    {"host.season.site_database"},
     {"host.season.intake"},
     {"host.season.rounds"},
     {"host.season"},

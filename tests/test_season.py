@@ -26,6 +26,7 @@ from host.season.entries.values import Version
 from host.season.folder import final_seed, round_root
 from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.scheduler import Meeting
+from host.season.site.published import Published
 from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES
 
@@ -51,7 +52,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
 
 def finished(season: TestSeason) -> list[dict[str, Any]]:
     """Return the rounds that are over, newest first."""
-    return [row for row in season.document("rounds.json")["rows"] if row["state"] == "finished"]
+    return [row for row in season.document("rounds")["rows"] if row["state"] == "finished"]
 
 
 # The config.
@@ -113,7 +114,7 @@ def test_each_round_is_a_tournament_that_other_commands_read(played: TestSeason)
     number = next(row["number"] for row in finished(played) if row["versions"] == 3)
     place = played.folder / "rounds" / f"{number:04d}"
     standings = croupier("-C", place, "standings", "--json").json
-    met = {label for meeting in played.document(f"rounds/{number}.json")["meetings"] for label in meeting["labels"]}
+    met = {label for meeting in played.document(f"rounds/{number}")["meetings"] for label in meeting["labels"]}
     assert {row["bot"] for row in standings["rows"]} == met and len(met) >= 2
     assert croupier("-C", place, "verify").code == 0
     assert croupier("-C", place, "replay", "last").code == 0
@@ -124,8 +125,8 @@ def test_a_round_deals_from_the_seed_that_follows_from_that_of_the_season(played
     seed = bytes.fromhex((played.folder / "seed").read_text())
     assert (played.folder / "seed").stat().st_mode & 0o777 == 0o600
     promised = json.loads((played.folder / "commitment.json").read_text())["sha256"]
-    assert promised == hashlib.sha256(seed).hexdigest() == played.document("site.json")["seed_sha256"]
-    for row in played.document("rounds.json")["rows"]:
+    assert promised == hashlib.sha256(seed).hexdigest() == played.document("site")["seed_sha256"]
+    for row in played.document("rounds")["rows"]:
         if row["state"] == "finished":
             assert (
                 row["seed"]
@@ -154,7 +155,7 @@ def test_the_root_of_round_41_is_that_of_the_specification() -> None:
 
 
 def test_the_ladder_ranks_who_wins_and_says_why(played: TestSeason) -> None:
-    ladder = played.document("ladder.json")
+    ladder = played.document("ladder")
     assert {row["label"] for row in ladder["rows"]} == {"adas-1", "graces-1", "kims-1"}
     assert [row["rank"] for row in ladder["rows"]] == [1, 2, 3]
     assert all(len(row["history"]) >= 1 and row["tables"] >= 10 for row in ladder["rows"])
@@ -166,15 +167,15 @@ def test_the_published_files_of_everybody_have_nothing_private(played: TestSeaso
     for path in published.rglob("*"):
         if path.is_file():
             assert seed not in path.read_text(errors="replace"), path
-    shown = "".join(path.read_text() for path in published.rglob("*.json") if "private" not in path.parts)
-    assert "SyntaxError" not in shown
-    assert "SyntaxError" in json.dumps(played.document("private/authors/kim.json"))
-    assert "SyntaxError" not in json.dumps(played.document("private/authors/ada.json"))
+    public = ("site", "ladder", "rounds", "bots/adas", "bots/graces", "bots/kims")
+    assert all(played.document(name) and "SyntaxError" not in json.dumps(played.document(name)) for name in public)
+    assert "SyntaxError" in json.dumps(played.document("mine/kim"))
+    assert "SyntaxError" not in json.dumps(played.document("mine/ada"))
 
 
 def test_an_author_gets_his_own_tables_as_seen_from_his_seat(played: TestSeason) -> None:
-    files = sorted((played.folder / "published/private/tables/ada").glob("*.ndjson"))
-    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    site, numbers = Published(played.folder / "published"), played.document("mine/ada")["tables"]
+    rows = [json.loads(line) for number in numbers for line in site.own_tables("ada", number).splitlines()]
     starts = [row for row in rows if row["ev"] == "table.start"]
     assert starts and all("adas-1" in row["bots"] for row in starts)
     seat = -1
@@ -250,9 +251,9 @@ def test_a_pause_stops_a_round_and_a_resume_continues_it(tmp_path: Path) -> None
         assert "paused" in season.croupier("season", "pause", "--reason", "power cut").out
         season.submit("ada", "mine", plain_bot("END", "a"))
         season.submit("grace", "other", plain_bot("STAND", "g"))
-        season.until(lambda: len(season.document("private/admin.json")["queue"]) == 2, "both in the queue")
-        reasons = {row["reason"] for row in season.document("private/admin.json")["queue"]}
-        assert reasons == {"power cut"} and season.document("site.json")["state"] == "paused"
+        season.until(lambda: len(season.document("admin")["queue"]) == 2, "both in the queue")
+        reasons = {row["reason"] for row in season.document("admin")["queue"]}
+        assert reasons == {"power cut"} and season.document("site")["state"] == "paused"
         assert "goes on" in season.croupier("season", "resume").out
         season.until_round(1)
 
@@ -263,8 +264,8 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         config = season.folder / "croupier.toml"
         config.write_text(config.read_text().replace('budget = "1 s"', 'budget = "2 s"'))
         season.until(lambda: season.events("terms"), "the change")
-        season.until(lambda: season.document("site.json")["notices"], "the notice")
-        assert "budget: 1.0 → 2.0" in season.document("site.json")["notices"][0]
+        season.until(lambda: season.document("site")["notices"], "the notice")
+        assert "budget: 1.0 → 2.0" in season.document("site")["notices"][0]
         good = config.read_text()
         config.write_text(good.replace("budget", "bugdet"))
         season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")
@@ -287,12 +288,11 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
         season.submit("grace", "late", later_crash(20))
         season.accepted("mine-1", "late-1")
         season.until(lambda: season.events("off ladder", "late-1"), "the rest")
-        season.until(lambda: "off the ladder" in json.dumps(season.document("bots/late.json")), "the public note")
-        season.until(lambda: "secret words" in json.dumps(season.document("private/authors/grace.json")), "the faults")
-        assert "secret words" not in json.dumps(season.document("private/authors/ada.json"))
-        for path in (season.folder / "published").rglob("*"):
-            if path.is_file() and "grace" not in str(path):
-                assert "secret words" not in path.read_text(errors="replace"), path
+        season.until(lambda: "off the ladder" in json.dumps(season.document("bots/late")), "the public note")
+        season.until(lambda: "secret words" in json.dumps(season.document("mine/grace")), "the faults")
+        assert "secret words" not in json.dumps(season.document("mine/ada"))
+        for path in (season.folder / "published").rglob("*.html"):
+            assert "secret words" not in path.read_text(errors="replace"), path
         season.ask(Activate("grace", "late", 1, True))
         season.until(lambda: len(season.events("off ladder", "late-1")) == 2, "its return, and its next end")
         season.submit("grace", "late", plain_bot("STAND", "b"))
@@ -339,23 +339,23 @@ def test_the_freeze_closes_entry_and_nothing_else(tmp_path: Path) -> None:
         season.submit("grace", "other", plain_bot("STAND", "g"))
         season.accepted("mine-1", "other-1")
         season.croupier("season", "freeze", "--yes")
-        season.until(lambda: (season.folder / "published/entries.json").exists(), "the entries")
+        season.until(lambda: season.document("entries"), "the entries")
         assert "open again" in season.croupier("season", "freeze", "--undo").out
-        season.until(lambda: not (season.folder / "published/entries.json").exists(), "no entries")
+        season.until(lambda: not season.document("entries"), "no entries")
         assert season.croupier("season", "freeze").code != 0  # nobody has written the word
         season.croupier("season", "freeze", "--yes")
-        season.until(lambda: (season.folder / "published/entries.json").exists(), "the entries")
-        entries = season.document("entries.json")
+        season.until(lambda: season.document("entries"), "the entries")
+        entries = season.document("entries")
         hashes = sorted(bytes.fromhex(entry["sha256"]) for entry in entries["entries"])
         assert {entry["label"] for entry in entries["entries"]} == {"mine-1", "other-1"}
         assert entries["digest"] == hashlib.sha256(b"".join(hashes)).hexdigest()
         season.submit("ada", "mine", plain_bot("STAND", "too late"))
         season.accepted("mine-2")
         season.until(lambda: any("off the ladder" in json.dumps(row) or "after entry" in json.dumps(row)
-                     for row in season.document("private/authors/ada.json")["versions"]), "the words on the page")  # fmt: skip
-        last = season.document("rounds.json")["rows"][0]["number"]
+                     for row in season.document("mine/ada")["versions"]), "the words on the page")  # fmt: skip
+        last = season.document("rounds")["rows"][0]["number"]
         season.until_round(last + 1)
-        assert season.document("site.json")["state"] == "frozen"
+        assert season.document("site")["state"] == "frozen"
     with season.store() as store:
         assert {version.label for version in store.versions.playing()} == {"mine-1", "other-1"}
 
@@ -410,7 +410,7 @@ def test_old_rounds_lose_their_answers_and_nothing_else(tmp_path: Path) -> None:
     assert replayed.code == 3 and "error[E105]" in replayed.err
     done = season.croupier("season", "verify", "--json")
     assert done.code == 0 and 1 in done.json["reduced"], done.out
-    assert "answers removed" in season.document("rounds/1.json")["row"]["note"]
+    assert "answers removed" in season.document("rounds/1")["row"]["note"]
 
 
 def test_in_containers_the_site_sees_neither_seed_nor_journal_nor_store() -> None:

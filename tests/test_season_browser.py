@@ -99,7 +99,7 @@ def examined(running: Site, request: Submit) -> None:
         made.submissions[2], bot=request.bot, file_name=request.file_name, label=f"{request.bot}-1"
     )
     row = msgspec.structs.replace(row, id=running.api("GET", "/api/mine", request.author).json["submissions"][0]["id"])
-    publish(running.folder, f"private/authors/{request.author}.json", msgspec.structs.replace(made, submissions=(row,)))
+    publish(running.folder, msgspec.structs.replace(made, submissions=(row,)))
 
 
 @pytest.mark.parametrize("script", [False, True], ids=["without script", "with script"])
@@ -128,7 +128,7 @@ def test_a_page_that_is_open_follows_the_season(running: Site) -> None:
     with browser(*DESK) as driver:
         page = Page(driver, running).open("/")
         page.wait("live")
-        publish(running.folder, "site.json", site(plain, 8, now="C build, 2 s", waiting=7))
+        publish(running.folder, site(plain, 8, now="C build, 2 s", waiting=7))
         page.wait("C build, 2 s")
         assert complaints(driver) == []
 
@@ -138,7 +138,7 @@ def test_what_is_being_typed_is_not_lost_when_a_page_follows(running: Site) -> N
         page = Page(driver, running).enter("").open("/admin")
         page.find("#reason").send_keys("copied from")
         page.wait("live")
-        publish(running.folder, "site.json", site(plain, 8, now="C build, 2 s"))
+        publish(running.folder, site(plain, 8, now="C build, 2 s"))
         page.wait("C build, 2 s")
         assert page.find("#reason").get_attribute("value") == "copied from"
         assert driver.switch_to.active_element.get_attribute("id") == "reason"

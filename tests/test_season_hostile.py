@@ -21,9 +21,8 @@ pytest.importorskip("hypercorn")
 pytest.importorskip("multipart")
 
 from season_client import Site, multipart, serving_season
-from season_published import ladder, plain, publish, season_in
+from season_published import ladder, plain, publish, publish_links, season_in
 
-from host.season.documents import TokensDocument
 from host.season.entries.inbox import UPLOAD_FILE
 
 UPLOADS, CRAWLERS = 1000, 8
@@ -215,7 +214,7 @@ def besieged(tmp_path: Path) -> Iterator[Site]:
     """Serve a season of many authors with small files."""
     folder = season_in(tmp_path, upload_bytes=LIMIT)
     hashes = {name: hashlib.sha256(f"secret of {name}".encode()).hexdigest() for name in [*AUTHORS, "honest"]}
-    publish(folder, "private/tokens.json", TokensDocument(hashes))
+    publish_links(folder, hashes)
     with serving_season(folder) as running:
         yield running
 
@@ -314,7 +313,7 @@ def test_headers_that_do_not_end_are_given_up(besieged: Site) -> None:
 
 @pytest.mark.long
 def test_readers_that_stop_reading_are_dropped(besieged: Site) -> None:
-    publish(besieged.folder, "ladder.json", ladder(plain, 300))  # a page of 200 kB
+    publish(besieged.folder, ladder(plain, 300))  # a page of 200 kB
     assert besieged.get("/").status == 200
     deaf = [socket.socket() for _ in range(5)]
     for line in deaf:

@@ -3,13 +3,16 @@
 import contextlib
 import io
 import itertools
+import os
 import random
 import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import helpers
@@ -32,13 +35,15 @@ from season_fixtures import (
 )
 
 from host.base.errors import UserError
+from host.base.paths import size_of
 from host.config.season_config import AuthorLimits
 from host.season.entries.inbox import Cancel, Manage, Practise
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Verdict, Version
 from host.season.intake.examination import unpacked_upload
-from host.season.intake.pruning import prune_uploads
+from host.season.intake.pruning import prune_old_builds, prune_uploads
 from host.season.intake.unpack import UnpackRequest
+from host.submissions.build import prune_builds
 from host.submissions.discovery import load_submission
 
 REFERENCE = Path(__file__).parents[1] / "sample_bots/pazaak/nestor"
@@ -388,3 +393,90 @@ def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path
     assert file_name in found.problems[0].where
     assert str(tmp_path) not in str(found.problems[0])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["target", "upload"]
+
+
+# Slow bots.
+
+SLEEPS = "import sys, time\nfor line in sys.stdin:\n    time.sleep(0.3)\n    print('END', flush=True)\n"
+
+
+@pytest.mark.long
+def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path) -> None:
+    with season(tmp_path, terms_of(references=(REFERENCE,), tables=400)) as here:
+        slow = here.submit("ada", "slow.py", SLEEPS).submission
+        quick = here.submit("grace", "quick.py", STANDS).submission
+
+        async def both() -> None:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(here.intake.examine_next)
+                while (known := here.store.submissions.get(slow)) and known.state != "practising":
+                    await trio.sleep(0.05)
+                await here.intake.examine_next()
+                known, other = here.store.submissions.get(slow), here.store.submissions.get(quick)
+                assert known and other and (known.state, other.state) == ("practising", "accepted")
+                assert other.verdict and other.verdict.pace < 0.1
+                here.submit("ada", "more.py", STANDS)
+                assert await here.intake.examine_next() is None  # one of each author at a time
+
+        began = time.monotonic()
+        here.run(both)
+        known, used = here.store.submissions.get(slow), here.store.used("ada", time.time())
+        assert known and known.verdict and known.state == "accepted"
+        assert "ended, because the bot takes long" in str(known.verdict.findings)
+        assert 50 < used.cpu_seconds(time.time()) < time.monotonic() - began + 1
+        assert known.verdict.pace > 0.5
+
+
+# The disk of the builds.
+
+
+@contextlib.contextmanager
+def small_cache(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let builds lie on a disk of 64 MiB, which bots can reach."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    with season(place) as before:  # the keeper of sandboxes stays where it is
+        before.accepted("ada", "mine.py", STANDS)
+    folder = Path(tempfile.mkdtemp())
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "croupier-test", folder], check=True)
+    monkeypatch.setenv("CROUPIER_CACHE", str(folder))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+        folder.rmdir()
+
+
+@pytest.mark.long
+def test_a_disk_that_is_almost_full_is_no_bots_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_cache(tmp_path / "before", monkeypatch) as cache, season(tmp_path / "cup") as here:
+        here.submit("ada", "mine.c", C_BOT)
+        with (cache / "fill").open("wb") as file:
+            file.write(bytes(63 << 20))
+        with pytest.raises(UserError) as full:
+            here.examined()
+        assert full.value.exit_code == 6
+        assert full.value.problems[0].code == "E015" and "CROUPIER_CACHE" in full.value.problems[0].hint
+        (waiting,) = here.store.submissions.open()
+        assert waiting.state == "waiting" and "almost full" in waiting.reason
+        (cache / "fill").unlink()
+        found = here.examined()
+        assert found.state == "accepted", found.verdict and found.verdict.problems
+
+
+@pytest.mark.long
+def test_old_builds_make_room_and_those_in_use_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_cache(tmp_path / "before", monkeypatch) as cache, season(tmp_path / "cup") as here:
+        for age, name in ((7200, "old"), (0, "new")):  # large programs that an author has had built
+            (cache / "bots" / name).mkdir(parents=True)
+            (cache / "bots" / name / "program").write_bytes(bytes(26 << 20))
+            os.utime(cache / "bots" / name, (time.time() - age,) * 2)
+        here.submit("ada", "mine.c", C_BOT)
+        found = here.examined()
+        assert found.state == "accepted", found.verdict and found.verdict.problems
+        assert not (cache / "bots" / "old").exists() and (cache / "bots" / "new").exists()
+        assert prune_old_builds(None) == 0
+        os.utime(cache / "bots" / "new", (time.time() - 7200,) * 2)
+        assert prune_builds(20 << 20, time.time() - 8000) == 0
+        assert prune_builds(20 << 20, time.time() - 60) == 1
+        assert size_of(cache / "bots") < 20 << 20

@@ -103,7 +103,7 @@ def proxied(name: str, place: Path) -> Iterator[Behind]:
     """Start a site and a proxy in front of it."""
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
-    with serving_season(season_in(place / "season"), "--url", "https://cup.example") as running:
+    with serving_season(season_in(place / "season"), "--url", "https://cup.example", "--proxy", "127.0.0.1") as running:
         port = free_port()
         command = PROXIES[name](place, port, running.port)
         with (place / "proxy.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
@@ -138,7 +138,7 @@ def test_a_link_a_form_and_a_stream_go_through(behind: Behind, tmp_path: Path) -
         assert stream.stdout
         assert stream.stdout.readline().startswith("retry")
         began = time.monotonic()
-        publish(behind.site.folder, "site.json", site(plain, 8, waiting=9))
+        publish(behind.site.folder, site(plain, 8, waiting=9))
         assert any('"site"' in line for line in stream.stdout)
         assert time.monotonic() - began < 20
         stream.terminate()

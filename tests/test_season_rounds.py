@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.season.rounds.round_loop import due_at
+from host.season.rounds.round_loop import costs_of, due_at
 from host.season.rounds.scheduler import (
     FIRST_TABLES,
     LIFE_TABLES,
@@ -291,3 +291,27 @@ def test_a_clock_that_is_set_back_holds_no_round_for_longer_than_its_interval(
 ) -> None:
     assert due_at(began, every, now) <= now + every
     assert due_at(began, every, began) == began + every
+
+
+# Slow versions.
+
+
+@pytest.mark.parametrize("cost", [5.0, 40.0, 300.0])
+def test_two_slow_versions_take_their_share_of_a_round_and_no_tables_of_others(cost: float) -> None:
+    fast, terms = field(16), RoundTerms(1, 2, 400)
+    slow = [each._replace(cost=cost) for each in fast[:2]] + fast[2:]
+    costs, spent = {each.label: each.cost for each in slow}, list[float]()
+    strengths = {each.label: 30.0 * nth for nth, each in enumerate(fast)}
+    without, _ = season(fast, strengths, 20, terms)
+    with_two, rounds = season(slow, strengths, 20, terms)
+    for each in rounds:
+        spent.append(sum(tables * sum(costs[label] for label in labels) / 2 for labels, tables in each.meetings))
+    had, have = (sum(sums.tables[each.label] for each in slow[2:]) for sums in (without, with_two))
+    assert have >= 0.8 * had
+    assert all(0 < with_two.tables[each.label] < 0.5 * without.tables[each.label] for each in slow[:2])
+    assert all(0.8 * terms.tables <= each <= 1.2 * terms.tables for each in spent[:-1])
+
+
+def test_the_cost_of_a_table_is_that_of_the_middle_of_the_field() -> None:
+    assert costs_of({"a": 0.5, "b": 0.5, "c": 2.0, "new": 0.0}) == {"a": 1.0, "b": 1.0, "c": 4.0, "new": 1.0}
+    assert costs_of({}) == {}

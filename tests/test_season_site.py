@@ -1,5 +1,6 @@
 """The site of a season: who sees what, what it takes in, what it refuses, and that it needs no script and no secret."""
 
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -9,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -26,11 +28,15 @@ pytest.importorskip("multipart")
 
 from helpers import offenders
 from season_client import Browser, Site, links, multipart, serving_season
-from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, season_in, site
+from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, publish_links, read, season_in, site
+from starlette.requests import Request
 
-from host.season.documents import AuthorDocument, TokensDocument
 from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
 from host.season.entries.values import Answer, submission_id
+from host.season.folder import SeasonFolder
+from host.season.site.identity import SiteOptions, client_of
+from host.season.site.limits import LOCAL_REQUESTS, RateLimiter
+from host.season.site_database import published
 
 AUTHORS = ("ada", "grace", EVE)
 PUBLIC = ("/", "/rounds", "/rounds/2", "/bots/mine", "/rules", "/submit")
@@ -72,35 +78,37 @@ def test_the_site_needs_nothing_but_what_is_published(tmp_path: Path) -> None:
         assert browser.submit("mine.py", SOURCE).status == 303
 
 
-DOCUMENTS = (
-    "site.json", "ladder.json", "rounds.json", "rounds/2.json", "bots/mine.json", "private/tokens.json",
-    "private/authors/ada.json", "private/admin.json",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("how", ["missing", "cut", "of another kind", "a folder"])
-def test_a_document_that_cannot_be_read_is_a_message_and_never_a_failure(running: Site, how: str) -> None:
+@pytest.mark.parametrize("how", ["missing", "cut", "of another kind", "a folder", "nonsense"])
+def test_a_database_that_cannot_be_read_is_a_message_and_never_a_failure(running: Site, how: str) -> None:
     ada, organiser = Browser(running, "ada"), Browser(running, "")
-    for name in DOCUMENTS:
-        path = running.folder / "published" / name
-        content = path.read_bytes()
-        path.unlink()
-        if how == "a folder":
-            path.mkdir()
-        elif how != "missing":
-            path.write_bytes(content[:-5] if how == "cut" else b'{"name": [1, 2]}')
-        for page in (*PUBLIC, "/mine", "/admin"):
-            reply = (organiser if page == "/admin" else ada).get(page)
-            assert reply.status in (200, 401, 404, 503), (name, page)
-            assert reply.status == 200 or 'role="alert"' in reply.text
-        assert {running.get(each).status for each in API} <= {200, 404, 503}
-        path.rmdir() if how == "a folder" else path.unlink(missing_ok=True)
-        path.write_bytes(content)
+    path = running.folder / "published" / "site.sqlite"
+    content = path.read_bytes()
+    path.unlink()
+    if how == "a folder":
+        path.mkdir()
+    elif how == "of another kind":
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE document (name TEXT)")
+    elif how != "missing":
+        path.write_bytes(content[: len(content) // 2] if how == "cut" else b"nonsense" * 1000)
+    for page in (*PUBLIC, "/mine", "/admin"):
+        reply = (organiser if page == "/admin" else ada).get(page)
+        assert reply.status == 503 and 'role="alert"' in reply.text, page
+    assert {running.get(each).status for each in API} == {503}
+    path.rmdir() if how == "a folder" else path.unlink(missing_ok=True)
+    path.write_bytes(content)
     assert ada.get("/mine").status == 200
 
 
+def test_the_site_reads_on_while_the_season_writes_and_where_it_may_write_nothing(running: Site) -> None:
+    with published(SeasonFolder(running.folder)) as site_database, site_database.database.transaction():
+        site_database.document("site", site(plain, 8, title="Half of it"))
+        assert "Half of it" not in running.get("/").text
+    assert "Half of it" in running.get("/").text
+
+
 def test_a_page_shows_at_once_what_is_published_anew(running: Site) -> None:
-    publish(running.folder, "site.json", site(plain, 8, title="Another game"))
+    publish(running.folder, site(plain, 8, title="Another game"))
     assert "Another game" in running.get("/").text
 
 
@@ -260,9 +268,7 @@ def test_a_crawler_finds_nothing_of_another_author(hostile_site: Site, author: s
 
 def own_rows(folder: Path, author: str) -> Any:
     """Return the submissions of an author."""
-    return msgspec.json.decode(
-        (folder / f"published/private/authors/{author}.json").read_bytes(), type=AuthorDocument
-    ).submissions
+    return read(folder).author(author).value.submissions
 
 
 def test_what_an_author_reads_is_not_cached_for_the_next_reader(hostile_site: Site) -> None:
@@ -288,9 +294,84 @@ def test_a_link_becomes_a_cookie_and_leads_to_an_address_without_the_secret(runn
     assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/")) and "secure" not in cookie
 
 
-def test_behind_a_proxy_with_tls_the_cookie_is_secure(running: Site) -> None:
+def test_only_a_proxy_that_is_named_is_believed_and_its_cookie_is_secure(tmp_path: Path) -> None:
     headers = {"x_forwarded_proto": "https", "x_forwarded_for": "203.0.113.7"}
-    assert "secure" in running.get(f"/a/{SECRETS['ada']}", **headers).headers["set-cookie"].lower()
+    folder, link = season_in(tmp_path), f"/a/{SECRETS['ada']}"
+    for options, secure in ((["--proxy", "127.0.0.1"], True), ([], False)):  # also on this machine
+        with serving_season(folder, *options) as running:
+            assert ("secure" in running.get(link, **headers).headers["set-cookie"].lower()) == secure
+
+
+def test_a_link_to_another_authors_account_asks_before_it_is_followed(running: Site) -> None:
+    ada = Browser(running, "ada")
+    page = ada.get(f"/a/{SECRETS['grace']}")
+    assert page.status == 200 and "set-cookie" not in page.headers
+    assert "is that of <strong>grace</strong>" in page.text
+    assert "Bots of ada" in ada.get("/mine").text
+    assert ada.get(f"/a/{SECRETS['ada']}").status == 303  # one's own link asks nothing
+    form = f"secret={SECRETS['grace']}".encode()
+    assert ada.send("POST", "/enter", form, content_type="application/x-www-form-urlencoded").status == 403
+    assert "Bots of ada" in ada.get("/mine").text
+    assert ada.post("/enter", f"/a/{SECRETS['grace']}", secret=SECRETS["grace"]).status == 303
+
+
+def test_a_stranger_cannot_send_a_large_body(running: Site) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as line:
+        line.sendall(
+            b"PUT /api/bots/mine HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 60000000\r\n\r\n" + b"x" * 1000
+        )
+        began, answer = time.monotonic(), b""
+        while part := line.recv(65536):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 401") and time.monotonic() - began < 3
+
+
+def test_behind_a_proxy_that_is_not_named_nothing_is_unlimited() -> None:
+    client = client_of(request_from("127.0.0.1"), SiteOptions())
+    assert (client.local, client.trusted) == (True, False)
+    limited = RateLimiter(LOCAL_REQUESTS, lambda: 0.0)
+    assert sum(not limited.wait(client.address) for _ in range(LOCAL_REQUESTS.burst + 10)) == LOCAL_REQUESTS.burst
+
+
+def request_from(peer: str, **headers: str) -> Request:
+    """Return a request from an address."""
+    lines = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return Request(
+        {"type": "http", "client": (peer, 1), "headers": lines, "scheme": "http", "server": ("x", 80), "path": "/"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("peer", "passed_on", "counted"),
+    [
+        ("203.0.113.7", "198.51.100.1", "203.0.113.7"),
+        ("127.0.0.1", "198.51.100.1", "127.0.0.1"),
+        ("10.0.0.2", "198.51.100.1, 203.0.113.9", "203.0.113.9"),
+        ("2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "", "2001:db8:1:2::/64"),
+        ("10.0.0.2", "2001:db8:1:3::9", "2001:db8:1:3::/64"),
+        ("::ffff:203.0.113.7", "", "203.0.113.7"),
+    ],
+)
+def test_limits_count_addresses_of_ipv4_and_networks_of_ipv6(peer: str, passed_on: str, counted: str) -> None:
+    request = request_from(peer, **({"x_forwarded_for": passed_on} if passed_on else {}))
+    assert client_of(request, SiteOptions(proxies=("10.0.0.2",))).address == counted
+
+
+def test_the_moment_of_the_final_is_announced(tmp_path: Path) -> None:
+    with serving_season(season_in(tmp_path, final=1_797_000_000.0)) as running:
+        assert all("2026-12-11T" in running.get(page).text for page in ("/", "/rules"))
+        assert running.get("/api/season").json["final"] == 1_797_000_000.0
+
+
+def test_all_authors_share_one_rendering_of_a_public_page(running: Site) -> None:
+    pages = [Browser(running, author).get("/") for author in SECRETS if author]
+    assert len({page.headers["etag"] for page in pages}) == 1
+    assert "you are" not in pages[0].text and "/mine" in pages[0].text
+    for author in SECRETS:
+        if author:
+            publish(running.folder, read(running.folder).author(author).value)  # what is for one author alone
+    assert Browser(running, "ada").get("/").headers["etag"] == pages[0].headers["etag"]
 
 
 def test_a_wrong_link_opens_nothing(running: Site) -> None:
@@ -303,7 +384,7 @@ def test_a_wrong_link_opens_nothing(running: Site) -> None:
 def test_a_link_that_was_replaced_is_refused_at_once(running: Site) -> None:
     ada = Browser(running, "ada")
     hashes = {name: hashlib.sha256(f"new {secret}".encode()).hexdigest() for name, secret in SECRETS.items()}
-    publish(running.folder, "private/tokens.json", TokensDocument(hashes))
+    publish_links(running.folder, hashes)
     assert ada.get("/mine").status == 401
     assert running.api("GET", "/api/mine", "ada").problem == (401, "W002")
     assert running.get(f"/a/{SECRETS['ada']}").status == 401
@@ -395,7 +476,7 @@ def test_what_the_season_has_already_is_not_handed_in_again(running: Site) -> No
 def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:
     made = own(running.folder, plain, "ada")
     cancelled = msgspec.structs.replace(made.submissions[0], state="cancelled", place=0)
-    publish(running.folder, "private/authors/ada.json", msgspec.structs.replace(made, submissions=(cancelled,)))
+    publish(running.folder, msgspec.structs.replace(made, submissions=(cancelled,)))
     content = (running.folder / "uploads" / cancelled.sha256).read_bytes()
     reply = running.api("PUT", "/api/bots/mine", "ada", content)
     assert (reply.status, reply.json["state"], reply.json["id"]) == (202, "received", cancelled.id)
@@ -405,9 +486,9 @@ def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:
 def test_a_request_that_the_season_refuses_says_why(running: Site) -> None:
     handed_in = running.api("PUT", "/api/bots/mine", "ada", SOURCE).json
     (folder,) = (running.folder / "inbox").iterdir()
-    answer = Answer(folder.name, 1.0, "5 submissions wait already", code="E005", cure="wait for a verdict")
+    answer = Answer(folder.name, "ada", 1.0, "5 submissions wait already", code="E005", cure="wait for a verdict")
     made = msgspec.structs.replace(own(running.folder, plain, "ada"), answers={folder.name: answer})
-    publish(running.folder, "private/authors/ada.json", made)
+    publish(running.folder, made)
     shutil.rmtree(folder)
     found = running.api("GET", handed_in["url"], "ada").json
     assert (found["state"], found["why"]) == ("refused", "5 submissions wait already; wait for a verdict")
@@ -422,7 +503,7 @@ def test_a_program_waits_for_a_verdict(running: Site) -> None:
         answer = pool.submit(running.api, "GET", f"/api/submissions/{waiting.id}?wait=50&since=waiting", "ada")
         made = own(running.folder, plain, "ada")
         done = msgspec.structs.replace(made.submissions[2], id=waiting.id)
-        publish(running.folder, "private/authors/ada.json", msgspec.structs.replace(made, submissions=(done,)))
+        publish(running.folder, msgspec.structs.replace(made, submissions=(done,)))
         found = answer.result(60).json
     assert (found["state"], found["accepted"], found["label"]) == ("accepted", True, "mine-2")
     assert [line["mark"] for line in found["checks"]] == ["✓", "✓", "!"] and found["practice"][0]["tables"] == 1000
@@ -529,7 +610,7 @@ def test_anybody_takes_a_name_and_gets_a_link_once(tmp_path: Path) -> None:
         hashes = {
             name: hashlib.sha256(secret.encode()).hexdigest() for name, secret in (SECRETS | {"zed": link}).items()
         }
-        publish(running.folder, "private/tokens.json", TokensDocument(hashes))
+        publish_links(running.folder, hashes)
         assert visitor.get("/mine").status == 200 and "zed" in visitor.get("/mine").text
         told = running.send("POST", "/api/join", b'{"name": "yan"}')
         assert told.status == 202 and told.json["link"].endswith(told.json["secret"])
@@ -556,7 +637,7 @@ def test_a_proxys_header_is_believed_from_this_machine_only_if_it_was_named(tmp_
     folder = season_in(tmp_path)
     with serving_season(folder) as running:
         assert running.get("/mine", x_user="ada").status == 401
-    with serving_season(folder, "--proxy-header", "X-User") as running:
+    with serving_season(folder, "--proxy-header", "X-User", "--proxy", "127.0.0.1") as running:
         assert running.get("/mine", x_user="ada").status == 200
         assert running.get("/mine", x_user="mallory").problem == (403, "W003")
         assert running.get("/mine").status == 401
@@ -658,16 +739,16 @@ def test_listeners_hear_what_has_changed_and_only_their_own(running: Site) -> No
     ada = events(running, "/api/events", authorization=f"Bearer {SECRETS['ada']}")
     nobody = events(running, "/events")
     assert next(ada) == next(nobody) == {}
-    publish(running.folder, "private/authors/grace.json", own(running.folder, plain, "grace"))
-    publish(running.folder, "private/authors/ada.json", own(running.folder, plain, "ada"))
+    publish(running.folder, own(running.folder, plain, "grace"))
+    publish(running.folder, own(running.folder, plain, "ada"))
     assert next(ada) == {"changed": ["mine"]}
-    publish(running.folder, "site.json", site(plain, 8, waiting=3))
+    publish(running.folder, site(plain, 8, waiting=3))
     assert next(ada) == next(nobody) == {"changed": ["site"]}
 
 
 def test_a_listener_that_comes_back_hears_what_it_has_missed(running: Site) -> None:
     (edition,) = re.findall(r'data-live="(\w+)"', running.get("/").text)
-    publish(running.folder, "site.json", site(plain, 8, waiting=4))
+    publish(running.folder, site(plain, 8, waiting=4))
     stream = events(running, f"/events?since={edition}")
     assert next(stream) == {} and "site" in next(stream)["changed"]
 
@@ -681,7 +762,7 @@ def test_fifty_listeners_and_one_that_stops_reading_do_not_delay_the_end(tmp_pat
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         deaf.connect(("127.0.0.1", running.port))
         deaf.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 200)
-        publish(folder, "site.json", site(plain, 8, waiting=5))
+        publish(folder, site(plain, 8, waiting=5))
         assert [next(each) for each in streams] == [{"changed": ["site"]}] * 50
         assert running.get("/").status == 200
         began = time.monotonic()

@@ -53,7 +53,8 @@ class _Group(NamedTuple):
 class KeptWorkers:
     """The workers of a program that plays again and again: a worker keeps the sandboxes of bots that stay the same.
 
-    `executor` is used as `host.backends.local.local_workers` is. Only one of its blocks may be open at a time.
+    `executor` is used as `host.backends.local.local_workers` is. Blocks that are open at the same time have workers of their
+    own, which should not be pinned to cores (placement "free").
     """
 
     def __init__(self) -> None:

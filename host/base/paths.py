@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from host.base.format import counted
@@ -46,6 +47,18 @@ def remove_tree(folder: Path) -> None:
     """
     subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", folder], check=False)
     subprocess.run(["/bin/rm", "-rf", "--", folder], check=False)
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of all files of a folder. What vanishes meanwhile does not count."""
+    total = 0
+    for place, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - a Path for each file takes longer
+    with suppress(OSError):
+        total += 0 if path.is_dir() else path.lstat().st_size
+    return total
 
 
 def cache_dir() -> Path:

@@ -108,7 +108,8 @@ class PerAuthorTable:
     versions: Many = AuthorLimits().versions
     """Versions of all bots of the author. Example: `versions = 100`"""
     cpu_minutes: Many = AuthorLimits().cpu_minutes
-    """Minutes of processor time in an hour for builds, checks and practice. Example: `cpu_minutes = 60`"""
+    """Minutes of processor time in an hour for builds, checks and practice, which also counts while a bot waits.
+    Example: `cpu_minutes = 60`"""
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ class SeasonTable:
     freeze: Freeze = 0.0
     """When entry closes. Later submissions are examined and kept, and do not play. Default: `croupier season final` closes it.
     Example: `freeze = 2026-12-20T18:00:00+01:00`"""
+    final: Freeze = 0.0
+    """When the final is played. The site announces it, and a change of it. Example: `final = 2026-12-21T18:00:00+01:00`"""
     grace: Seconds = 300.0
     """How long after `freeze` a submission is still entered. Pages do not announce it. Example: `grace = "10 min"`"""
     round_every: Seconds = 600.0
@@ -181,7 +184,8 @@ def season_settings(season: SeasonTable) -> dict[str, Any]:
         "keep": f"{season.keep.rounds} rounds" if season.keep.rounds else format_limit(season.keep.size),
         "proxy": list(season.proxy),
     }
-    found |= {"freeze": datetime.fromtimestamp(season.freeze, UTC)} if season.freeze else {}
+    for key in ("freeze", "final"):
+        found |= {key: datetime.fromtimestamp(at, UTC)} if (at := getattr(season, key)) else {}
     found |= {key: value for key in ("address", "login_header") if (value := getattr(season, key))}
     own = season.per_author
     return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
@@ -196,6 +200,9 @@ def season_problems(toml: Toml, season: SeasonTable, folder: Path, game: str) ->
     if season.login_header and not season.proxy:
         message = f'login_header = "{season.login_header}" needs a reverse proxy: otherwise anybody could send it'
         problems.append(_contradiction(toml, "login_header", message, 'proxy = ["127.0.0.1"]'))
+    if season.final and season.final < (season.closes or 0.0):
+        message = "final is before entry has closed: freeze and its grace"
+        problems.append(_contradiction(toml, "final", message, "choose a later time"))
     if season.round_every < LEAST_ROUND_S:
         problems.append(_contradiction(toml, "round_every", "round_every is less than a second", '"10 s"'))
     if toml.data.get("seed", "random") != "random":

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
 from host.journal.reader import reading
+from host.season.documents import SITE_FILE
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder
 from host.season.rounds.book import Book
@@ -79,7 +80,7 @@ def _others(folder: SeasonFolder, last: int) -> Iterator[Path]:
         hidden = any(part.startswith(".") for part in path.relative_to(folder.path).parts)
         if top in LEFT_OUT or hidden or path.is_dir() or path.is_symlink() or path.suffix == ".lock":
             continue
-        if path.name.endswith(("-wal", "-shm")):
+        if path.name.endswith(("-wal", "-shm", "-journal")) or path.name == SITE_FILE:  # published again
             continue
         if path.exists():
             yield path

@@ -1,23 +1,25 @@
-"""Defines the documents that the season process publishes: all that the site and its API show.
+"""Defines what the season process publishes for its site, and the database that it lies in: published/site.sqlite.
 
-They are JSON files below `published/`, each written under another name and renamed. The site reads nothing else but
-uploads that it hands back to their author. Files below `published/private` are for one author, or for the organiser.
-
-    site.json  ladder.json  rounds.json  rounds/41.json  bots/NAME.json  entries.json
-    private/authors/NAME.json  private/admin.json  private/tokens.json
+The season process alone writes the database, after the transactions of its store. Everything in it follows from the store and
+from the rounds, so a damaged one is made again. The site opens it for reading, and reads nothing else but reports, and the
+uploads that it hands back to their author. Rows that are for one author have his name; the site selects them by it in one
+place (host/season/site/published.py).
 """
 
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from host.season.entries.database import Schema
+from host.season.entries.table import Table
 from host.season.entries.values import Answer, Verdict
 
 State = Literal["open", "paused", "frozen", "final", "over"]
 
 
 class SiteDocument(msgspec.Struct, frozen=True):
-    """The season as a whole (site.json)."""
+    """The season as a whole."""
 
     name: str
     game: str
@@ -38,6 +40,7 @@ class SiteDocument(msgspec.Struct, frozen=True):
     rules: dict[str, str]
     seed_sha256: str
     notices: tuple[str, ...] = ()  # changes of the terms, with their dates; and what the organiser has done
+    final: float | None = None  # when the final is played, seconds since 1970
     upload_bytes: int = 16 << 20  # the largest file that an author may submit; the site refuses a larger one itself
 
 
@@ -72,7 +75,7 @@ class LadderRow(msgspec.Struct, frozen=True):
 
 
 class LadderDocument(msgspec.Struct, frozen=True):
-    """The ladder after a round (ladder.json)."""
+    """The ladder after a round."""
 
     round: int
     at: float
@@ -98,7 +101,7 @@ class RoundRow(msgspec.Struct, frozen=True):
 
 
 class RoundsDocument(msgspec.Struct, frozen=True):
-    """All rounds, newest first (rounds.json)."""
+    """All rounds, newest first."""
 
     rows: tuple[RoundRow, ...]
 
@@ -113,7 +116,7 @@ class MeetingRow(msgspec.Struct, frozen=True):
 
 
 class RoundDocument(msgspec.Struct, frozen=True):
-    """A round (rounds/N.json)."""
+    """A round."""
 
     row: RoundRow
     meetings: tuple[MeetingRow, ...]
@@ -134,16 +137,17 @@ class VersionRow(msgspec.Struct, frozen=True):
     tables: int
     faults: int
     note: str = ""
+    slow: str = ""  # why it plays fewer tables than others, in a sentence
 
 
 class BotDocument(msgspec.Struct, frozen=True):
-    """A bot (bots/NAME.json)."""
+    """A bot."""
 
     bot: str
     author: str
     versions: tuple[VersionRow, ...]  # newest first
     opponents: tuple[Opponent, ...]  # of the version that plays
-    replays: tuple[str, ...] = ()  # files of public replays below published/
+    replays: tuple[str, ...] = ()  # reports of its last rounds, below published/
 
 
 class FaultRow(msgspec.Struct, frozen=True):
@@ -172,16 +176,17 @@ class SubmissionRow(msgspec.Struct, frozen=True):
     place: int  # in the queue, from 1; 0: it is not waiting
     label: str  # of the version that it became; empty if it became none
     verdict: Verdict | None
+    author: str = ""
 
 
 class AuthorDocument(msgspec.Struct, frozen=True):
-    """What an author sees (private/authors/NAME.json)."""
+    """What an author sees."""
 
     author: str
     submissions: tuple[SubmissionRow, ...]  # newest first
     versions: tuple[VersionRow, ...]
     faults: tuple[FaultRow, ...]
-    tables: tuple[str, ...]  # files of own tables as seen from the own seat, NDJSON, below published/private
+    tables: tuple[int, ...]  # rounds of which the site has tables as seen from the author's own seats, the newest first
     quota: dict[str, str]  # what is left of each limit, in words
     messages: tuple[str, ...] = ()  # what the season has answered to the last requests
     answers: dict[str, Answer] = {}  # the same by the id of the request, which `write_request` has returned
@@ -196,7 +201,7 @@ class EntryRow(msgspec.Struct, frozen=True):
 
 
 class EntriesDocument(msgspec.Struct, frozen=True):
-    """The entries of the final, fixed when entry closed (entries.json)."""
+    """The entries of the final, fixed when entry closed."""
 
     at: float
     digest: str  # SHA-256 of the hashes of all entries, each once, in ascending order
@@ -204,7 +209,7 @@ class EntriesDocument(msgspec.Struct, frozen=True):
 
 
 class AdminDocument(msgspec.Struct, frozen=True):
-    """What the organiser sees (private/admin.json)."""
+    """What the organiser sees."""
 
     queue: tuple[SubmissionRow, ...]
     authors: tuple[str, ...]
@@ -213,7 +218,72 @@ class AdminDocument(msgspec.Struct, frozen=True):
     url: str = ""  # the address of the site in links, without a slash at its end; empty: it is not known
 
 
-class TokensDocument(msgspec.Struct, frozen=True):
-    """The SHA-256 of every secret of a link, with its author; that of the organiser stands under "" (private/tokens.json)."""
+# The database.
 
-    authors: dict[str, str]
+
+class Document(NamedTuple):
+    """What there is one of, as JSON: "site", "ladder", "entries" and "admin"."""
+
+    name: str
+    content: bytes
+
+
+class PublishedRound(NamedTuple):
+    """A round; `report` is the file of its report below published/: None before it is made, empty if there is none."""
+
+    number: int
+    row: RoundRow
+    meetings: tuple[MeetingRow, ...]
+    report: str | None
+
+
+class PublishedAuthor(NamedTuple):
+    """An author, with the hash of the secret of his link. The organiser has an empty name."""
+
+    author: str
+    token_sha256: str
+    quota: dict[str, str]
+    faults: tuple[FaultRow, ...]
+
+
+class OwnTables(NamedTuple):
+    """Tables of a round as an author saw them from his own seats, NDJSON."""
+
+    author: str
+    round: int
+    content: str
+
+
+class Revision(NamedTuple):
+    """A number that changes whenever something of a topic does: a document, "rounds", "bots", or "mine/AUTHOR"."""
+
+    topic: str
+    number: int
+
+
+SITE_FILE = "site.sqlite"
+DOCUMENT = Table("document", Document, "name")
+ROUND = Table("round", PublishedRound, "number")
+BOT = Table("bot", BotDocument, "bot")
+AUTHOR = Table("author", PublishedAuthor, "author")
+SUBMISSION = Table("submission", SubmissionRow, "id")
+ANSWER = Table("answer", Answer, "request")
+OWN_TABLES = Table("own_tables", OwnTables, "author", "round")
+REVISION = Table("revision", Revision, "topic")
+PUBLISHED = Schema(
+    0x63727369,  # "crsi"
+    "".join(each.create for each in (DOCUMENT, ROUND, BOT, AUTHOR, SUBMISSION, ANSWER, OWN_TABLES, REVISION))
+    + "CREATE INDEX bot_by_author ON bot(author);"
+    "CREATE INDEX submission_by_author ON submission(author);"
+    "CREATE INDEX answer_by_author ON answer(author);",
+)
+
+
+def topic_of(author: str) -> str:
+    """Return the topic of what is for one author."""
+    return f"mine/{author}"
+
+
+def report_of(number: int) -> str:
+    """Return the name of the report of a round below published/."""
+    return str(Path("rounds") / f"{number}.html")

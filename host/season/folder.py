@@ -5,7 +5,6 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +44,7 @@ class SeasonFolder(NamedTuple):
 
     @property
     def published(self) -> Path:
-        """The documents for the site."""
+        """What the site reads: its database (host/season/documents.py), and the reports of rounds."""
         return self.path / "published"
 
     @property
@@ -63,10 +62,9 @@ class SeasonFolder(NamedTuple):
         return self.rounds / f"{number:04d}"
 
     def create(self) -> None:
-        """Create the folders that are missing. Only the owner can read what is private."""
-        for folder in (self.inbox, self.uploads, self.published, self.published / "private", self.rounds):
+        """Create the folders that are missing."""
+        for folder in (self.inbox, self.uploads, self.published, self.rounds):
             folder.mkdir(parents=True, exist_ok=True)
-        (self.published / "private").chmod(0o750)
 
     # Seeds.
 
@@ -138,22 +136,13 @@ def final_seed(seed: bytes) -> bytes:
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file completely or not at all, and on the disk. A reader sees the old content or the new one."""
-    _replace(path, content, mode, os.fsync)
-
-
-def replace_content(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file that can be made again: after a power cut it may be empty. A reader sees the old content or the new one."""
-    _replace(path, content, mode, lambda _file: None)
-
-
-def _replace(path: Path, content: bytes, mode: int, sync: Callable[[int], None]) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()
-            sync(file.fileno())
+            os.fsync(file.fileno())
         unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)

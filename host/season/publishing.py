@@ -1,97 +1,95 @@
-"""Decides when each document of a season is published again: after an event, after a request, after a round."""
+"""Publishes what a season shows, after the transactions of its store: into the database that the site reads.
+
+What has changed is known from the store (`Store.touched`) until it has been published, so nothing is forgotten if the disk is
+full. A season that is opened publishes everything again; rows that are there already stay as they are.
+"""
 
 import time
-from collections.abc import Sequence
 from functools import partial
 
+import msgspec
 import trio
 
 from host.base.errors import UserError
-from host.season.documents import FaultRow, LadderDocument
-from host.season.entries.inbox import Manage, StoredRequest
+from host.base.paths import size_of
+from host.base.value_types import plain_name
+from host.season.documents import (
+    ANSWER,
+    AUTHOR,
+    BOT,
+    DOCUMENT,
+    OWN_TABLES,
+    ROUND,
+    SUBMISSION,
+    FaultRow,
+    OwnTables,
+    PublishedAuthor,
+    SiteDocument,
+    report_of,
+    topic_of,
+)
+from host.season.entries.store import Touched
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
-    LADDER,
     Now,
-    Publisher,
-    bytes_on_disk,
+    admin_document,
+    bot_documents,
     listed,
     own_faults,
-    publish_admin,
-    publish_author,
-    publish_bots,
-    publish_round,
-    publish_rounds,
-    publish_site,
-    publish_tokens,
-    published_ladder,
+    published_round,
+    quota_of,
+    site_document,
+    submission_row,
 )
 from host.season.rounds.book import Round
 from host.season.rounds.ladder import Before, LastRound, ladder
 from host.season.rounds.retention import remove_answers, too_old
-from host.season.rounds.round_files import write_round_files
+from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files
 from host.season.rounds.round_loop import RoundPlayer
 from host.season.rounds.season import ORGANISER, Season, entries_in
+from host.season.site_database import SiteDatabase
+from host.submissions.build import builds
 
 SHOWN_HISTORY = 200
 """Rounds after which the ladder shows the rating of a version, the newest last."""
 
 MEASURE_INTERVAL_S = 60.0
+DOING_INTERVAL_S = 3.0
+"""Seconds after which it is published what is being done, if nothing else has changed."""
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
 """Seconds between two looks for something to publish."""
 
+_encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+
 
 class Publishing:
-    """Publishes the documents of a season while it is open."""
+    """Publishes what a season shows while it is open."""
 
-    def __init__(self, season: Season, player: RoundPlayer, intake: SeasonIntake) -> None:
-        self._season, self._player, self._intake = season, player, intake
-        self._publisher = Publisher(season.folder)
-        self._ladder: LadderDocument | None = None
+    def __init__(self, season: Season, player: RoundPlayer, intake: SeasonIntake, site: SiteDatabase) -> None:
+        self._season, self._player, self._intake, self._site = season, player, intake, site
+        self._shown = dict[int, Round]()  # rounds as they have been published
         self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
-        self._disk_bytes, self._measure_at = 0, 0.0
-        self._due = list[Round]()  # rounds whose files have not been written yet
+        self._everything: object = None  # what concerns all authors and bots, as it was published last
+        self._document: SiteDocument | None = None
+        self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
     def now(self) -> Now:
         """Return what changes from one moment to the next."""
         last = self._player.last
         return Now(
             rounds=self._player.rounds,
-            ladder=self._ladder,
+            ladder=self._season.ladder,
             places=self._intake.places(time.time()),
             next_round=self._player.next_at,
             round=last.number if last else 0,
         )
 
-    def publish_all(self) -> None:
-        """Publish everything, for example when the season is opened."""
-        self._update_ladder()
-        for which in self._player.rounds:
-            report = f"rounds/{which.number}.html"
-            exists = (self._season.folder.published / report).exists()
-            publish_round(self._publisher, which, report if exists else "")
-        self._after_round()
-        self._publish()
-
-    def answer(self, requests: Sequence[StoredRequest]) -> None:
-        """Publish the answers to requests, before these are removed from the inbox."""
-        publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
-        names = {getattr(each.request, "author", "") or getattr(each.request, "name", "") for each in requests}
-        self._season.touched |= names
-        everybody = any(isinstance(each.request, Manage) for each in requests)
-        self._publish_authors(self._everybody() if everybody else names)
-
-    def _everybody(self) -> set[str]:
-        return {author.name for author in self._season.store.authors.all()}
-
-    def round_over(self, which: Round) -> None:
+    def round_over(self, _which: Round) -> None:
         """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
+        self._faults.clear()
         self._update_ladder()
-        publish_round(self._publisher, which)
-        self._after_round()
-        if which.counted:
-            self._due.append(which)
+        self.publish()
 
     async def run(self) -> None:
         """Publish whatever has changed, until it is cancelled."""
@@ -100,74 +98,130 @@ class Publishing:
             await season.bell.wait(SLOWEST_S)
             await trio.sleep(FASTEST_S)
             try:
-                self._publish()
-                while self._due and not self._player.prepares:  # both compute, and the next round is more urgent
-                    await self._write_files(self._due.pop(0))
+                self.publish()
+                while (due := self._without_report()) and not self._player.prepares:  # the next round is more urgent
+                    await self._write_files(due)
             except (UserError, OSError) as failed:
                 season.event("waits", "published", f"{failed}".replace("\n", " "))
                 await trio.sleep(SLOWEST_S)
 
-    def _publish(self) -> None:
-        now = self.now()
-        publish_site(self._season, self._publisher, now)
-        publish_rounds(self._publisher, now.rounds)
-        if (entries := entries_in(self._season.store)) is not None:
-            self._publisher.write("entries.json", entries)
+    def publish(self) -> None:
+        """Publish whatever has changed. Raise UserError or OSError if it cannot be written; then it is due again."""
+        season, rounds = self._season, self._player.rounds
+        if self._everything is None:
+            self._update_ladder()
+        now, touched = self.now(), season.store.touched()
+        everything = (season.state, season.closes, season.terms, now.ladder and now.ladder.round, len(rounds))
+        if everything != self._everything:
+            touched = touched._replace(authors={author.name for author in season.store.authors.all()})
+        with self._site.database.transaction():
+            self._publish_public(now, touched)
+            self._publish_private(now, touched)
+        season.store.forget(touched)
+        self._everything = everything
+        self._shown = {each.number: each for each in rounds}
+
+    def _publish_public(self, now: Now, touched: Touched) -> None:
+        season, site = self._season, self._site
+        document, before = site_document(season, now), self._document
+        if (
+            before is None
+            or time.monotonic() >= self._doing_at
+            or before != msgspec.structs.replace(document, now=before.now)
+        ):
+            site.document("site", document)
+            self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
+        if now.ladder:
+            site.document("ladder", now.ladder)
+        if (entries := entries_in(season.store)) is not None:
+            site.document("entries", entries)
         else:
-            self._publisher.remove("entries.json")
-        if (current := self._player.current) and current.state in ("waiting", "running"):
-            publish_round(self._publisher, current)
+            site.remove("entries", DOCUMENT, name="entries")
+        for which in now.rounds:
+            if self._shown.get(which.number) is not which:
+                site.put("rounds", ROUND, published_round(which, self._report_of(which)))
+        if touched.authors:  # there may be another version, or another one may play
+            for bot in bot_documents(season, now, touched.authors):
+                site.put("bots", BOT, bot)
+
+    def _report_of(self, which: Round) -> str | None:
+        """Return the report of a round: None if it is due, empty if there will be none."""
+        name, known = report_of(which.number), self._site.round(which.number)
+        if which.counted is None or which.number <= len(self._player.rounds) - KEPT_FILES:
+            return ""
+        if known is None or known.row.state != "finished":
+            return None
+        return known.report if not known.report or (self._season.folder.published / name).exists() else None
+
+    def _publish_private(self, now: Now, touched: Touched) -> None:
+        season, site, store = self._season, self._site, self._season.store
         if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while
-            self._disk_bytes = bytes_on_disk(self._season.folder.path)
+            self._disk_bytes = size_of(season.folder.path) + size_of(builds())
             self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
-        publish_admin(self._season, self._publisher, now, self._disk_bytes)
-        publish_tokens(self._season, self._publisher, self._season.store.setting(ORGANISER))
-        waiting = {each.author for each in self._season.store.submissions.open()}
-        touched, self._season.touched = self._season.touched, set()
-        if touched:  # there may be another version, or another one may play
-            publish_bots(self._season, self._publisher, now)
-        self._publish_authors(waiting | touched)
+        site.document("admin", admin_document(season, now, self._disk_bytes))
+        site.put("admin", AUTHOR, PublishedAuthor("", store.setting(ORGANISER), {}, ()))
+        known = {author.name: author.token_sha256 for author in store.authors.all()}
+        for name in site.tokens():
+            if name and name not in known:
+                site.remove(topic_of(name), AUTHOR, author=name)
+        for submission in [*store.submissions.open(), *map(store.submissions.get, sorted(touched.submissions))]:
+            if submission is not None:
+                site.put(topic_of(submission.author), SUBMISSION, submission_row(submission, now.places))
+        for author in sorted(touched.authors & {*known}):
+            for answer in (answers := store.events.answers(author)):
+                site.put(topic_of(author), ANSWER, answer)
+            if answers:
+                site.remove_old(topic_of(author), ANSWER, "at", answers[0].at, author=author)
+            row = PublishedAuthor(author, known[author], quota_of(season, author), self._faults_of(author))
+            site.put(topic_of(author), AUTHOR, row)
 
-    def _publish_authors(self, names: set[str]) -> None:
-        now, known = self.now(), self._everybody()
-        for name in sorted(names & known):
-            if name not in self._faults:
-                labels = [version.label for version in self._season.store.versions.of_author(name)]
-                self._faults[name] = own_faults(self._season, labels, now.rounds)
-            publish_author(self._season, self._publisher, name, now, self._faults[name])
-
-    def _after_round(self) -> None:
-        self._faults.clear()
-        self._season.touched |= self._everybody()
+    def _faults_of(self, author: str) -> tuple[FaultRow, ...]:
+        if author not in self._faults:
+            labels = [version.label for version in self._season.store.versions.of_author(author)]
+            self._faults[author] = own_faults(self._season, labels, self._player.rounds)
+        return self._faults[author]
 
     def _update_ladder(self) -> None:
-        """Compute the ladder after the last round that counts, unless it has been published, and publish it."""
-        last = next((each for each in reversed(self._player.rounds) if each.counted), None)
-        if self._ladder is None:
-            self._ladder = published_ladder(self._season.folder)
-        if last is None or last.counted is None or (self._ladder is not None and self._ladder.round >= last.number):
+        """Compute the ladder after the last round that counts, unless the store has it."""
+        season, last = self._season, next((each for each in reversed(self._player.rounds) if each.counted), None)
+        if last is None or last.counted is None or (season.ladder is not None and season.ladder.round >= last.number):
             return
-        before = Before.of(self._ladder)
+        before = Before.of(season.ladder)
         history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
         after = LastRound(last.number, last.ended or 0.0, dict(last.counted.orders))
-        self._ladder = ladder(
-            listed(self._season),
-            self._season.totals.sums,
-            after,
-            Before(before.ranks, history),
-            self._season.terms.places,
-        )
-        self._publisher.write(LADDER, self._ladder)
+        found = ladder(listed(season), season.totals.sums, after, Before(before.ranks, history), season.terms.places)
+        season.set_ladder(found)
+
+    # The files of a round that is over.
+
+    def _without_report(self) -> Round | None:
+        """Return the newest round that is over and whose report has not been written."""
+        due = self._site.round_without_report()
+        return next((each for each in self._player.rounds if each.number == due), None)
 
     async def _write_files(self, which: Round) -> None:
-        """Write the report of a round and the tables of authors, in a thread: it may take seconds."""
+        """Write the report of a round and the tables of authors. Both are made in a thread: it may take seconds."""
         season = self._season
         authors = {player.label: player.author for player in which.players}
-        work = partial(write_round_files, season.folder, which.number, season.tournament, authors)
-        report = await trio.to_thread.run_sync(work)
-        publish_round(self._publisher, which, report)
-        for old in too_old(self._player.rounds, season.terms.keep):
-            note = await trio.to_thread.run_sync(remove_answers, season.folder, old, season.tournament)
-            self._player.replace(season.book.note(old, note))
-            publish_round(self._publisher, old._replace(note=note))
-            season.event("kept", f"round {old.number}", note)
+        work = partial(made_files, season.folder, which.number, season.tournament, authors)
+        try:
+            files = await trio.to_thread.run_sync(work)
+        except UserError as damaged:
+            if damaged.exit_code == 6:
+                raise
+            season.event("warning", f"round {which.number}", f"has no report: {damaged.problems[0].message}")
+            files = RoundFiles("", {})
+        last, site = which.number - KEPT_FILES, self._site
+        with site.database.transaction():
+            site.put("rounds", ROUND, published_round(which, files.report))
+            for author, content in files.tables.items():
+                site.put(topic_of(author), OWN_TABLES, OwnTables(author, which.number, content))
+            site.remove_old("rounds", OWN_TABLES, "round", last + 1)
+            for old in site.rounds_with_report():
+                if old.number <= last:
+                    site.put("rounds", ROUND, old._replace(report=""))
+        self._everything = ()  # bots have another replay
+        for large in too_old(self._player.rounds, season.terms.keep):
+            note = await trio.to_thread.run_sync(remove_answers, season.folder, large, season.tournament)
+            self._player.replace(season.book.note(large, note))
+            season.event("kept", f"round {large.number}", note)

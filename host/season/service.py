@@ -28,19 +28,20 @@ from host.season.entries.store import Store
 from host.season.entries.values import Practice, Submission
 from host.season.folder import SeasonFolder
 from host.season.intake.intake import IntakeTerms, SeasonIntake
-from host.season.intake.pruning import prune_uploads
+from host.season.intake.pruning import prune_old_builds, prune_uploads
 from host.season.intake.requests import ENTRIES, EntryTerms
 from host.season.publishing import Publishing
 from host.season.rounds.machines import Backends, opened_backends
 from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.rounds.season import ORGANISER, Log, Season
+from host.season.site_database import published
 from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
 from host.tournament.signals import leaves
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
-EXAMINERS = 2
-"""Submissions that are examined at the same time: one builds while another practises."""
+EXAMINERS = 6
+"""Authors of whom something is examined at the same time. Few of them build; a bot that only waits delays nobody."""
 
 SECRET_BYTES = 32
 
@@ -148,23 +149,24 @@ class Service:
     async def run(self) -> None:
         """Run all tasks until they are cancelled. Raise UserError if the machine cannot play at all."""
         season, terms = self._season, self._terms
-        async with trio.open_nursery() as nursery:
-            if terms.bind:  # it takes a moment to start, and has what was published before
-                tell = partial(season.event, "site", "process")
-                nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
-            intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(season.tournament))
-            await intake.prepare_references()
-            player = RoundPlayer(season, self._backends.rounds, terms.workers)
-            publishing = Publishing(season, player, intake)
-            publishing.publish_all()
-            nursery.start_soon(self._answer_inbox, intake, publishing)
-            for _ in range(EXAMINERS):
-                nursery.start_soon(self._examine, intake)
-            nursery.start_soon(self._close_entry)
-            nursery.start_soon(self._prune)
-            nursery.start_soon(self._follow_config, intake)
-            nursery.start_soon(publishing.run)
-            nursery.start_soon(player.run, publishing.round_over)
+        with published(season.folder) as site:
+            async with trio.open_nursery() as nursery:
+                if terms.bind:  # it takes a moment to start, and has what was published before
+                    tell = partial(season.event, "site", "process")
+                    nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
+                intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(season.tournament))
+                await intake.prepare_references()
+                player = RoundPlayer(season, self._backends.rounds, terms.workers)
+                publishing = Publishing(season, player, intake, site)
+                publishing.publish()
+                nursery.start_soon(self._answer_inbox, intake, publishing)
+                for _ in range(EXAMINERS):
+                    nursery.start_soon(self._examine, intake)
+                nursery.start_soon(self._close_entry)
+                nursery.start_soon(self._prune, player)
+                nursery.start_soon(self._follow_config, intake)
+                nursery.start_soon(publishing.run)
+                nursery.start_soon(player.run, publishing.round_over)
 
     async def _intake_terms(self, tournament: Tournament) -> IntakeTerms:
         season, terms = self._season, tournament.season
@@ -201,7 +203,7 @@ class Service:
                 if found.requests:
                     for stored in found.requests:
                         intake.handle(stored, time.time())
-                    publishing.answer(found.requests)
+                    publishing.publish()
                     for stored in found.requests:
                         stored.remove()
                     season.bell.ring()
@@ -221,7 +223,6 @@ class Service:
             if done is None:
                 await season.bell.wait(1.0)
                 continue
-            season.touched.add(done.author)
             if isinstance(done, Submission):
                 season.logged(str(done.state), f"{done.author}/{done.label or done.bot}", done.reason)
             elif isinstance(done, Practice):
@@ -235,13 +236,16 @@ class Service:
         self._season.event("waits", what, f"{message}; it is tried again")
         await trio.sleep(TRY_AGAIN_S)
 
-    async def _prune(self) -> None:
-        """Remove the uploads that are not needed any more, when the season opens and once an hour."""
+    async def _prune(self, player: RoundPlayer) -> None:
+        """Remove the uploads and builds that are not needed any more, when the season opens and once an hour."""
         season = self._season
         while True:
             try:
                 if removed := prune_uploads(season.store, season.folder.uploads, time.time()):
                     season.logged("kept", "uploads", f"{counted(removed, 'file')} that no version needs removed")
+                busy_since = player.current.began if player.current else None
+                if removed := await trio.to_thread.run_sync(prune_old_builds, busy_since):
+                    season.logged("kept", "builds", f"{counted(removed, 'build')} that nobody has used removed")
                 await trio.sleep(PRUNE_INTERVAL_S)
             except (UserError, OSError) as failed:
                 await self._wait_for_machine("uploads", failed)

@@ -1,7 +1,7 @@
 """Says how a season stands, from the documents that its process has published."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +10,10 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day, rough_duration
 from host.journal.lock import lock_holder
-from host.season.documents import RoundsDocument, SiteDocument
+from host.season.documents import PUBLISHED, SITE_FILE, RoundRow, SiteDocument
+from host.season.entries.database import reading
 from host.season.folder import SeasonFolder
+from host.season.site_database import SiteDatabase
 
 
 class SeasonStatus(NamedTuple):
@@ -19,14 +21,14 @@ class SeasonStatus(NamedTuple):
 
     folder: SeasonFolder
     site: SiteDocument
-    rounds: RoundsDocument
+    rounds: Sequence[RoundRow]  # newest first
     running: str
     now: float
 
     def json(self) -> dict[str, Any]:
         """Return the status as JSON keys."""
         site = self.site
-        last = next((each for each in self.rounds.rows if each.state == "finished"), None)
+        last = next((each for each in self.rounds if each.state == "finished"), None)
         return {
             "season": site.name,
             "state": site.state,
@@ -40,7 +42,7 @@ class SeasonStatus(NamedTuple):
             "next_round": site.next_round,
             "last_finished": last.number if last else None,
             "seal": last.seal if last else None,
-            "damaged": [each.number for each in self.rounds.rows if each.state == "damaged"],
+            "damaged": [each.number for each in self.rounds if each.state == "damaged"],
             "seed_sha256": site.seed_sha256,
         }
 
@@ -70,13 +72,14 @@ class SeasonStatus(NamedTuple):
 def season_status(place: Path) -> SeasonStatus:
     """Return how a season stands. Raise UserError if it has never been opened."""
     folder = SeasonFolder(place)
-    try:
-        site = msgspec.json.decode((folder.published / "site.json").read_bytes(), type=SiteDocument)
-        rounds = msgspec.json.decode((folder.published / "rounds.json").read_bytes(), type=RoundsDocument)
-    except FileNotFoundError as missing:
+    path = folder.published / SITE_FILE
+    if not path.exists():
         hint = "croupier season open"
-        raise UserError([Problem("R006", str(place), "this season has not been opened yet", hint=hint)], 3) from missing
-    except (OSError, msgspec.MsgspecError) as broken:
+        raise UserError([Problem("R006", str(place), "this season has not been opened yet", hint=hint)], 3)
+    with reading(path, PUBLISHED.application) as database:
+        found, rounds = SiteDatabase(database).content("site"), SiteDatabase(database).rounds().rows
+    if found is None:
         hint = "croupier season open  publishes it again"
-        raise UserError([Problem("R013", str(folder.published), f"cannot be read: {broken}", hint=hint)], 3) from broken
+        raise UserError([Problem("R013", str(path), "has no season", hint=hint)], 3)
+    site = msgspec.json.decode(found, type=SiteDocument)
     return SeasonStatus(folder, site, rounds, lock_holder(folder.store), time.time())

@@ -8,7 +8,7 @@ import stat
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -229,8 +229,7 @@ async def build(submission: Submission, level: Level, *, force: bool = False, be
     submission = adapted(submission)
     _refuse_missing_programs(submission)
     steps, most = steps_of(submission), submission.limits.submission
-    store = paths.cache_dir() / "bots"
-    store.mkdir(exist_ok=True)
+    store = builds()
     versions = _versions(steps)
 
     def identify(parts: Iterable[bytes]) -> tuple[str, Path]:
@@ -245,6 +244,8 @@ async def build(submission: Submission, level: Level, *, force: bool = False, be
         await trio.lowlevel.checkpoint()
         sha256, built = identify(fingerprint_of_files([*_all_files(submission), *beside]))
         if built.exists():
+            with suppress(OSError):  # another user may own it
+                os.utime(built)  # `prune_builds` removes what has not been used for long
             return _built_bot(submission, built, sha256)
     async with _build_folder(store) as workshop:
         staged = workshop / "staged"
@@ -420,7 +421,31 @@ def _versions(steps: list[Step]) -> list[str]:
 
 def build_log(sha256: str) -> Path:
     """Return the path of the log of a build, successful or not."""
-    return paths.cache_dir() / "bots" / f"{sha256[:32]}.log"
+    return builds() / f"{sha256[:32]}.log"
+
+
+def builds() -> Path:
+    """Return the folder of all builds of this machine."""
+    folder = paths.cache_dir() / "bots"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def prune_builds(most: int, unused_since: float) -> int:
+    """Remove builds that have not been used since a time, the oldest first, until all have at most so many bytes.
+
+    Return how many have been removed. A bot is built again when it is needed.
+    """
+    with os.scandir(builds()) as entries:
+        found = sorted((entry.stat(follow_symlinks=False).st_mtime, entry.path) for entry in entries)
+    sizes = {path: paths.size_of(Path(path)) for _, path in found}
+    size, removed = sum(sizes.values()), 0
+    for used, path in found:
+        if size <= most or used >= unused_since:
+            break
+        paths.remove_tree(Path(path))
+        size, removed = size - sizes[path], removed + 1
+    return removed
 
 
 @asynccontextmanager

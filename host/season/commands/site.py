@@ -20,9 +20,7 @@ NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
     "--bind", default=options.DEFAULT_BIND, show_default=True, metavar="HOST:PORT", help="port 0: a free port"
 )
 @click.option("--url", default="", metavar="URL", help="the site's address in browsers, if a proxy passes requests on")
-@click.option(
-    "--proxy", "proxies", multiple=True, metavar="IP", help="believe this proxy, besides those on this machine"
-)
+@click.option("--proxy", "proxies", multiple=True, metavar="IP", help="the address of a proxy, which is believed")
 @click.option("--proxy-header", default="", metavar="NAME", help="a header in which the proxy names the author: X-User")
 @click.pass_obj
 def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], proxy_header: str) -> None:
@@ -33,7 +31,7 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
     import trio
 
     require_web("season site")
-    from host.season.site.identity import LOOPBACK, SiteOptions
+    from host.season.site.identity import SiteOptions
     from host.season.site.site import serve_season
     from host.season.site_process import url_of
     from host.web.server import open_listener
@@ -53,7 +51,7 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
         click.echo(f"the season in {context.folder} at {here}/")
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
-    trio.run(serve_season, Path(context.folder), listener, SiteOptions(url, proxy_header, (*LOOPBACK, *proxies)))
+    trio.run(serve_season, Path(context.folder), listener, SiteOptions(url, proxy_header, proxies))
 
 
 def require_web(command: str) -> None:

@@ -61,6 +61,10 @@ class Database:
         found = self.rows(query, *values)
         return found[0] if found else None
 
+    def has(self, table: Table[Any]) -> bool:
+        """Return whether a table has been created."""
+        return self.row("SELECT 1 FROM sqlite_master WHERE name = ?", table.name) is not None
+
     def select(self, table: Table[V], condition: str = "", *values: Any) -> list[V]:
         """Return the values of a table, for example those "WHERE name = ?". Raise UserError if the file is damaged."""
         rows = self.rows(f"SELECT {table.names} FROM {table.name} {condition}", *values)
@@ -114,6 +118,11 @@ class Database:
         finally:
             self._depth -= 1
 
+    def script(self, statements: str) -> None:
+        """Run several statements."""
+        with naming(self.path):
+            self._connection.executescript(statements)
+
     def copy_to(self, target: Path) -> None:
         """Write a copy of the database, as it is now, into a new file."""
         with naming(self.path):
@@ -149,18 +158,24 @@ def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path, schema: Schema, *, mode: str = "WAL", synchronous: str = "FULL") -> Iterator[Database]:
-    """Open a database as its only writer; create it if it is missing. Raise UserError if it is damaged."""
+def writing(path: Path, schema: Schema, mode: str = "WAL") -> Iterator[Database]:
+    """Open a database as its only writer; create it if it is missing. Raise UserError if it is damaged.
+
+    In another mode than WAL it can be made again: it does not wait for the disk, nor long for a reader.
+    """
     with contextlib.ExitStack() as stack, naming(path):
         if not (path.exists() and path.stat().st_size):
             _make(path, schema, mode)
         connection = stack.enter_context(
-            contextlib.closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None))
+            contextlib.closing(
+                sqlite3.connect(path, timeout=BUSY_TIMEOUT_S if mode == "WAL" else 1.0, isolation_level=None)
+            )
         )
         check(connection, path, schema.application)
         connection.execute(f"PRAGMA journal_mode = {mode}")
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if mode == 'WAL' else 'OFF'}")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
         yield Database(connection, path)
 
 

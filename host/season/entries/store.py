@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.season.entries.database import Database, Schema, locked, reading, writing
@@ -29,6 +30,27 @@ SCHEMA = Schema(
 )
 KEPT_ANSWERS = 200  # of each author
 INVITE_AGAIN = "croupier season invite --again NAME  draws another link"
+
+
+TOUCHED = "CREATE TEMP TABLE touched (kind TEXT, name TEXT, PRIMARY KEY (kind, name)) WITHOUT ROWID;" + "".join(
+    f"CREATE TEMP TRIGGER {table}_{column}_{change} AFTER {change} ON {table} "
+    f"BEGIN INSERT INTO touched SELECT '{kind}', new.{column} "
+    f"WHERE NOT EXISTS (SELECT 1 FROM touched WHERE kind = '{kind}' AND name = new.{column}); END;"
+    for table, kind, column in (
+        ("author", "author", "name"),
+        ("submission", "submission", "id"),
+        *((each, "author", "author") for each in ("bot", "submission", "version", "practice", "usage", "answer")),
+    )
+    for change in ("INSERT", "UPDATE")
+)
+"""Notes in every transaction what it changes, until that has been published."""
+
+
+class Touched(NamedTuple):
+    """The authors and the submissions that have been changed since they were published."""
+
+    authors: set[str]
+    submissions: set[str]
 
 
 class Authors:
@@ -138,9 +160,12 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / STORE_FILE), writing(folder / STORE_FILE, SCHEMA) as database:
             store = cls(database)
+            database.script(TOUCHED)
             with store.transaction():
                 store.submissions.recover()
                 store.practices.recover()
+                database.change("INSERT OR IGNORE INTO touched SELECT 'author', name FROM author")
+                database.change("INSERT OR IGNORE INTO touched SELECT 'submission', id FROM submission")
             yield store
 
     @classmethod
@@ -167,6 +192,18 @@ class Store:
     def set_setting(self, name: str, value: str) -> None:
         """Set a setting of the season process."""
         self.database.change("INSERT OR REPLACE INTO setting VALUES (?, ?)", name, value)
+
+    def touched(self) -> Touched:
+        """Return what has been changed since it was published; all, after the store was opened."""
+        found = self.database.rows("SELECT kind, name FROM touched")
+        return Touched(*({name for kind, name in found if kind == which} for which in ("author", "submission")))
+
+    def forget(self, touched: Touched) -> None:
+        """Note that something has been published."""
+        with self.transaction():
+            for kind, names in zip(("author", "submission"), touched, strict=True):
+                for name in names:
+                    self.database.change("DELETE FROM touched WHERE kind = ? AND name = ?", kind, name)
 
     def used(self, author: str, now: float) -> Used:
         """Return what an author has used of his limits."""

@@ -66,7 +66,8 @@ class Verdict(msgspec.Struct, frozen=True):
     cpu_limit_seconds: float = 0.0
     slowest: tuple[SlowAnswer, ...] = ()
     practice: tuple[PracticeResult, ...] = ()
-    compute_seconds: float = 0.0  # processor time of build, check and practice
+    compute_seconds: float = 0.0  # time of build, check and practice
+    pace: float = 0.0  # seconds that a table of practice has taken of a worker for it; 0: not measured
 
 
 class Submission(NamedTuple):
@@ -111,6 +112,7 @@ class Version(NamedTuple):
     off_ladder: str = ""  # why croupier has taken it off the ladder until its author acts
     content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
     language: str = ""
+    pace: float = 0.0  # seconds that a table of practice has taken of a worker for it; 0: not measured
 
     @property
     def label(self) -> str:

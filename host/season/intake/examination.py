@@ -20,7 +20,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.entries.values import SlowAnswer, SubmissionState, Verdict
-from host.season.intake.practice import Practised
+from host.season.intake.practice import MAX_SECONDS, Practised
 from host.season.intake.unpack import Unpacked, UnpackRequest
 from host.submissions.build import build_log
 from host.submissions.check import check_bot
@@ -180,8 +180,17 @@ class Examination:
             cpu_seconds=max([verdict.cpu_seconds, *(piece.cpu for piece in pieces)]),
             slowest=tuple(_slow(piece) for piece in slow[:MAX_SLOWEST]) or verdict.slowest,
             practice=tuple(each.result for each in played),
+            pace=pace_of(played),
             compute_seconds=self._costs.seconds,
         )
+
+
+def pace_of(played: Sequence[Practised]) -> float:
+    """Return the seconds that a table of practice has taken of a worker for a bot; 0 without practice."""
+    tables = sum(each.result.tables for each in played)
+    if not tables:
+        return MAX_SECONDS if played else 0.0
+    return sum(each.worker_seconds for each in played) / tables
 
 
 def practice_finding(played: Practised) -> Finding:
@@ -193,6 +202,8 @@ def practice_finding(played: Practised) -> Finding:
     words = (
         f"against {result.opponent}: {result.won:g} of {counted(result.tables, 'table')} ({share:.1f} % ± {half:.1f})"
     )
+    if played.ended:
+        words += "; ended, because the bot takes long"
     if played.opponent_faults:
         words += f"; {result.opponent} had {counted(played.opponent_faults, 'fault')}, none of them yours"
     if played.benched:

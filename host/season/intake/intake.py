@@ -6,6 +6,7 @@ begins, and the submission is examined again.
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +26,8 @@ from host.season.entries.queue import Place, Waiting, fair_order, places, why_he
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
 from host.season.intake.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
-from host.season.intake.practice import Ground, Practised, practise
-from host.season.intake.pruning import prune_store
+from host.season.intake.practice import MAX_SECONDS, Ground, Practised, practise
+from host.season.intake.pruning import prune_store, require_room
 from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
 from host.season.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_entry, refuse_broken
@@ -35,6 +36,9 @@ from host.submissions.finding import Finding
 from host.tournament.stage_runner import Executor
 
 UPLOADS, WORK, STORED = "uploads", "work", "store"
+BUILDERS = 2
+"""Submissions that are built and checked at the same time; those of other authors practise meanwhile."""
+
 LATE = "handed in after entry was closed: it is kept, and does not play"
 
 
@@ -68,7 +72,7 @@ class SeasonIntake:
         self.store, self.folder, self.terms = store, folder, terms
         self._running: dict[str, Running] = {}
         self._references: dict[str, BuiltBot] = {}
-        self._practising = trio.Lock()  # the workers play one practice at a time
+        self._building = trio.CapacityLimiter(BUILDERS)
         for leftover in (folder / WORK, *(folder / UPLOADS).glob(".*")):
             paths.remove_tree(leftover)
         for name in (UPLOADS, WORK, STORED):
@@ -143,12 +147,13 @@ class SeasonIntake:
         if self.store.setting(PAUSED):
             return None
         order = self.waiting(now)
-        held, busy = self.held(order, now), {running.bot for running in self._running.values()}
+        held, busy = self.held(order, now), {running.author for running in self._running.values()}
+        bots = {running.bot.lower() for running in self._running.values()}
         for each in order:
-            if each.author in held:
+            if each.author in held or each.author in busy:
                 continue
             if (known := self.store.submissions.get(each.id)) is not None:
-                if known.bot not in busy:
+                if known.bot.lower() not in bots:
                     await self._run(known.id, known.bot, known.author, partial(self._examine, known))
                     return self.store.submissions.get(known.id)
             elif practice := self.store.practices.get(each.id):
@@ -182,6 +187,7 @@ class SeasonIntake:
     async def _examine(self, submission: Submission, costs: Costs) -> None:
         """Examine a submission and store its verdict; store its version if it is accepted."""
         store = self.store
+        require_room(self.folder)
         store.submissions.begin(submission, time.time())
         work = self.folder / WORK / submission.id
         paths.remove_tree(work)
@@ -200,9 +206,13 @@ class SeasonIntake:
         number = store.versions.next_number(submission.bot)
         examination = Examination(self._bench, work, costs, partial(self._set_state, submission.id))
         label = f"{submission.bot}-{number}"
-        verdict, bot = await examination.run(Path(unpacked.folder), label, partial(self._against_references, costs))
+        async with AsyncExitStack() as building:
+            await building.enter_async_context(self._building)
+            practise_with = partial(self._against_references, costs, building)
+            verdict, bot = await examination.run(Path(unpacked.folder), label, practise_with)
         await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
+            require_room(self.folder)
             self._refuse(submission, verdict)
             return
         if self._is_taken(submission, work):
@@ -217,6 +227,7 @@ class SeasonIntake:
             active=False,
             content=unpacked.content,
             language=bot.spec.language,
+            pace=verdict.pace,
         )
         self.accept(submission, version, verdict, work / label)
 
@@ -284,7 +295,8 @@ class SeasonIntake:
 
     # Practice.
 
-    async def _against_references(self, costs: Costs, bot: BuiltBot) -> list[Practised]:
+    async def _against_references(self, costs: Costs, building: AsyncExitStack, bot: BuiltBot) -> list[Practised]:
+        await building.aclose()
         if not self._references and self.terms.references:
             await self.prepare_references()
         played = await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
@@ -297,12 +309,14 @@ class SeasonIntake:
     async def _against(
         self, opponents: Sequence[BuiltBot], bot: BuiltBot, tables: int, costs: Costs
     ) -> list[Practised]:
-        terms, found = self.terms, list[Practised]()
+        """Practise against opponents, which share the time. It counts for the author, whether his bot computes or sleeps."""
+        terms, found, end = self.terms, list[Practised](), time.monotonic() + MAX_SECONDS
         ground = Ground(terms.game, terms.rules, terms.level, terms.executor, terms.workers)
-        for opponent in opponents:
-            async with self._practising:
-                found.append(await practise(ground, bot, opponent, tables))
-            costs.seconds += found[-1].cpu_seconds
+        for nth, opponent in enumerate(opponents):
+            began = time.monotonic()
+            share = max(end - began, 0.0) / (len(opponents) - nth)
+            found.append(await practise(ground, bot, opponent, tables, share))
+            costs.seconds += max(found[-1].cpu_seconds, time.monotonic() - began)
         return found
 
     async def _practise(self, practice: Practice, costs: Costs) -> None:

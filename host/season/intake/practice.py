@@ -23,7 +23,7 @@ from host.tournament.fixture_size import fewest_tables
 from host.tournament.stage_runner import Executor
 
 MAX_SECONDS = 60.0
-"""A bot that thinks long gets fewer practice tables: those that are finished after this time against an opponent."""
+"""A bot that thinks long gets fewer practice tables: those that are finished after this time against all opponents."""
 
 
 class Ground(NamedTuple):
@@ -44,19 +44,24 @@ class Practised(NamedTuple):
     opponent_faults: int  # of all copies of the opponent
     benched: bool
     cpu_seconds: float  # of all bots and of croupier
+    worker_seconds: float = 0.0  # that the bot has taken of workers, by the time of its answers
+    ended: bool = False  # whether it ended before all tables were finished
 
 
-async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: int) -> Practised:
+async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: int, seconds: float) -> Practised:
     """Play tables between a bot and an opponent, of which several copies play in a game for more than two.
 
-    The tables that are finished after MAX_SECONDS count. Cancelling ends all processes.
+    The tables that are finished after some seconds count. Cancelling ends all processes. Several may play at the same time, so
+    that workers use every core.
     """
     copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, ground.game.seats[0])]
     bots, seed = (bot, opponent, *copies), secrets.token_bytes(16)
     fixtures = _fixtures(ground, bots, tables)
-    setup = WorkerSetup(ground.game.name, ground.rules, bots, seed, ground.level, origin=origin(ground.game.name))
+    setup = WorkerSetup(
+        ground.game.name, ground.rules, bots, seed, ground.level, origin=origin(ground.game.name), placement="free"
+    )
     records: list[tuple[Fixture, Record]] = []
-    with trio.move_on_after(MAX_SECONDS):
+    with trio.move_on_after(seconds) as patience:
         async with ground.executor(setup, _ignore, ground.workers) as pool:
             due = {fixture.path: fixture for fixture in fixtures}
             for fixture in fixtures:
@@ -65,7 +70,7 @@ async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: in
                     _take(records, due, await pool.next_result())
             while due:
                 _take(records, due, await pool.next_result())
-    return _summary(ground, bot.name, opponent.name, seed, records)
+    return _summary(ground, bot.name, opponent.name, seed, records)._replace(ended=patience.cancelled_caught)
 
 
 def _take(records: list[tuple[Fixture, Record]], due: dict[str, Fixture], record: Record) -> None:
@@ -84,7 +89,9 @@ def _fixtures(ground: Ground, bots: Sequence[BuiltBot], tables: int) -> list[Fix
     names = [bot.name for bot in bots]
     blank = with_plan(stage, Fixture(ground.game.name, ground.rules, "", "", (), 0))
     group = FixtureId(stage.name, meeting=contestants(names)).group
-    return blocks(blank, group, names, tables, block_size(stage, tables, 1, least=len(bots)))
+    rest = block_size(stage, tables, 1, least=len(bots))
+    # The first fixture is small, so that a slow bot has a result, too.
+    return [*blocks(blank, group, names, len(bots)), *blocks(blank, group, names, tables, rest, len(bots) + 1)]
 
 
 def _summary(
@@ -105,7 +112,14 @@ def _summary(
         opponent_faults,
         any(bot in record.benched for _, record in records),
         sum(record.overhead + sum(usage.cpu for usage in record.usage.values()) for _, record in records),
+        sum(record.seconds * _share(record, bot) for _, record in records),
     )
+
+
+def _share(record: Record, bot: str) -> float:
+    """Return the part of the time of all answers that a bot has taken."""
+    total = sum(usage.wall for usage in record.usage.values())
+    return record.usage[bot].wall / total if total and bot in record.usage else 0.5
 
 
 def share_won(game: Game, scores: Sequence[int], place: int) -> float:

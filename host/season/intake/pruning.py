@@ -1,18 +1,26 @@
 """Removes files that nothing of a season names any more, so that a season of weeks does not fill the disk.
 
-Whatever ends the process while it removes, the next one removes the rest. Both functions are called in the main thread, which
-alone adds uploads and versions.
+Whatever ends the process while it removes, the next one removes the rest. Those for uploads and versions are called in
+the main thread, which alone adds them.
 """
 
+import math
 import re
+import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
+from host.base.errors import Problem, UserError
 from host.base.paths import remove_tree
 from host.season.entries.store import Store
+from host.submissions.build import builds, prune_builds
 
 KEPT_SECONDS, KEPT_BYTES = 24 * 3600, 1 << 30
 """How long, and how much of, what was refused or cancelled is kept for its authors, the newest first."""
+
+BUILDS_BYTES, UNUSED_S, MIN_FREE_BYTES = 4 << 30, 600.0, 512 << 20
+"""How many bytes of builds are kept; after how long a build is not in use; and what must be free on a disk."""
 
 SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -33,6 +41,32 @@ def prune_uploads(store: Store, uploads: Path, now: float) -> int:
     for path in found:
         path.unlink(missing_ok=True)
     return len(found)
+
+
+def require_room(folder: Path, busy_since: float | None = None) -> None:
+    """Remove old builds if a disk is almost full. Raise UserError (exit code 6) if it is full nevertheless.
+
+    So no bot is refused, or taken off the ladder, for a disk that is full. Builds that have been used since a round began stay.
+    """
+    unused_since = min(time.time() - UNUSED_S, busy_since or math.inf)
+    for each in (builds(), folder):
+        if _is_full(each):
+            prune_builds(0, unused_since)
+        if _is_full(each):
+            message = f"the disk is almost full: {shutil.disk_usage(each).free >> 20} MiB are free"
+            hint = "make room (keep in [season], or CROUPIER_CACHE on another disk); the season goes on by itself"
+            raise UserError([Problem("E015", str(each), message, hint=hint)], 6)
+
+
+def _is_full(folder: Path) -> bool:
+    disk = shutil.disk_usage(folder)
+    return disk.free < min(MIN_FREE_BYTES, disk.total // 4)
+
+
+def prune_old_builds(busy_since: float | None) -> int:
+    """Remove the builds that have not been used for long, if all take much. Return how many were removed."""
+    most = min(BUILDS_BYTES, shutil.disk_usage(builds()).total // 2)
+    return prune_builds(most, min(time.time() - UNUSED_S, busy_since or math.inf))
 
 
 def prune_store(store: Store, folder: Path, below: Path) -> None:

@@ -35,6 +35,7 @@ class RoundSums(msgspec.Struct, frozen=True):
     crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it crashed
     meetings: tuple[PairCount, ...]
     speed: float  # tables in a second, as measured; 0: it was not
+    seconds: dict[str, float] = {}  # by label: what its tables have taken of the time of workers
     bytes: int = 0  # of the journal
 
     @property
@@ -83,9 +84,7 @@ class Book:
 
     def rounds(self) -> list[Round]:
         """Return all rounds in their order. Raise UserError if the store is damaged."""
-        if not self._database.row("SELECT 1 FROM sqlite_master WHERE name = ?", ROUND.name):
-            return []  # none has been planned yet
-        return self._database.select(ROUND, "ORDER BY number")
+        return self._database.select(ROUND, "ORDER BY number") if self._database.has(ROUND) else []
 
     def plan(self, terms: RoundTerms, players: Sequence[Player], meetings: Sequence[Meeting]) -> Round:
         """Store a round that will be played, and return it."""
@@ -129,6 +128,10 @@ class SeasonTotals:
         """The number of the first round that had each version in its list of players."""
         self.speed = 0.0
         """Tables in a second, as measured last; 0: not yet."""
+        self.pace = dict[str, float]()
+        """The seconds that a table has taken of a worker for each version, in the last round that it has played."""
+        self.workers = 1.0
+        """How many workers have played at the same time, on average of the last round."""
 
     def add(self, which: Round) -> None:
         """Add a round. Rounds must come in their order."""
@@ -153,7 +156,12 @@ class SeasonTotals:
                 self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
         self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
         self._crashes |= dict.fromkeys(self.fallen, 0)
-        self.speed = sums.speed or self.speed
+        self.pace |= {
+            label: seconds / sums.tables[label] for label, seconds in sums.seconds.items() if sums.tables[label]
+        }
+        if sums.speed and sums.all_tables:
+            self.speed = sums.speed
+            self.workers = sum(sums.seconds.values()) * sums.speed / sums.all_tables
 
     @property
     def sums(self) -> Sums:

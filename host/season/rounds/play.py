@@ -127,6 +127,7 @@ def read_round(folder: Path, tournament: Tournament, speed: float = 0.0) -> Brou
             crashed=_crashed(records),
             meetings=meetings_of(records),
             speed=speed,
+            seconds=_seconds(records),
             bytes=place.journal.stat().st_size,
         )
         return Brought(sums, journal.seal(), place.seed("random").hex())
@@ -144,6 +145,18 @@ def _tables(records: Iterable[Record]) -> dict[str, int]:
     for record in records:
         counts.update({label: result.tables for label, result in record.results.items()})
     return dict(sorted(counts.items()))
+
+
+def _seconds(records: Iterable[Record]) -> dict[str, float]:
+    """Return what the tables of each version have taken of the time of workers: its part by the time of its answers."""
+    found = Counter[str]()
+    for record in records:
+        walls = {label: record.usage[label].wall for label in record.results if label in record.usage}
+        total = sum(walls.values())
+        for label in record.results:
+            share = walls.get(label, 0.0) / total if total else 1 / len(record.results)
+            found[label] += record.seconds * share  # type: ignore[assignment]  # a Counter adds fractions, too
+    return {label: round(seconds, 6) for label, seconds in sorted(found.items())}
 
 
 def _faults(records: Iterable[Record]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Writes the files of a round that is over: a public report with replays, and the tables of each author from his seats."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from host.base.errors import UserError
 from host.config.tournament_config import Tournament
@@ -10,6 +11,7 @@ from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.report.export import as_lines
 from host.report.html_file import spectators_report
+from host.season.documents import report_of
 from host.season.folder import SeasonFolder, write_atomically
 from host.season.rounds.play import STAGE
 
@@ -20,22 +22,31 @@ KEPT_FILES = 10
 """Rounds whose reports and own tables are kept."""
 
 
-def write_round_files(folder: SeasonFolder, number: int, tournament: Tournament, authors: Mapping[str, str]) -> str:
-    """Write the files of a round and remove those of old rounds. Return the name of the report; empty if there is none.
+class RoundFiles(NamedTuple):
+    """The name of a round's report below published/, and its tables from the seats of each author, NDJSON."""
 
-    `authors` has the author of each label. It may be called in a thread.
+    report: str
+    tables: dict[str, str]
+
+
+def made_files(folder: SeasonFolder, number: int, tournament: Tournament, authors: Mapping[str, str]) -> RoundFiles:
+    """Write the report of a round, and remove those of old rounds. `authors` has the author of each label.
+
+    It may be called in a thread. Raise UserError if the journal of the round cannot be read.
     """
-    report = f"rounds/{number}.html"
-    (folder.published / "rounds").mkdir(exist_ok=True)
+    report = report_of(number)
+    (folder.published / report).parent.mkdir(exist_ok=True)
     with reading(Folder(folder.round(number)).journal, tournament.registry) as journal:
         text, _ = spectators_report(journal)
         write_atomically(folder.published / report, text.encode())
-        _write_own_tables(folder, number, journal, authors)
-    remove_old(folder, number - KEPT_FILES)
-    return report
+        tables = _own_tables(journal, authors)
+    for path in (folder.published / report).parent.glob("*.html"):
+        if path.stem.isdecimal() and int(path.stem) <= number - KEPT_FILES:
+            path.unlink(missing_ok=True)
+    return RoundFiles(report, tables)
 
 
-def _write_own_tables(folder: SeasonFolder, number: int, journal: Journal, authors: Mapping[str, str]) -> None:
+def _own_tables(journal: Journal, authors: Mapping[str, str]) -> dict[str, str]:
     root, written = root_of(journal), dict[str, list[str]]()
     left = dict.fromkeys(authors, OWN_TABLES)
     for path in journal.paths(STAGE):
@@ -49,10 +60,7 @@ def _write_own_tables(folder: SeasonFolder, number: int, journal: Journal, autho
                     written.setdefault(authors[label], []).append(as_lines(from_seat(table, seat)))
             for label in wanted:
                 left[label] -= 1
-    for author, parts in written.items():
-        place = folder.published / "private" / "tables" / author
-        place.mkdir(parents=True, exist_ok=True)
-        write_atomically(place / f"{number:05d}.ndjson", "".join(parts).encode(), 0o640)
+    return {author: "".join(parts) for author, parts in written.items()}
 
 
 def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[ReplayedTable]:
@@ -69,13 +77,3 @@ def from_seat(table: ReplayedTable, seat: int) -> ReplayedTable:
     seen = as_seen_by(table, seat)
     own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
     return seen._replace(times={number: time for number, time in table.times.items() if number in own})
-
-
-def remove_old(folder: SeasonFolder, last: int) -> None:
-    """Remove the reports and own tables of the rounds up to a number."""
-    for path in [
-        *(folder.published / "rounds").glob("*.html"),
-        *(folder.published / "private").glob("tables/*/*.ndjson"),
-    ]:
-        if path.stem.isdecimal() and int(path.stem) <= last:
-            path.unlink(missing_ok=True)

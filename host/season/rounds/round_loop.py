@@ -1,8 +1,9 @@
 """Plays the rounds of a season, one after another: plans each, plays it, and adds up what it has brought."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from statistics import median_low
 from typing import NamedTuple
 
 import trio
@@ -13,6 +14,7 @@ from host.base.format import counted, duration, thousands
 from host.rules.catalogue import game_by_name
 from host.season.entries.values import Version
 from host.season.folder import round_root
+from host.season.intake.pruning import require_room
 from host.season.intake.requests import PAUSED
 from host.season.rounds.book import Round
 from host.season.rounds.play import read_round, write_round
@@ -25,6 +27,9 @@ from host.tournament.stage_runner import Backend
 
 FIRST_TABLES_EACH = 10
 """Tables of each version in a round before the speed has been measured."""
+
+LEAST_COST = 0.02
+"""The cost of a table of the fastest versions."""
 
 MAX_GROWTH = 4.0
 """A round has at most so many times the tables of the one before, so that a wrong measurement does no harm."""
@@ -136,14 +141,16 @@ class RoundPlayer:
             return None
         number = last.number + 1 if last else 1
         versions = season.entered()
+        paces = {each.label: season.totals.pace.get(each.label, each.pace) for each in versions}
+        costs, middle = costs_of(paces), middle_of(paces)
         players = tuple(
-            Player(each.label, each.author, season.totals.since.get(each.label, number))
+            Player(each.label, each.author, season.totals.since.get(each.label, number), costs[each.label])
             for each in sorted(versions, key=lambda each: each.label)
         )
         terms = RoundTerms(
             number=number,
             seats=season.tournament.rules.seats,
-            tables=self._tables(len(players)),
+            tables=self._tables(len(players), middle),
             places=season.terms.places,
             fewest=game_by_name(season.tournament.game).seats[0],
         )
@@ -157,14 +164,15 @@ class RoundPlayer:
         self._rounds.append(which)
         return which
 
-    def _tables(self, players: int) -> int:
-        """Return the tables that the budget of a round allows, by the speed of the rounds before."""
+    def _tables(self, players: int, middle: float) -> int:
+        """Return the tables that the budget of a round allows, if all versions were as slow as one in the middle."""
         season, last = self._season, next((each.counted for each in reversed(self._rounds) if each.counted), None)
         seats: int = season.tournament.rules.seats
         if not season.totals.speed or last is None:
             return max(FIRST_TABLES_EACH * players // 2, seats)
+        speed = season.totals.workers / (seats * middle) if middle else season.totals.speed
         most = MAX_GROWTH * max(last.all_tables, FIRST_TABLES_EACH)
-        return max(int(min(season.totals.speed * season.terms.budget, most)), seats)
+        return max(int(min(speed * season.terms.budget, most)), seats)
 
     async def _play_until_paused(self, which: Round) -> None:
         """Play a round to its end. A pause stops it, and it goes on later; what it has played is kept."""
@@ -184,6 +192,7 @@ class RoundPlayer:
         season, place = self._season, self._season.folder.round(which.number)
         problem: BaseException
         try:
+            require_room(season.folder.path, which.began)
             versions = [season.store.versions.labelled(label) for label in which.labels]
             self._write(which, versions)
             which = self._rounds[-1] = self.current = season.book.begin(which)
@@ -240,6 +249,10 @@ class RoundPlayer:
             )
             await trio.sleep(TRY_AGAIN_S)
             return which
+        try:
+            require_room(season.folder.path, which.began)
+        except UserError as full:
+            return await self._after_failure(which, full)
         self._goes_on = True in [self._take_off(which, problem) for problem in problems]
         why = "; ".join(f"{each.where}: {each.message}" if each.where else each.message for each in problems)[:500]
         season.event("damaged", f"round {which.number}", f"is not counted: {why}")
@@ -271,6 +284,18 @@ class RoundPlayer:
             self._damaged = 0
         over(which)
         season.doing("")
+
+
+def middle_of(paces: Mapping[str, float]) -> float:
+    """Return the seconds a table of a version in the middle of the field; 0 if none has been measured."""
+    known = [pace for pace in paces.values() if pace > 0]
+    return median_low(known) if known else 0.0
+
+
+def costs_of(paces: Mapping[str, float]) -> dict[str, float]:
+    """Return what a table of each version costs, in the time of one in the middle; 1 if it has not been measured."""
+    middle = middle_of(paces)
+    return {label: round(max(pace / middle, LEAST_COST), 3) if pace > 0 else 1.0 for label, pace in paces.items()}
 
 
 def due_at(began: float, every: float, now: float) -> float:

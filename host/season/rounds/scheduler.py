@@ -10,15 +10,17 @@ A round is planned in four steps, as long as it has tables left:
    those that are first *now* would be sure and wrong: a version that was unlucky early would never be found.
 4. *Spread*: in every fifth round the rest is spread evenly over all versions instead, and so is what a contest leaves over.
 
-No version gets more than its cap, however uncertain its rating is. A version whose last fixtures ended in crashes gets one
-meeting a round, and none after a series of them, until its author acts. Versions of one author never meet. Every meeting
-has a multiple of its seats in tables, so each version has every seat equally often.
+No version gets more than its cap, however uncertain its rating is. A round spends time: a table of a slow version counts as
+many, and a version that costs more than its share gets fewer tables, or plays in some rounds only. A version whose last
+fixtures ended in crashes gets one meeting a round, and none after a series of them, until its author acts. Versions of one
+author never meet. Every meeting has a multiple of its seats in tables, so each version has every seat equally often.
 
 Nothing depends on the order of the arguments or on the alphabet: where two versions are equal, a hash of the round's number
 and of the label decides.
 """
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -42,6 +44,9 @@ LIFE_TABLES = 60
 
 FLOOR_SHARE = 0.25
 """The part of a round, after the first tables of new versions, that goes to whoever has played least."""
+
+SLOW_COST = 2.0
+"""The cost of a table from which a version gets fewer tables than others."""
 
 UNIFORM_EVERY = 5
 """Rounds of which one is spread evenly over the field."""
@@ -77,6 +82,7 @@ class Player(NamedTuple):
     label: str
     author: str
     since: int
+    cost: float = 1.0  # how long a table takes with it, in the time of a version in the middle of the field
 
 
 class RoundTerms(NamedTuple):
@@ -84,7 +90,7 @@ class RoundTerms(NamedTuple):
 
     number: int  # of the round, from 1
     seats: int  # of a table
-    tables: int  # of the whole round
+    tables: int  # of the whole round, if every version were as slow as one in the middle of the field
     places: int = 8  # the first places that the season has to find
     meeting: int = 10  # tables of a meeting, rounded up to a multiple of its seats
     fewest: int = 2  # seats of a table of the game at least, if too few authors take part
@@ -163,6 +169,7 @@ class _Plan:
         self._terms, lots = terms, {each.label: _lot(terms.number, each.label) for each in players}
         self._players = sorted(players, key=lambda each: (lots[each.label], each.label))
         self._lots = np.array([lots[each.label] for each in self._players], np.uint64)
+        self._lots_of_life = [_lot(0, each.label) % 1_000_003 for each in self._players]
         authors = {author: nth for nth, author in enumerate(sorted({each.author for each in players}))}
         self._authors = np.array([authors[each.author] for each in self._players])
         self._life = np.array([sums.tables.get(each.label, 0) for each in self._players])
@@ -177,8 +184,25 @@ class _Plan:
         self.size = terms.seats * max(1, min(-(-terms.meeting // terms.seats), terms.tables // terms.seats))
         mean, share = terms.tables * terms.seats / len(players), terms.tables * terms.seats / (2 * terms.places)
         crashed = np.array([sums.crashes.get(each.label, 0) > 0 for each in self._players])
+        self._costs = np.array([each.cost for each in self._players])
+        self._sizes = np.full(len(players), self.size)  # tables of a meeting of each version
         self._cap = np.where(crashed, self.size, int(max(2 * self.size, 2 * mean, share)))
+        self._limit_slow(mean)
         self._met = self._met_before(sums)
+
+    def _limit_slow(self, mean: float) -> None:
+        """Let versions that cost more than a share of the round, which is `mean` tables, play fewer tables.
+
+        One whose share is less than a meeting plays in some rounds only, and then in the smallest meeting.
+        """
+        seats = self._terms.seats
+        for nth in np.nonzero(self._costs >= SLOW_COST)[0]:
+            tables = mean / self._costs[nth]
+            pause = math.ceil(seats / tables)
+            if tables < seats and (self._terms.number + int(self._lots_of_life[nth])) % pause:
+                tables = 0.0
+            self._sizes[nth] = min(self.size, max(seats, int(tables) // seats * seats))
+            self._cap[nth] = min(self._cap[nth], self._sizes[nth] * (tables > 0))
 
     def _met_before(self, sums: Sums) -> FloatArray:
         """Return how many tables every two players have shared in earlier rounds."""
@@ -250,7 +274,7 @@ class _Plan:
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
         """Return a group with the cheapest others until a table is full; none if too few are allowed."""
         while len(group) < self._terms.seats:
-            allowed = (self._planned + self.size <= self._cap) & ~np.isin(self._authors, self._authors[group])
+            allowed = (self._planned + self._sizes <= self._cap) & ~np.isin(self._authors, self._authors[group])
             if not allowed.any():
                 return ()
             group = [*group, int(np.argmin(np.where(allowed, cost, np.inf)))]
@@ -258,11 +282,12 @@ class _Plan:
 
     def _meet(self, group: tuple[int, ...]) -> None:
         """Plan a meeting."""
-        self._found[group] = self._found.get(group, 0) + self.size
-        self._left -= self.size
         members = np.array(group)
-        self._planned[members] += self.size
-        self._pairs[np.ix_(members, members)] += self.size
+        size = int(self._sizes[members].min())
+        self._found[group] = self._found.get(group, 0) + size
+        self._left -= math.ceil(size * self._costs[members].mean())
+        self._planned[members] += size
+        self._pairs[np.ix_(members, members)] += size
 
     def contest(self) -> None:
         """Let candidates for the first places meet, and neighbours whose order is not sure: the least sure first."""

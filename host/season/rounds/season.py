@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 
 import msgspec
 import trio
@@ -13,7 +14,7 @@ from host.config.difference import difference
 from host.config.season_config import SeasonTable
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
-from host.season.documents import EntriesDocument, EntryRow, State
+from host.season.documents import EntriesDocument, EntryRow, LadderDocument, State
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
@@ -21,9 +22,9 @@ from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.play import how_tables_are_played
 
-TERMS, ORGANISER, SITE = "terms", "organiser", "site"
+TERMS, ORGANISER, SITE, LADDER = "terms", "organiser", "site", "ladder"
 """Settings of the store. `terms`: [season], as it was shown last. `organiser`:
-the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links."""
+the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links. `ladder`: the last one, as JSON."""
 
 Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
@@ -61,8 +62,6 @@ class Season:
         self.seed = folder.seed()
         self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
         self._log = log
-        self.touched = set[str]()
-        """The authors for whom something has changed since their documents were published."""
         self.now = ""
         """What is being done, in a line."""
         self.url = ""
@@ -147,6 +146,19 @@ class Season:
         self.store.set_setting(ENTRIES, msgspec.json.encode(document).decode())
         self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
         return document
+
+    # The ladder.
+
+    @cached_property
+    def ladder(self) -> LadderDocument | None:
+        """The ladder after the last round; None before the first."""
+        said = self.store.setting(LADDER)
+        return msgspec.json.decode(said, type=LadderDocument) if said else None
+
+    def set_ladder(self, ladder: LadderDocument) -> None:
+        """Store the ladder after a round."""
+        self.store.set_setting(LADDER, msgspec.json.encode(ladder).decode())
+        self.ladder = ladder
 
     # Changes of the terms.
 

@@ -9,24 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from host.base.errors import Problem
-from host.season.documents import (
-    BotDocument,
-    EntriesDocument,
-    LadderDocument,
-    RoundDocument,
-    RoundsDocument,
-    SubmissionRow,
-)
+from host.season.documents import LadderDocument, SubmissionRow
 from host.season.entries.inbox import Activate, Cancel, Practise
 from host.season.entries.names import season_bot_name
 from host.season.site.charts import final, ladder_csv
 from host.season.site.context import HandedIn, Season, own_version
-from host.season.site.errors import Refusal, not_allowed, not_found, unknown_link
+from host.season.site.errors import Refusal, not_allowed, not_found, unknown_link, unpublished
 from host.season.site.forms import manage_of, practice_of
 from host.season.site.identity import ORGANISER, Viewer, bearer_of, name_of
 from host.season.site.inbox import RECEIVED, checked, submission_of
 from host.season.site.pages import SeasonPages, download
-from host.season.site.published import Loaded, Signature
+from host.season.site.published import Loaded
 from host.season.site.uploads import received_file, received_form, small_body
 from host.web.live import CachedResponse, cached_response
 from host.web.server import conditional_response
@@ -61,7 +54,7 @@ class SeasonApi:
 
     def __init__(self, season: Season, pages: SeasonPages) -> None:
         self._season, self._pages = season, pages
-        self._cached: dict[str, tuple[Signature, CachedResponse]] = {}
+        self._cached: dict[str, tuple[int, CachedResponse]] = {}
 
     # For everybody.
 
@@ -71,34 +64,37 @@ class SeasonApi:
 
     async def ladder(self, request: Request) -> Response:
         """Return the ladder."""
-        return self._document(request, "ladder", self._season.published.required("ladder.json", LadderDocument))
+        return self._document(request, "ladder", self._ladder())
+
+    def _ladder(self) -> Loaded[LadderDocument]:
+        if (found := self._season.published.ladder()) is None:
+            raise unpublished("ladder", "the season has not published this yet")
+        return found
 
     async def ladder_table(self, request: Request) -> Response:
         """Return the ladder as CSV."""
-        found = self._season.published.required("ladder.json", LadderDocument)
-        cached = self._once("ladder.csv", found.signature, lambda: ladder_csv(found.value).encode())
+        found = self._ladder()
+        cached = self._once("ladder.csv", found.revision, lambda: ladder_csv(found.value).encode())
         return conditional_response(request, cached, "text/csv; charset=utf-8")
 
     async def rounds(self, request: Request) -> Response:
         """Return the list of rounds."""
-        return self._document(request, "rounds", self._season.published.required("rounds.json", RoundsDocument))
+        return self._document(request, "rounds", self._season.published.rounds())
 
     async def entries(self, request: Request) -> Response:
         """Return the entries of the final, which are fixed when entry closes."""
-        found = self._season.published.optional("entries.json", EntriesDocument)
+        found = self._season.published.entries()
         if found is None:
             raise not_found("entry has not been closed yet, so there are no entries of the final", "/api/entries")
         return self._document(request, "entries", found)
 
     async def round(self, request: Request) -> Response:
         """Return one round."""
-        number = str(request.path_params["number"])[:20]
-        return self._document(request, "round", self._season.published.named("rounds", number, RoundDocument, "round"))
+        return self._document(request, "round", self._season.published.round(request.path_params["number"]))
 
     async def bot(self, request: Request) -> Response:
         """Return one bot."""
-        name = request.path_params["name"]
-        return self._document(request, "bot", self._season.published.named("bots", name, BotDocument, "bot"))
+        return self._document(request, "bot", self._season.published.bot(request.path_params["name"]))
 
     async def events(self, request: Request) -> Response:
         """Return a stream of events; with a secret, also about the author's own documents."""
@@ -179,8 +175,8 @@ class SeasonApi:
 
     async def tables(self, request: Request) -> Response:
         """Return a file of an author's own tables."""
-        name, path = self._season.own_file(self._author(request), request.path_params["number"])
-        return download(path, name, "application/x-ndjson")
+        name, content = self._season.own_tables(self._author(request), request.path_params["number"])
+        return download(content, name, "application/x-ndjson")
 
     async def version(self, request: Request) -> Response:
         """Let a version play, rest or practise."""
@@ -248,13 +244,13 @@ class SeasonApi:
         def body() -> bytes:
             return msgspec.json.encode({"schema": f"croupier/{schema}/1"} | msgspec.to_builtins(found.value))
 
-        return conditional_response(request, self._once(request.url.path, found.signature, body), "application/json")
+        return conditional_response(request, self._once(request.url.path, found.revision, body), "application/json")
 
-    def _once(self, address: str, signature: Signature, body: Callable[[], bytes]) -> CachedResponse:
+    def _once(self, address: str, revision: int, body: Callable[[], bytes]) -> CachedResponse:
         """Return a compressed answer. It is made once for each state of its document."""
         known = self._cached.pop(address, None)
-        if known is None or known[0] != signature:
-            known = signature, cached_response(body())
+        if known is None or known[0] != revision:
+            known = revision, cached_response(body())
         self._cached[address] = known
         while len(self._cached) > MAX_CACHED:
             del self._cached[next(iter(self._cached))]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -49,7 +49,7 @@ class Season:
         self.options = options
         self.published = Published(folder / "published")
         self.inbox = Inbox(folder / "inbox")
-        self.news = News(folder / "published")
+        self.news = News(self.published)
         self.changes, self.joins = RateLimiter(CHANGES), RateLimiter(JOINS)
         self.uploading = Slots(UPLOADS_OF_AN_AUTHOR, UPLOADS)
         self.listening = Slots(STREAMS_OF_AN_ADDRESS, STREAMS)
@@ -92,12 +92,11 @@ class Season:
                 409, Problem("W011", "", "this season is for invited authors", hint="ask its organiser for a link")
             )
         name = checked(author_name, name.strip())
-        taken = {known.casefold() for known in self.published.tokens().authors}
+        taken = {known.casefold() for known in self.published.tokens()}
         taken |= {found.request.name.casefold() for found in self.inbox.pending() if isinstance(found.request, Join)}
         if name.casefold() in taken:
             raise Refusal(409, Problem("W009", name, "this name is taken", hint="choose another one"))
-        if not client.local:
-            self.joins.check(client.address, "names")
+        self.joins.check(client.address, "names")
         secret = new_secret()
         self.request("", Join(name, hash_of(secret)))
         return secret
@@ -119,13 +118,13 @@ class Season:
             raise not_found("the season does not keep this file any more", row.file_name)
         return row, path
 
-    def own_file(self, author: str, number: str) -> tuple[str, Path]:
-        """Return the name and the path of a file of an author's own tables, counted from 1. Raise Refusal (404)."""
-        files = self.published.author(author).value.tables
-        if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(files):
+    def own_tables(self, author: str, number: str) -> tuple[str, bytes]:
+        """Return the name and the bytes of a file of an author's own tables, counted from 1. Raise Refusal (404)."""
+        rounds = self.published.author(author).value.tables
+        if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(rounds):
             raise not_found("you have no tables with this number", number[:20])
-        name = files[int(number[:9]) - 1]
-        return PurePosixPath(name).name, self.published.file(name, "private")
+        which = rounds[int(number[:9]) - 1]
+        return f"{which:05d}.ndjson", self.published.own_tables(author, which)
 
 
 def own_version(mine: AuthorDocument, label: str) -> VersionRow:

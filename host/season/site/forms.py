@@ -9,7 +9,15 @@ from host.base.errors import Problem
 from host.season.entries.inbox import Activate, Cancel, Manage, Practise
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
-from host.season.site.identity import AUTHOR_COOKIE, FORM_COOKIE, ORGANISER_COOKIE, Viewer, check_form, set_cookie
+from host.season.site.identity import (
+    AUTHOR_COOKIE,
+    FORM_COOKIE,
+    ORGANISER_COOKIE,
+    Viewer,
+    check_form,
+    name_of,
+    set_cookie,
+)
 from host.season.site.inbox import submission_of
 from host.season.site.pages import MAX_PRACTICE_TABLES, SeasonPages
 from host.season.site.uploads import fields_of, received_form
@@ -55,6 +63,14 @@ class SeasonForms:
         response = self._pages.message(request, "Welcome", link=f"{client.base}/a/{secret}")
         set_cookie(response, AUTHOR_COOKIE, secret, client)
         return response
+
+    async def enter(self, request: Request) -> Response:
+        """Become another author in this browser."""
+        secret = _first(await self._fields(request, self._season.viewer(request)), "secret")
+        found = name_of(self._season.published.tokens(), secret)
+        if found is None and not self._season.joining(secret):
+            raise unknown_link()
+        return self._pages.entered(request, secret, found)
 
     async def leave(self, request: Request) -> Response:
         """Remove the cookies."""

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
@@ -11,32 +12,32 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from host.season.documents import TokensDocument
 from host.season.site.errors import foreign_form, not_allowed, unknown_link
 
 AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE = "season_author", "season_organiser", "season_form"
-ORGANISER = ""  # the name under which tokens.json has the organiser's hash
+ORGANISER = ""  # the name under which the hash of the organiser's secret is published
 SECRET_BYTES = 32  # 256 bits
 MAX_SECRET_CHARS = 200
 COOKIE_MAX_AGE_S = 200 * 86400  # browsers shorten what is longer than 400 days
 LOOPBACK = ("127.0.0.0/8", "::1")
+IPV6_NETWORK_BITS = 64  # the part of an address that a provider gives to one customer
 
 
 class SiteOptions(NamedTuple):
     """How a site is reached."""
 
-    url: str = ""  # as browsers see it: https://cup.example; needed behind a proxy on the same machine
+    url: str = ""  # as browsers see it: https://cup.example; needed behind a proxy
     proxy_header: str = ""  # a header in which a reverse proxy names the author that it has logged in
-    proxies: tuple[str, ...] = LOOPBACK  # addresses or networks of proxies; what others pass on is not believed
+    proxies: tuple[str, ...] = ()  # addresses or networks of proxies; what others pass on is not believed
 
 
 class Client(NamedTuple):
     """Where a request comes from."""
 
-    address: str
+    address: str  # as limits count it: of IPv6 the network of the customer
     secure: bool  # whether the browser speaks TLS
     base: str  # the address of the site as the browser sees it, without a slash at its end
-    local: bool  # whether a program on this machine asks, and no proxy for somebody else
+    local: bool  # whether it comes from this machine, perhaps through a proxy that is not named
     trusted: bool  # whether a trusted proxy has passed it on
 
 
@@ -63,7 +64,7 @@ def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
-def name_of(tokens: TokensDocument, secret: str) -> str | None:
+def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
     """Return the author to whom a secret belongs, ORGANISER for the organiser, None for nobody.
 
     Every hash is compared, each in constant time: how long it takes says nothing.
@@ -71,7 +72,7 @@ def name_of(tokens: TokensDocument, secret: str) -> str | None:
     if not secret or len(secret) > MAX_SECRET_CHARS:
         return None
     wanted, found = hash_of(secret).encode(), None
-    for name, known in tokens.authors.items():
+    for name, known in tokens.items():
         if hmac.compare_digest(wanted, known.encode()):
             found = name
     return found
@@ -87,12 +88,23 @@ def client_of(request: Request, options: SiteOptions) -> Client:
         secure = secure or request.headers.get("x-forwarded-proto", "") == "https"
     base = options.url.rstrip("/") or f"{'https' if secure else 'http'}://{request.headers.get('host', 'localhost')}"
     return Client(
-        address,
+        _customer(address),
         secure or base.startswith("https:"),
         base,
-        _within(peer, (*LOOPBACK, *options.proxies)) and not passed_on,
+        _within(address, LOOPBACK),
         trusted,
     )
+
+
+def _customer(address: str) -> str:
+    """Return whom the limits count: an address of IPv4, or a network of IPv6."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(known.ipv4_mapped or ip_network((known, IPV6_NETWORK_BITS), strict=False))
 
 
 @cache
@@ -109,7 +121,7 @@ def _within(address: str, proxies: tuple[str, ...]) -> bool:
     return any(known in network for network in _networks(proxies))
 
 
-def viewer_of(request: Request, tokens: TokensDocument, options: SiteOptions) -> Viewer:
+def viewer_of(request: Request, tokens: Mapping[str, str], options: SiteOptions) -> Viewer:
     """Return who looks at a page, by the cookies, or by the header of a trusted proxy.
 
     Raise Refusal (403) if the proxy names an author whom the season does not know.
@@ -121,13 +133,13 @@ def viewer_of(request: Request, tokens: TokensDocument, options: SiteOptions) ->
     organiser = name_of(tokens, cookies[1]) == ORGANISER
     named = request.headers.get(options.proxy_header, "") if options.proxy_header else ""
     if named and client_of(request, options).trusted:
-        if named not in tokens.authors:
+        if not tokens.get(named):
             raise not_allowed(f"this season has no author {named[:MAX_SECRET_CHARS]!r}", "croupier season invite NAME")
         author = named
     return Viewer(author, organiser, "\n".join(cookies) if any(cookies) else "")
 
 
-def bearer_of(request: Request, tokens: TokensDocument) -> str:
+def bearer_of(request: Request, tokens: Mapping[str, str]) -> str:
     """Return the author whose secret a program sends; ORGANISER for the organiser. Raise Refusal (401) if it is not valid."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     name = name_of(tokens, secret.strip()) if kind.lower() == "bearer" else None

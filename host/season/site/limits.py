@@ -22,6 +22,7 @@ class Rate(NamedTuple):
 
 
 REQUESTS = Rate(20, 200)  # by address
+LOCAL_REQUESTS = Rate(500, 5000)  # from this machine: programs, or all readers behind a proxy that nobody has named
 CHANGES = Rate(1, 30)  # by author: everything that goes into the inbox
 JOINS = Rate(1 / 60, 30)  # by address: a class of students may have one address
 UPLOADS_OF_AN_AUTHOR, UPLOADS = 2, 16  # at the same time

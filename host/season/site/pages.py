@@ -19,11 +19,11 @@ from host import __version__
 from host.base.format import day, thousands
 from host.report.page import PAGES, asset, name
 from host.report.terminal import known_duration
-from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, RoundsDocument, SiteDocument
+from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, SiteDocument
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
-from host.season.site.events import watched_by
+from host.season.site.events import PUBLIC, watched_by
 from host.season.site.identity import (
     AUTHOR_COOKIE,
     FORM_COOKIE,
@@ -87,6 +87,7 @@ class View(NamedTuple):
     viewer: Viewer
     here: str  # the address in the menu that the page belongs to
     live: bool = True
+    private: bool = True  # whether it shows what is for its viewer alone
 
 
 class SeasonPages:
@@ -112,7 +113,7 @@ class SeasonPages:
 
     async def rounds(self, request: Request) -> Response:
         """Return the list of rounds."""
-        view, found = self._view(request, "/rounds"), self._season.published.optional("rounds.json", RoundsDocument)
+        view, found = self._view(request, "/rounds"), self._season.published.rounds()
         table = self._fragment("rounds_table.html", found, lambda rounds: {"rounds": rounds})
         return self._public(request, view, "rounds.html", {"title": "Rounds", "table": table}, [found])
 
@@ -155,18 +156,18 @@ class SeasonPages:
         return conditional_response(request, season_asset(file), f"{ASSETS[file]}; charset=utf-8")
 
     async def events(self, request: Request) -> Response:
-        """Return a stream of events for the pages of whoever the cookies say."""
-        return self.stream(request, self._season.viewer(request))
+        """Return a stream of events; for a private page, also about what is for whoever the cookies say."""
+        private = "private" in request.query_params
+        return self.stream(request, self._season.viewer(request) if private else Viewer())
 
     def stream(self, request: Request, viewer: Viewer) -> Response:
         """Return a stream of events: which documents have changed. Raise Refusal (429) if too many listen."""
         season, client = self._season, self._season.client(request)
-        key = f"{client.address} {request.client.port if client.local and request.client else ''}"
-        with season.listening.held(key, "streams of events"):
+        with season.listening.held(client.address, "streams of events"):
             pass  # refuses before the stream begins
 
         async def events() -> Any:
-            with season.listening.held(key, "streams of events"):
+            with season.listening.held(client.address, "streams of events"):
                 since = request.headers.get("last-event-id") or request.query_params.get("since", "")
                 async for event in season.news.events(watched_by(viewer), since):
                     yield event
@@ -176,11 +177,20 @@ class SeasonPages:
     # For authors.
 
     async def link(self, request: Request) -> Response:
-        """Store the secret of a link in a cookie, and redirect to an address without it."""
+        """Store the secret of a link in a cookie, and redirect to an address without it.
+
+        Somebody who is another author already is asked first: a page elsewhere could lead him into its own account.
+        """
         secret = request.path_params["secret"]
-        found = name_of(self._season.published.tokens(), secret)
+        found, known = name_of(self._season.published.tokens(), secret), self._season.viewer(request).author
         if found is None and not self._season.joining(secret):
             raise unknown_link()
+        if known and found not in (known, ORGANISER):
+            return self.message(request, "Another author", link="", entering=secret, author=found or "a new author")
+        return self.entered(request, secret, found)
+
+    def entered(self, request: Request, secret: str, found: str | None) -> Response:
+        """Return the redirection that stores a secret in a cookie."""
         response = RedirectResponse("/admin" if found == ORGANISER else "/mine", 303)
         cookie = ORGANISER_COOKIE if found == ORGANISER else AUTHOR_COOKIE
         set_cookie(response, cookie, secret, self._season.client(request))
@@ -244,8 +254,8 @@ class SeasonPages:
     async def tables(self, request: Request) -> Response:
         """Return a file of an author's own tables."""
         viewer = self._view(request, "/mine", author=True).viewer
-        file_name, path = self._season.own_file(viewer.author, request.path_params["number"])
-        return download(path, file_name, "application/x-ndjson")
+        file_name, content = self._season.own_tables(viewer.author, request.path_params["number"])
+        return download(content, file_name, "application/x-ndjson")
 
     # For the organiser.
 
@@ -263,16 +273,16 @@ class SeasonPages:
     def message(self, request: Request, title: str, **values: Any) -> Response:
         """Return a page with a link that is shown once."""
         view = self._view(request, "/submit")._replace(live=False)
-        return self.private(request, view, "message.html", {"title": title, "problem": None} | values)
+        return self.private(request, view, "message.html", {"title": title, "problem": None, "entering": ""} | values)
 
     def refusal(self, request: Request, refused: Refusal) -> Response:
         """Return the page of what the site refuses; it needs no document."""
         try:
             view = self._view(request, "")._replace(live=False)
         except Refusal:
-            view = View(Loaded(NO_SEASON, (0, 0, 0)), Viewer(), "", live=False)
+            view = View(Loaded(NO_SEASON, 0), Viewer(), "", live=False)
         title = TITLES.get(refused.status, "This does not work")
-        values = {"title": title, "problem": refused.problem, "link": ""}
+        values = {"title": title, "problem": refused.problem, "link": "", "entering": ""}
         return self.private(request, view, "message.html", values, refused.status)
 
     # How pages are made.
@@ -287,13 +297,13 @@ class SeasonPages:
         return View(season, viewer, here)
 
     def _ladder(self) -> Loaded[LadderDocument] | None:
-        return self._season.published.optional("ladder.json", LadderDocument)
+        return self._season.published.ladder()
 
     def _round(self, request: Request) -> Loaded[RoundDocument]:
-        return self._season.published.named("rounds", str(request.path_params["number"])[:20], RoundDocument, "round")
+        return self._season.published.round(request.path_params["number"])
 
     def _bot(self, request: Request) -> Loaded[BotDocument]:
-        return self._season.published.named("bots", request.path_params["name"], BotDocument, "bot")
+        return self._season.published.bot(request.path_params["name"])
 
     def _published_file(self, file: str) -> Response:
         if not file:
@@ -305,7 +315,7 @@ class SeasonPages:
 
     def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
         """Return a table of many rows. It is rendered once for each state of its document, whatever surrounds it."""
-        key = template, found and found.signature
+        key = template, found and found.revision
         if key not in self._fragments:
             values = values_of(found.value if found else None)
             self._fragments[key] = Markup(environment().get_template(template).render(viewer=None, **values))
@@ -317,12 +327,14 @@ class SeasonPages:
         self, request: Request, view: View, template: str, values: dict[str, Any], used: Sequence[Loaded[Any] | None]
     ) -> Response:
         """Return a page that is the same for all of a kind of viewer; it is rendered once for each state of the season."""
-        edition = self._season.news.edition(watched_by(view.viewer))
-        signatures = tuple(each and each.signature for each in [view.season, *used])
-        client = self._season.client(request)
-        key = request.url.path, view.viewer.author, view.viewer.organiser, edition, signatures, client.base
+        viewer = Viewer("an author" if view.viewer.author else "", view.viewer.organiser)
+        revisions = tuple(each and each.revision for each in [view.season, *used])
+        client, edition = self._season.client(request), self._season.news.edition(PUBLIC)
+        key = request.url.path, viewer, edition, revisions, client.base
         if key not in self._pages:
-            self._pages[key] = cached_response(self._rendered(view, template, values).encode())
+            self._pages[key] = cached_response(
+                self._rendered(view._replace(viewer=viewer, private=False), template, values).encode()
+            )
             while len(self._pages) > MAX_CACHED_PAGES:
                 self._pages.popitem(last=False)
         response = conditional_response(request, self._pages[key], "text/html; charset=utf-8")
@@ -356,7 +368,8 @@ class SeasonPages:
             "viewer": view.viewer,
             "menu": menu,
             "here": view.here,
-            "live": self._season.news.edition(watched_by(view.viewer)) if view.live else "",
+            "live": self._season.news.edition(watched_by(view.viewer) if view.private else PUBLIC) if view.live else "",
+            "private": view.private,
             "croupier": __version__,
             "reload": False,
         }
@@ -377,8 +390,8 @@ def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
     return f"{name(first.label)} by {name(first.author)} leads after round {ladder.round}"
 
 
-def download(path: Path, file_name: str, media_type: str = "application/octet-stream") -> Response:
-    """Return a file that the browser stores and does not show, whatever it contains."""
+def download(content: Path | bytes, file_name: str, media_type: str = "application/octet-stream") -> Response:
+    """Return a file, or its bytes, that the browser stores and does not show, whatever it contains."""
     shown = re.sub(r"[^\w.+-]", "_", file_name)[:120] or "file"
     quoted = f"attachment; filename*=UTF-8''{quote(shown)}"
     headers = {
@@ -386,7 +399,9 @@ def download(path: Path, file_name: str, media_type: str = "application/octet-st
         "content-security-policy": "sandbox; default-src 'none'",
         "cache-control": "private, no-cache",
     }
-    return FileResponse(path, media_type=media_type, headers=headers)
+    if isinstance(content, bytes):
+        return Response(content, media_type=media_type, headers=headers)
+    return FileResponse(content, media_type=media_type, headers=headers)
 
 
 NO_SEASON = msgspec.convert(

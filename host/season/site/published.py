@@ -1,111 +1,186 @@
-"""Reads the documents that the season process publishes. Each is decoded once, until its file is replaced."""
+"""Reads what the season process publishes: published/site.sqlite. What is decoded is kept until its revision changes."""
 
+import sqlite3
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from host.season.documents import AdminDocument, AuthorDocument, SiteDocument, TokensDocument
-from host.season.site.errors import not_found, unpublished
+from host.base.errors import UserError
+from host.season.documents import (
+    PUBLISHED,
+    SITE_FILE,
+    AdminDocument,
+    AuthorDocument,
+    BotDocument,
+    EntriesDocument,
+    LadderDocument,
+    RoundDocument,
+    RoundsDocument,
+    SiteDocument,
+    topic_of,
+)
+from host.season.entries.database import Database, check, read_only
+from host.season.site.errors import Refusal, not_found, unpublished
+from host.season.site_database import SiteDatabase
 
-MAX_CACHED_DOCUMENTS = 512
-MAX_NAME_BYTES = 200  # of a file: the file system's own limit is 255
+MAX_CACHED_VALUES = 512
+BUSY_TIMEOUT_S = 1.0  # the season process writes for some milliseconds
 
-Signature = tuple[int, int, int]
-D = TypeVar("D", bound=msgspec.Struct)
+D = TypeVar("D")
 
 
 class Loaded(NamedTuple, Generic[D]):
-    """A document, and what identifies the file that it was read from: inode, modification time and size."""
+    """Something that is published, and the revision of its topic."""
 
     value: D
-    signature: Signature
+    revision: int
 
 
 class Published:
-    """The folder `published/` of a season."""
+    """What the season process has published."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._cache: OrderedDict[str, Loaded[msgspec.Struct]] = OrderedDict()
+        self._database: SiteDatabase | None = None
+        self._file, self._version = 0, 0  # of the open database: its inode, and what SQLite counts its changes by
+        self._revisions: Mapping[str, int] = {}
+        self._tokens: Loaded[Mapping[str, str]] | None = None
+        self._cache: OrderedDict[tuple[str, str], Loaded[Any]] = OrderedDict()
+
+    # What everybody may see.
 
     def site(self) -> Loaded[SiteDocument]:
-        """Return the document of the season as a whole. Raise Refusal if it is missing or damaged."""
-        return self.required("site.json", SiteDocument)
+        """Return the season as a whole. Raise Refusal if it is missing."""
+        return self._required("site", self._document("site", SiteDocument))
 
-    def tokens(self) -> TokensDocument:
-        """Return the hashes of all secrets. Raise Refusal if they are missing or damaged."""
-        return self.required("private/tokens.json", TokensDocument).value
+    def ladder(self) -> Loaded[LadderDocument] | None:
+        """Return the ladder; None before the first round."""
+        return self._document("ladder", LadderDocument)
+
+    def entries(self) -> Loaded[EntriesDocument] | None:
+        """Return the entries of the final; None before they are fixed."""
+        return self._document("entries", EntriesDocument)
+
+    def rounds(self) -> Loaded[RoundsDocument]:
+        """Return all rounds, newest first."""
+
+        return self._loaded("rounds", "", SiteDatabase.rounds)
+
+    def round(self, number: int) -> Loaded[RoundDocument]:
+        """Return a round. Raise Refusal (404) if there is none."""
+
+        def read(database: SiteDatabase) -> RoundDocument | None:
+            found = database.round(number)
+            return found and RoundDocument(found.row, found.meetings, found.report or "")
+
+        return self._named("rounds", str(number), read, "round")
+
+    def bot(self, name: str) -> Loaded[BotDocument]:
+        """Return a bot. Raise Refusal (404) if there is none."""
+        return self._named("bots", name, lambda database: database.bot(name), "bot")
+
+    # What one author, or the organiser, may see.
 
     def author(self, name: str) -> Loaded[AuthorDocument]:
-        """Return what an author sees. For an author who has done nothing yet it may be missing, and then it is empty."""
-        found = self.optional(f"private/authors/{name}.json", AuthorDocument) if usable(name) else None
-        return found or Loaded(AuthorDocument(name, (), (), (), (), {}), (0, 0, 0))
+        """Return what an author sees."""
+
+        return self._loaded(topic_of(name), "", lambda database: database.author(name), "bots")
+
+    def own_tables(self, author: str, number: int) -> bytes:
+        """Return the tables of a round as an author saw them. Raise Refusal (404) if there are none any more."""
+
+        def read(database: SiteDatabase) -> bytes | None:
+            return database.own_tables(author, number)
+
+        return self._named(topic_of(author), str(number), read, "file").value
 
     def admin(self) -> Loaded[AdminDocument]:
-        """Return what the organiser sees. Raise Refusal if it is missing or damaged."""
-        return self.required("private/admin.json", AdminDocument)
+        """Return what the organiser sees. Raise Refusal if it is missing."""
+        return self._required("admin", self._document("admin", AdminDocument))
 
-    def required(self, name: str, kind: type[D]) -> Loaded[D]:
-        """Return a document of every season. Raise Refusal (503) if it is missing or damaged."""
-        found = self.optional(name, kind)
+    def tokens(self) -> Mapping[str, str]:
+        """Return the SHA-256 of every secret of a link by its author; that of the organiser stands under ""."""
+        self.refresh()
+        return self._required("tokens", self._tokens).value
+
+    # How it is read.
+
+    def refresh(self) -> None:
+        """Notice what has been published meanwhile. Raise Refusal (503) if the database is missing or damaged."""
+        path = self.folder / SITE_FILE
+        try:
+            file = path.stat().st_ino
+            if self._database is None or file != self._file:
+                connection = read_only(path)
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_TIMEOUT_S)}")
+                check(connection, path, PUBLISHED.application)
+                self._database, self._file, self._version = SiteDatabase(Database(connection, path)), file, -1
+            version = self._database.database.number("PRAGMA data_version")
+            if version != self._version:
+                self._revisions = self._database.revisions()
+                self._tokens = Loaded(self._database.tokens(), 0) if self._revisions else None
+                self._version = version
+        except FileNotFoundError as missing:
+            raise unpublished(SITE_FILE, "the season has not published this yet") from missing
+        except (OSError, sqlite3.Error) as error:
+            raise unpublished(SITE_FILE, f"cannot be read: {error}") from error
+        except UserError as failed:
+            raise self._unreadable(failed) from failed
+
+    def revision(self, *topics: str) -> int:
+        """Return a number that differs whenever something of these topics does, or of any topic."""
+        return max((self._revisions.get(topic, 0) for topic in topics or self._revisions), default=0)
+
+    def _loaded(self, topic: str, name: str, read: Callable[[SiteDatabase], D], *also: str) -> Loaded[D]:
+        """Return something of a topic, which is read if the topic has changed; `also` are topics that it depends on."""
+        self.refresh()
+        revision, known = self.revision(topic, *also), self._cache.get((topic, name))
+        if known is None or known.revision != revision:
+            assert self._database is not None  # `refresh` has opened it
+            try:
+                known = Loaded(read(self._database), revision)
+            except (UserError, msgspec.MsgspecError) as failed:
+                raise self._unreadable(failed) from failed
+            self._cache[topic, name] = known
+            while len(self._cache) > MAX_CACHED_VALUES:
+                self._cache.popitem(last=False)
+        self._cache.move_to_end((topic, name))
+        return known
+
+    def _unreadable(self, failed: Exception) -> Refusal:
+        """Return the refusal of what cannot be read; the database is opened again the next time."""
+        self._database = None
+        if isinstance(failed, UserError) and failed.exit_code == 6:
+            return unpublished(SITE_FILE, failed.problems[0].message)
+        return unpublished(SITE_FILE, "is damaged, or another version of croupier has published it")
+
+    def _document(self, name: str, kind: type[D]) -> Loaded[D] | None:
+        def read(database: SiteDatabase) -> D | None:
+            found = database.content(name)
+            return None if found is None else msgspec.json.decode(found, type=kind)
+
+        found = self._loaded(name, "", read)
+        return None if found.value is None else Loaded(found.value, found.revision)
+
+    def _named(self, topic: str, name: str, read: Callable[[SiteDatabase], D | None], what: str) -> Loaded[D]:
+        """Return something that a visitor has named. Raise Refusal (404) if there is none."""
+        found = self._loaded(topic, name, read)
+        if found.value is None:
+            raise not_found(f"there is no {what} of this name", name[:200])
+        return Loaded(found.value, found.revision)
+
+    def _required(self, name: str, found: Loaded[D] | None) -> Loaded[D]:
         if found is None:
             raise unpublished(name, "the season has not published this yet")
         return found
 
-    def named(self, folder: str, name: str, kind: type[D], what: str) -> Loaded[D]:
-        """Return a document that a visitor has named. Raise Refusal: 404 if there is none, 503 if it is damaged."""
-        found = self.optional(f"{folder}/{name}.json", kind) if usable(name) else None
-        if found is None:
-            raise not_found(f"there is no {what} of this name", name[:MAX_NAME_BYTES])
-        return found
-
-    def optional(self, name: str, kind: type[D]) -> Loaded[D] | None:
-        """Return a document; None if there is no such file. Raise Refusal (503) if it is damaged."""
-        try:
-            signature = signature_of(self.folder / name)
-            if signature is None:
-                return None
-            known = self._cache.get(name)
-            if known is None or known.signature != signature or not isinstance(known.value, kind):
-                value = msgspec.json.decode((self.folder / name).read_bytes(), type=kind)
-                known = self._cache[name] = Loaded(value, signature)
-                while len(self._cache) > MAX_CACHED_DOCUMENTS:
-                    self._cache.popitem(last=False)
-            self._cache.move_to_end(name)
-        except FileNotFoundError:  # removed since it was looked at
-            return None
-        except OSError as error:
-            raise unpublished(name, f"cannot be read: {error.strerror}") from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise unpublished(name, "is damaged, or another version of croupier has published it") from error
-        return Loaded(known.value, known.signature)  # type: ignore[arg-type]
-
-    def file(self, name: str, below: str = "") -> Path:
-        """Return the path of a file that a document names. Raise Refusal (404) if it is missing or lies elsewhere."""
-        top = (self.folder / below).resolve()
+    def file(self, name: str) -> Path:
+        """Return the path of a report. Raise Refusal (404) if it is missing or lies elsewhere."""
+        top = self.folder.resolve()
         path = (top / name).resolve()
         if "\0" in name or not path.is_relative_to(top) or not path.is_file():
             raise not_found("the season does not keep this file any more", name)
         return path
-
-
-def usable(name: str) -> bool:
-    """Return whether a name can be the name of a file in a folder of documents, and of no other file."""
-    return (
-        bool(name)
-        and not name.startswith(".")
-        and "/" not in name
-        and name.isprintable()
-        and len(name.encode(errors="replace")) <= MAX_NAME_BYTES
-    )
-
-
-def signature_of(path: Path) -> Signature | None:
-    """Return what identifies the content of a regular file; None if there is none. Raise OSError if it cannot be told."""
-    try:
-        status = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -21,7 +21,7 @@ from host.season.site.context import Season
 from host.season.site.errors import Refusal, not_found
 from host.season.site.forms import SeasonForms
 from host.season.site.identity import SiteOptions, host_of
-from host.season.site.limits import REQUESTS, RateLimiter
+from host.season.site.limits import LOCAL_REQUESTS, REQUESTS, RateLimiter
 from host.season.site.pages import SeasonPages, compile_templates
 from host.season.site.uploads import discard, remove_unfinished
 from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, wait_for_shutdown
@@ -34,6 +34,8 @@ POLICY = (
 KEEP_ALIVE_TIMEOUT_S = 15  # for the next request of a connection, its headers included
 READER_TIMEOUT_MS = 20_000  # for a client to take what was sent; Hypercorn itself would wait for ever
 MAX_HEADER_BYTES = 16 * 1024
+STRANGERS = (401, 403, 404, 405, 408, 429)
+"""Refusals after which the rest of a body is not received: the connection ends."""
 
 
 class Gate:
@@ -68,7 +70,7 @@ class SeasonSite:
     def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
         self.season = Season(folder, options)
         self._pages = SeasonPages(self.season)
-        self._requests = RateLimiter(REQUESTS)
+        self._requests, self._local_requests = RateLimiter(REQUESTS), RateLimiter(LOCAL_REQUESTS)
         self._hosts = {*LOCAL_HOSTS, host_of(options.url)} if local else None
 
     def application(self) -> Starlette:
@@ -93,6 +95,7 @@ class SeasonSite:
             Route("/submit", forms.submit, methods=["POST"]),
             Route("/join", forms.join, methods=["POST"]),
             Route("/leave", forms.leave, methods=["POST"]),
+            Route("/enter", forms.enter, methods=["POST"]),
             Route("/a/{secret}", pages.link),
             Route("/o/{secret}", pages.link),
             Route("/mine", pages.mine),
@@ -141,13 +144,16 @@ class SeasonSite:
             hint = "croupier season site --url https://HOST, if a proxy on this machine passes requests on"
             raise Refusal(400, Problem("W003", host[:80], "this site does not have this name", hint=hint))
         client = self.season.client(request)
-        if not client.local:
-            self._requests.check(client.address, "requests")
+        (self._local_requests if client.local else self._requests).check(client.address, "requests")
 
     async def refuse(self, request: Request, error: Exception) -> Response:
-        """Return a refusal: as JSON for programs, as a page for browsers. What is left of a body is received first."""
+        """Return a refusal: as JSON for programs, as a page for browsers.
+
+        What is left of a body is received first, because many clients read no answer before they have sent all; but not from
+        strangers, nor from somebody who asks too often.
+        """
         assert isinstance(error, Refusal)
-        if request.method in ("POST", "PUT") and error.status != 408:
+        if request.method in ("POST", "PUT") and error.status not in STRANGERS:
             await discard(request)
         path, accepted = request.url.path, request.headers.get("accept", "")
         if path.startswith("/api/") or "text/html" not in accepted:
@@ -157,6 +163,8 @@ class SeasonSite:
         response.headers["cache-control"] = "no-store"
         if error.retry_after:
             response.headers["retry-after"] = str(error.retry_after)
+        if error.status in STRANGERS and request.method in ("POST", "PUT"):
+            response.headers["connection"] = "close"
         if error.status == 401:
             response.headers["www-authenticate"] = "Bearer"
         return response

@@ -38,8 +38,9 @@ function live() {
     }
   }
   let since = document.documentElement.dataset.live;
+  const own = "private" in document.documentElement.dataset ? "&private" : "";
   streamWhileSeen(() => {
-    const news = new EventSource(`/events?since=${since}`);
+    const news = new EventSource(`/events?since=${since}${own}`);
     news.addEventListener("news", (event) => {
       since = event.lastEventId;
       setTimeout(fetched, 1500 * Math.random()); // not all readers at the same moment

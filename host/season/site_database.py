@@ -1,0 +1,150 @@
+"""Writes and reads published/site.sqlite, a copy of what the site may show. Private rows are selected here alone."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from host.base.errors import UserError
+from host.base.value_types import plain_name
+from host.season.documents import (
+    ANSWER,
+    AUTHOR,
+    BOT,
+    DOCUMENT,
+    OWN_TABLES,
+    PUBLISHED,
+    REVISION,
+    ROUND,
+    SITE_FILE,
+    SUBMISSION,
+    AuthorDocument,
+    BotDocument,
+    Document,
+    PublishedRound,
+    Revision,
+    RoundsDocument,
+)
+from host.season.entries.database import Database, writing
+from host.season.entries.table import Table, V
+from host.season.folder import SeasonFolder
+
+MAX_NUMBER = (1 << 63) - 1  # of SQLite
+SHOWN_MESSAGES = 20  # answers to the last requests of an author
+_encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+
+
+@contextlib.contextmanager
+def published(folder: SeasonFolder) -> Iterator["SiteDatabase"]:
+    """Open the database of the site for writing. One that is damaged is made again."""
+    path = folder.published / SITE_FILE
+    with contextlib.ExitStack() as stack:
+        # Without a write-ahead log, the site can read it from a disk on which it may write nothing.
+        opened = partial(writing, path, PUBLISHED, mode="DELETE")
+        try:
+            database = stack.enter_context(opened())
+        except UserError as broken:
+            if broken.exit_code != 3:
+                raise
+            path.unlink()
+            database = stack.enter_context(opened())
+        path.chmod(0o640)  # it has what is private
+        yield SiteDatabase(database)
+
+
+class SiteDatabase:
+    """The database that the site reads. The revision of a topic changes with each of its rows."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # Written by the season process.
+
+    def put(self, topic: str, table: Table[V], value: V) -> None:
+        """Write a row, unless it is there already."""
+        if self.database.put(table, value):
+            self._revise(topic)
+
+    def document(self, name: str, document: msgspec.Struct) -> None:
+        """Write a document, of which there is one."""
+        self.put(name, DOCUMENT, Document(name, _encode(document)))
+
+    def remove(self, topic: str, table: Table[Any], **which: Any) -> None:
+        """Remove the rows in which columns have these values."""
+        condition = " AND ".join(f"{column} = ?" for column in which)
+        if self.database.change(f"DELETE FROM {table.name} WHERE {condition}", *which.values()):
+            self._revise(topic)
+
+    def remove_old(self, topic: str, table: Table[Any], column: str, least: float, author: str = "") -> None:
+        """Remove the rows, of one author or of all, that are below a time or a number."""
+        condition = f"{column} < ? AND ? IN (author, '')"
+        if self.database.change(f"DELETE FROM {table.name} WHERE {condition}", least, author):
+            self._revise(topic)
+
+    def _revise(self, topic: str) -> None:
+        last = self.database.number("SELECT max(number) FROM revision")
+        self.database.put(REVISION, Revision(topic, max(time.time_ns(), last + 1)))  # also after it was made again
+
+    def rounds_with_report(self) -> list[PublishedRound]:
+        """Return the rounds that have a report."""
+        return self.database.select(ROUND, "WHERE report != ''")
+
+    def round_without_report(self) -> int:
+        """Return the number of the newest round whose report has not been made; 0 if there is none."""
+        return self.database.number("SELECT max(number) FROM round WHERE report IS NULL")
+
+    # Read by the site: what everybody may see.
+
+    def revisions(self) -> dict[str, int]:
+        """Return the revision of each topic."""
+        return {each.topic: each.number for each in self.database.select(REVISION)}
+
+    def content(self, name: str) -> bytes | None:
+        """Return a document as JSON; None if there is none."""
+        found = self.database.first(DOCUMENT, "WHERE name = ?", name)
+        return found.content if found else None
+
+    def rounds(self) -> RoundsDocument:
+        """Return all rounds, newest first."""
+        found = self.database.rows("SELECT row FROM round ORDER BY number DESC")
+        return msgspec.convert({"rows": [msgspec.json.decode(row) for (row,) in found]}, RoundsDocument)
+
+    def round(self, number: int) -> PublishedRound | None:
+        """Return a round; None if there is none."""
+        return self.database.first(ROUND, "WHERE number = ?", min(number, MAX_NUMBER))
+
+    def bot(self, name: str) -> BotDocument | None:
+        """Return a bot; None if there is none."""
+        return self.database.first(BOT, "WHERE bot = ?", name)
+
+    # What one author may see. Private rows are selected here and nowhere else.
+
+    def tokens(self) -> dict[str, str]:
+        """Return the SHA-256 of every secret of a link by its author; that of the organiser stands under ""."""
+        return dict(self.database.rows("SELECT author, token_sha256 FROM author"))
+
+    def author(self, name: str) -> AuthorDocument:
+        """Return what an author sees."""
+        found = self.database.first(AUTHOR, "WHERE author = ?", name)
+        answers = self.database.select(ANSWER, "WHERE author = ? ORDER BY at, request", name)
+        bots = self.database.select(BOT, "WHERE author = ?", name)
+        versions = [version for bot in bots for version in bot.versions]
+        tables = self.database.rows("SELECT round FROM own_tables WHERE author = ? ORDER BY round DESC", name)
+        return AuthorDocument(
+            author=name,
+            submissions=tuple(self.database.select(SUBMISSION, "WHERE author = ? ORDER BY at DESC, id", name)),
+            versions=tuple(sorted(versions, key=lambda each: (-each.entered, -each.number))),
+            faults=found.faults if found else (),
+            tables=tuple(number for (number,) in tables),
+            quota=found.quota if found else {},
+            messages=tuple(answer.text for answer in answers[-SHOWN_MESSAGES:]),
+            answers={answer.request: answer for answer in answers},
+        )
+
+    def own_tables(self, author: str, number: int) -> bytes | None:
+        """Return the tables of a round as an author saw them; None if there are none any more."""
+        found = self.database.first(OWN_TABLES, "WHERE author = ? AND round = ?", author, number)
+        return found.content.encode() if found else None

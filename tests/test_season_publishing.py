@@ -1,0 +1,72 @@
+"""What a season publishes survives what ends or hinders its process."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+from season_fixtures import STANDS, season
+from season_process import TestSeason, plain_bot
+from season_published import plain, publish, read, season_in, site
+
+pytestmark = pytest.mark.long
+
+
+def test_a_report_that_was_not_written_before_a_restart_is_written_after_it(tmp_path: Path) -> None:
+    here = TestSeason(tmp_path / "cup")
+    with here.opened():
+        here.invite("ada", "grace")
+        here.submit("ada", "adas", plain_bot("END", "a"))
+        here.submit("grace", "graces", plain_bot("STAND", "b"))
+        here.until_round(1)
+        here.croupier("season", "pause")
+    report = here.folder / "published/rounds/1.html"
+    report.unlink(missing_ok=True)
+    (here.folder / "published/site.sqlite").unlink()
+    with here.opened():
+        here.until(report.exists, "the report of round 1")
+        here.until(lambda: here.document("mine/ada")["tables"], "the tables of ada")
+
+
+def test_what_could_not_be_published_is_published_later(tmp_path: Path) -> None:
+    here = TestSeason(tmp_path / "cup")
+    with here.opened():
+        here.invite("ada", "grace")
+        here.until(lambda: (found := here.document("mine/ada")) and found["quota"], "the authors")
+        with contextlib.closing(sqlite3.connect(here.folder / "published/site.sqlite")) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM author").fetchall()  # nothing can be published until this reader has ended
+            here.submit("ada", "adas", plain_bot("END", "a"))
+            here.accepted("adas-1")
+            here.until(lambda: here.events("waits"), "a failure")
+            assert not here.document("mine/ada")["versions"]
+        here.until(lambda: here.document("mine/ada")["versions"], "the version")
+        (row,) = here.document("mine/ada")["submissions"]
+        assert (row["state"], row["label"]) == ("accepted", "adas-1")
+
+
+def test_the_store_knows_what_has_not_been_published(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.store.forget(here.store.touched())
+        answer = here.submit("ada", "mine.py", STANDS)
+        touched = here.store.touched()
+        assert touched == ({"ada"}, {answer.submission})
+        with pytest.raises(ZeroDivisionError), here.store.transaction():
+            here.author("kim")
+            raise ZeroDivisionError
+        assert here.store.touched() == touched
+        here.store.forget(touched)
+        assert here.store.touched() == (set(), set())
+    with season(tmp_path) as here:  # whatever was published, all is looked at again
+        assert here.store.touched() == ({"ada", "grace"}, {answer.submission})
+
+
+def test_a_revision_changes_with_what_is_published_and_only_then(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    published = read(folder)
+    before, ladder = published.site(), published.ladder()
+    publish(folder, site(plain, 8))
+    assert published.site() == before
+    publish(folder, site(plain, 8, waiting=9))
+    assert published.site().value.waiting == 9 and published.site().revision > before.revision
+    assert published.ladder() is ladder or published.ladder() == ladder
