@@ -1,5 +1,6 @@
 """Bots as they were written for other hosts: what they read and write, and what the game or the bot says for it."""
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -7,9 +8,12 @@ from typing import NamedTuple
 import pytest
 from command import croupier
 
+from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec
 from host.play.records import AnswersTooLong, pack
 from host.rules.answer_forms import grammar_of, read_form
+from host.submissions.discovery import load_submission
+from host.submissions.executable_checks import foreign_system
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Grammar, Json, Move, TextView, read_move
 
@@ -481,3 +485,47 @@ def test_the_last_is_eliminated_where_all_bots_have_met(tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     rows = croupier("standings", "--json", cwd=tmp_path).json["rows"]
     assert rows[-1]["rank"] == 3 and "outlasted" in ran.out
+
+
+ELF = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00"
+OTHER_SYSTEMS = {
+    "windows": (b"MZ\x90\x00" + bytes(60), "Windows"),
+    "macos": (b"\xcf\xfa\xed\xfe" + bytes(60), "macOS"),
+    "universal": (b"\xca\xfe\xba\xbe\x00\x00\x00\x02" + bytes(60), "macOS"),
+    "arm": (ELF + b"\xb7\x00" + bytes(44), "Linux on ARM (aarch64)"),
+    "risc-v": (ELF + b"\xf3\x00" + bytes(44), "Linux on RISC-V"),
+}
+
+
+@pytest.mark.parametrize("system", OTHER_SYSTEMS)
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the programs are for other processors than x86_64")
+def test_a_program_for_another_system_is_called_one(system: str, tmp_path: Path) -> None:
+    start, name = OTHER_SYSTEMS[system]
+    (tmp_path / "bot").write_bytes(start)
+    (tmp_path / "bot").chmod(0o755)
+    with pytest.raises(UserError) as refused:
+        load_submission(tmp_path)
+    assert refused.value.problems[0].message == f"is a program for {name}, and this is Linux on x86_64"
+
+
+def test_a_program_for_this_system_and_a_class_of_java_are_not_foreign() -> None:
+    assert not foreign_system(Path("/proc/self/exe").read_bytes()[:64])
+    assert not foreign_system(b"\xca\xfe\xba\xbe\x00\x00\x00\x41" + bytes(60))
+    assert not foreign_system(b"\x7fELF") and not foreign_system(b"")
+
+
+def test_a_script_without_a_first_line_is_one_of_bash(tmp_path: Path) -> None:
+    script = "while read line; do echo END; done\n"
+    (tmp_path / "bot.sh").write_text(script)
+    for place in (tmp_path / "bot.sh", tmp_path):
+        spec = load_submission(place).spec
+        assert (spec.language, spec.entry) == ("bash", "bot.sh")
+    (tmp_path / "bot.toml").write_text('language = "bash"\n')
+    assert load_submission(tmp_path).spec.entry == "bot.sh"
+    (tmp_path / "bot.toml").unlink()
+    (tmp_path / "mine.c").write_text("int main(void) { return 0; }\n")  # then the script builds it
+    assert load_submission(tmp_path).spec.language == "c"
+    (tmp_path / "mine.c").unlink()
+    (tmp_path / "bot.sh").write_text(f"#!/bin/sh\n{script}")
+    (tmp_path / "bot.sh").chmod(0o755)
+    assert load_submission(tmp_path).spec.language == "any"

@@ -17,9 +17,11 @@ from command import croupier
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.sandbox.limits import Limits
 from host.submissions import requirements
 from host.submissions.build import build, build_log
 from host.submissions.discovery import load_submission
+from host.submissions.file_tree import TreeLimits
 
 LIMITS = f"limits_{uuid.uuid4().hex[:12]}"
 BOT = """\
@@ -197,3 +199,47 @@ def test_numpy_from_the_real_index_works_in_the_sandbox(tmp_path: Path, monkeypa
     )
     done = croupier("check", folder)
     assert done.code == 0 and "STAND 40" in done.out, done.out
+
+
+def test_a_download_that_is_too_large_names_the_machines_packages_and_the_key(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = guest(tmp_path, f'["{LIMITS}>=18"]')
+    monkeypatch.setattr(requirements, "WHEEL_LIMITS", TreeLimits(1000, 128 << 20, 1, 40))
+    with pytest.raises(UserError) as refused:
+        trio.run(requirements.download, load_submission(folder), requirements.WheelTarget("3.11", "large"))
+    (problem,) = refused.value.problems
+    assert problem.code == "B009" and "apt install python3-NAME" in problem.hint
+    assert "[limits] submission" in problem.hint
+    double = load_submission(folder, Limits(submission=32 << 20))
+    size = (index / f"{LIMITS}-18.0-py3-none-any.whl").stat().st_size
+    monkeypatch.setattr(requirements, "WHEEL_LIMITS", TreeLimits(1000, 128 << 20, size - 1, 40))
+    with pytest.raises(UserError):
+        trio.run(requirements.download, load_submission(folder), requirements.WheelTarget("3.11", "larger"))
+    assert trio.run(requirements.download, double, requirements.WheelTarget("3.11", "larger")).is_dir()
+
+
+REFEREE = """\
+import json, sys
+import {package}
+for line in sys.stdin:
+    m = json.loads(line)
+    if "protocol" in m: out = {{"protocol": "referee/1"}}
+    elif "open" in m: out = {{"table": m["open"], "ask": [{{"seat": 0, "view": {{"n": {package}.LIMIT}}}}]}}
+    elif "answers" in m: out = {{"table": m["table"], "over": {{"scores": [1, 0]}}}}
+    else: continue
+    print(json.dumps(out), flush=True)
+"""
+
+
+def test_a_referee_finds_what_it_requires(tmp_path: Path) -> None:
+    folder = tmp_path / "game"
+    folder.mkdir()
+    (folder / "referee.py").write_text(REFEREE.format(package=LIMITS))
+    (folder / "game.toml").write_text(
+        'name = "limits"\nseats = 2\nview = ["n"]\nanswer = ["PASS"]\nlanguage = "python"\nentry = "referee.py"\n'
+        f'requires = ["{LIMITS}<18"]\n[edges."first"]\nn = 1\n'
+    )
+    (tmp_path / "bot.py").write_text("while input() == '17': print('PASS', flush=True)\n")
+    done = croupier("play", "bot.py", "bot.py", "-g", "game/", "-n", 2, cwd=tmp_path)
+    assert done.code == 0 and "bot: " not in done.out, done

@@ -13,7 +13,7 @@ from host.base.config_file import load_model, sorted_by_line
 from host.base.errors import Problem, UserError, closest_match
 from host.base.toml_file import Toml, read_untrusted, to_toml
 from host.base.value_types import FLAG, InvalidValue, Text, ValueType, integer, matches, one_of, plain_string
-from host.bots.bot_spec import ByteCount, Count, FileName, Seconds, environment
+from host.bots.bot_spec import ByteCount, Count, FileName, Requirement, Seconds, environment
 from host.games import GAMES
 from host.games.engine import Chance, Display, Game, Opening, Play, best_unless_equal
 from host.games.luck import Shuffler
@@ -233,9 +233,13 @@ class GameFile:
     heap: ByteCount = 0
     env: Annotated[dict[str, str], ValueType(environment, {"type": "object"})] = field(default_factory=dict)
     needs: tuple[Text, ...] = ()
+    requires: tuple[Requirement, ...] = ()
 
 
-PROGRAM_KEYS = ("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs")
+PROGRAM_KEYS = (
+    *("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs"),
+    "requires",
+)
 """The keys of a game.toml that mean what they mean in a bot.toml."""
 
 

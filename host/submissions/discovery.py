@@ -29,6 +29,7 @@ from host.submissions.languages import (
     BUILD_FILES,
     LANGUAGES,
     Language,
+    fallback_language,
     language_called,
     language_of,
     languages_with,
@@ -215,6 +216,8 @@ def _name(path: Path, name: str) -> list[Problem]:
 
 def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
     row = language_of(path.suffix)
+    if row.is_executable and not runnable(contents.start_of(path.name)):
+        row = fallback_language(path.suffix)
     problems = _name(path, path.stem)
     if row.is_executable:
         problems += program_problems(contents, path.name)
@@ -383,8 +386,9 @@ TEST_SOURCE = re.compile(r"(^|/)src/test/|_test\.go$")
 """The names that build tools give to the tests of a project, which do not belong to the program."""
 
 
-def _of_language(contents: FileTree, row: Language) -> list[str]:
-    mine = [name for name in contents.names if PurePosixPath(name).suffix in row.suffixes]
+def _of_language(contents: FileTree, row: Language, *, fallback: bool = True) -> list[str]:
+    suffixes = (*row.suffixes, *row.fallback_suffixes) if fallback else row.suffixes
+    mine = [name for name in contents.names if PurePosixPath(name).suffix in suffixes]
     return [name for name in mine if not TEST_SOURCE.search(name)]
 
 
@@ -393,7 +397,9 @@ def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[
     if spec.language or spec.run or spec.adapter:
         adapter = adapter_of(spec)
         return spec.language or (adapter.language if adapter else ANY.name), []
-    mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row)]
+    mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row, fallback=False)]
+    if not mine and not any(runnable(contents.start_of(name)) for name in contents.names):
+        mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row)]
     if named := [name for name in mine if {spec.entry, *spec.sources} & set(_of_language(contents, LANGUAGES[name]))]:
         mine = named
     if len(mine) > 1:

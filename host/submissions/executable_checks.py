@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from host.base.errors import Problem
 from host.base.safe_text import one_line
@@ -16,6 +17,41 @@ def runnable(start: bytes) -> bool:
     return start.startswith((b"#!", b"\x7fELF"))
 
 
+class Processor(NamedTuple):
+    """A kind of processor: its name for people, and the machines, as the kernel calls them, that run its programs."""
+
+    name: str
+    machines: tuple[str, ...]
+
+
+PROCESSORS = {
+    0x03: Processor("x86", ("i386", "i686", "x86_64")),
+    0x28: Processor("ARM (32 bits)", ("armv6l", "armv7l", "armv8l", "aarch64")),
+    0x3E: Processor("x86_64", ("x86_64",)),
+    0xB7: Processor("ARM (aarch64)", ("aarch64",)),
+    0xF3: Processor("RISC-V", ("riscv64",)),
+}
+"""The processors in the head of a Linux program, by number."""
+
+MACH_O = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xfe\xed\xfa\xce")
+MAX_ARCHITECTURES = (
+    20  # of a universal program of macOS; a class of Java, which begins in the same way, has a larger number
+)
+
+
+def foreign_system(start: bytes) -> str:
+    """Return the system of a program that this machine cannot run, given its first bytes; "" for any other file."""
+    if start.startswith(b"MZ"):
+        return "Windows"
+    universal = start.startswith(b"\xca\xfe\xba\xbe") and int.from_bytes(start[4:8], "big") <= MAX_ARCHITECTURES
+    if start.startswith(MACH_O) or universal:
+        return "macOS"
+    if not start.startswith(b"\x7fELF") or len(start) < 20:
+        return ""
+    theirs = PROCESSORS.get(int.from_bytes(start[18:20], "big" if start[5] == 2 else "little"))
+    return f"Linux on {theirs.name}" if theirs and os.uname().machine not in theirs.machines else ""
+
+
 def exists(path: str) -> bool:
     """Return whether there is a file. An untrusted author has chosen its path."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a name is too long, or a folder may not be searched
@@ -24,6 +60,10 @@ def exists(path: str) -> bool:
 def program_problems(contents: FileTree, name: str) -> list[Problem]:
     """Return the reasons why the kernel cannot run a file: its mode, its first line, or the interpreter in that line."""
     where, start = contents.where(name), contents.start_of(name)
+    if system := foreign_system(start):
+        message = f"is a program for {system}, and this is {os.uname().sysname} on {os.uname().machine}"
+        hint = "hand in its sources with a `language`, or a program that was compiled for this system"
+        return [Problem("B003", where, message, hint=hint)]
     if not runnable(start):
         line = start.partition(b"\n")
         first = repr((line[0] + line[1])[:40].decode(errors="backslashreplace"))

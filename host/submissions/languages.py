@@ -123,6 +123,7 @@ class Language(NamedTuple):
     starter: Starter
     empty: EmptyBot
     suffixes: tuple[str, ...] = ()  # of source files; the first is the usual one
+    fallback_suffixes: tuple[str, ...] = ()  # of files that are sources only if there is nothing else to run
     programs: tuple[str, ...] = ()  # the programs that must be installed
     package: str = ""  # the Debian packages with these programs
     project: Project = Project()
@@ -909,12 +910,17 @@ def line_end_problems(contents: FileTree, name: str) -> list[Problem]:
 
 BASH = scripts(
     "bash",
-    suffixes=(".bash",),  # not .sh: many folders have a build.sh, and such a file may be a script of another shell
+    suffixes=(".bash",),
     package="bash",
     empty="echo S\n",
     command=("bash", "--norc"),
     output=OutputHints(debug="echo … >&2", crash=re.compile(r"^\S+: (?:line )?\d+: .+", re.MULTILINE)),
-)._replace(source_problems=lambda contents, name, _manifest: line_end_problems(contents, name))
+)._replace(
+    fallback_suffixes=(
+        ".sh",
+    ),  # many folders have a build.sh, and a script with a '#!' line may be one of another shell
+    source_problems=lambda contents, name, _manifest: line_end_problems(contents, name),
+)
 RUST = Language(
     name="rust",
     suffixes=(".rs",),
@@ -996,6 +1002,11 @@ def languages_with(key: str) -> list[str]:
 def language_of(suffix: str) -> Language:
     """Return the language of a source file by its suffix; ANY if no language has this suffix."""
     return next((row for row in LANGUAGES.values() if suffix in row.suffixes), ANY)
+
+
+def fallback_language(suffix: str) -> Language:
+    """Return the language of a file that the kernel cannot run, by its suffix; ANY if it may be none."""
+    return next((row for row in LANGUAGES.values() if suffix in row.fallback_suffixes), ANY)
 
 
 def language_called(name: str) -> Language | None:

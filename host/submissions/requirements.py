@@ -22,7 +22,7 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import Submission
 from host.sandbox.limits import MIB
-from host.submissions.file_tree import DOWNLOADING, WHEEL_LIMITS, exceeds
+from host.submissions.file_tree import DOWNLOADING, WHEEL_LIMITS, TreeLimits, enlarged, exceeds
 from host.submissions.languages import Step, need, python, version_of
 
 PIP_ALONE = Path(__file__).with_name("pip_alone.py")
@@ -30,6 +30,10 @@ FOLDER, WHEELS = "packages", "wheels"
 DOWNLOAD_TIMEOUT_S = 300.0
 SIZE_CHECK_INTERVAL_S = 0.1
 PIP_LINES_SHOWN = 6
+TOO_MUCH_HINT = (
+    "the organiser can install it on the machine (apt install python3-NAME), where bots find it without `requires`, "
+    "or raise [limits] submission: twice as large takes twice as many wheels"
+)
 
 
 class WheelTarget(NamedTuple):
@@ -81,14 +85,16 @@ async def download(submission: Submission, suits: WheelTarget) -> Path:
 
 async def _download(submission: Submission, version: str, wheels: Path, making: Path) -> None:
     """Download into `wheels`. pip writes its temporary files into `making`, the folder that contains `wheels`."""
-    command = [sys.executable, "-P", str(PIP_ALONE), str(WHEEL_LIMITS.file_bytes), str(_pip())]
+    most = enlarged(WHEEL_LIMITS, submission.limits.submission)
+    command = [sys.executable, "-P", str(PIP_ALONE), str(most.file_bytes), str(_pip())]
     command += ["download", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}", f"--dest={wheels}"]
     command += submission.spec.requires
     done: CompletedProcess[bytes] | None = None
     with trio.move_on_after(DOWNLOAD_TIMEOUT_S) as patience:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_cancel_if_too_large, making, nursery.cancel_scope)
+            limits = enlarged(DOWNLOADING, submission.limits.submission)
+            nursery.start_soon(_cancel_if_too_large, making, limits, nursery.cancel_scope)
             env = os.environ | {"TMPDIR": str(making)}
             done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, env=env)
             nursery.cancel_scope.cancel()
@@ -96,8 +102,8 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(
             submission, f"was not downloaded within {DOWNLOAD_TIMEOUT_S:.0f} s", "check the network, then try again", 6
         )
-    if done is None or exceeds(wheels, WHEEL_LIMITS):
-        hint = f"at most {WHEEL_LIMITS.total_bytes // MIB} MiB of wheels"
+    if done is None or exceeds(wheels, most):
+        hint = f"at most {most.total_bytes // MIB} MiB of wheels; {TOO_MUCH_HINT}"
         raise _refused(submission, "downloads too much", hint, 4)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
@@ -106,9 +112,9 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(submission, f"cannot be downloaded:\n{output}", hint, 4)
 
 
-async def _cancel_if_too_large(making: Path, scope: trio.CancelScope) -> None:
+async def _cancel_if_too_large(making: Path, limits: TreeLimits, scope: trio.CancelScope) -> None:
     """Cancel a scope as soon as a download exceeds its limits."""
-    while not exceeds(making, DOWNLOADING):
+    while not exceeds(making, limits):
         await trio.sleep(SIZE_CHECK_INTERVAL_S)
     scope.cancel()
 
