@@ -1,3 +1,3 @@
-"""croupier: programs written in any language play each other at card games, each in a sandbox of its own."""
+"""croupier: programs written in any language play each other, each in a sandbox of its own."""
 
 __version__ = "0.1.0"

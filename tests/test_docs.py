@@ -190,10 +190,10 @@ MANY_BOTS = (*(ROOT / "docs" / "games").iterdir(), ROOT / "docs" / "languages.md
 SCENES = [
     pytest.param(
         scene,
-        id=f"{page.relative_to(ROOT / 'docs').with_suffix('')}-{scene.heading}".strip("-"),
+        id=f"{page.relative_to(ROOT).with_suffix('')}-{scene.heading}".removeprefix("docs/").strip("-"),
         marks=[pytest.mark.long] if "long" in scene.needs or page in MANY_BOTS else [],
     )
-    for page in PAGES
+    for page in [ROOT / "README.md", *PAGES]
     for scene in scenes(page)
 ]
 

@@ -8,7 +8,7 @@ from host.cli.examples import EXAMPLES
 
 HEAD = r""".TH CROUPIER 1
 .SH NAME
-croupier \- run tournaments between programs that play card games
+croupier \- run tournaments between programs
 .SH SYNOPSIS
 .B croupier
 [\fIOPTIONS\fR] \fICOMMAND\fR [\fIARGUMENTS\fR]

@@ -157,7 +157,7 @@ class LazyGroup(click.Group):
 )
 @click.pass_context
 def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: bool, color: str) -> None:
-    """Let bots in any language play card games against each other, each in its own sandbox."""
+    """Let bots in any language play games against each other, each in its own sandbox."""
     if color == "never":
         os.environ["NO_COLOR"] = "1"
     if color == "always":
