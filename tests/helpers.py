@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import socket
 import stat
 import tempfile
 import textwrap
@@ -309,6 +310,28 @@ def host_of(pid: int, of: set[str]) -> int:
     while process.pid > 1 and (process.name() == "bwrap" or world_of(process.pid) in of):
         process = psutil.Process(process.ppid())
     return process.pid
+
+
+_TAKEN: list[socket.socket] = []
+
+
+def own_port() -> int:
+    """Return a port of this machine for a server that must know it before it starts.
+
+    Nobody else gets it: the kernel chooses none below 32768, and other tests see the socket that is named after it.
+    """
+    for port in range(20_000, 30_000):
+        mark = socket.socket(socket.AF_UNIX)
+        try:
+            mark.bind(f"\0croupier-tests-{port}")
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", port))
+        except OSError:
+            mark.close()
+            continue
+        _TAKEN.append(mark)
+        return port
+    raise AssertionError("every port is in use")
 
 
 def workers_of(host: int) -> list[psutil.Process]:

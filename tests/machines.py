@@ -1,7 +1,6 @@
 """A cluster for tests: a real Dask scheduler and real workers, whose processes can be killed like machines."""
 
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from types import MappingProxyType
 
 import psutil
 from command import environment
+from helpers import own_port
 
 LOOPBACK = "127.0.0.1"
 
@@ -21,8 +21,7 @@ class Machines:
     """The processes of a cluster; workers are identified by name."""
 
     def __init__(self, folder: Path, tls: Mapping[str, str]) -> None:
-        with socket.create_server((LOOPBACK, 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = own_port()
         self._protocol, self._tls = "tls" if tls else "tcp", tls
         self.address = f"{self._protocol}://{LOOPBACK}:{self.port}"
         self.workers: dict[str, subprocess.Popen[bytes]] = {}

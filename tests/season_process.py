@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import json
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 from command import CROUPIER, Done, croupier_process, environment
+from helpers import own_port
 
 from host.season.entries.inbox import Invite, Request, Submit, write_request
 from host.season.entries.store import Store
@@ -61,13 +61,6 @@ def plain_bot(answer: str = "END", note: str = "") -> bytes:
     return ENDS.format(answer=answer, note=note).encode()
 
 
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class TestSeason:
     """A season folder, and its process while it runs."""
 
@@ -78,7 +71,7 @@ class TestSeason:
         folder.mkdir()
         (folder / "croupier.toml").write_text(CONFIG.format(game=game, terms=terms))
         self.log = folder / "log.ndjson"
-        self.port = free_port()
+        self.port = own_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     def open(self, *words: str, site: bool = False) -> None:

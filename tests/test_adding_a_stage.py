@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, MEASURED, ROOT, croupier, croupier_process, environment
+from helpers import own_port
 
 PAGE = (ROOT / "docs" / "adding-a-stage.md").read_text()
 FILE = re.compile(r"^```\w+ (?P<name>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -94,9 +94,7 @@ def test_what_was_played_is_reported_exported_and_verified(played: Path) -> None
 
 def test_it_is_served(played: Path) -> None:
     pytest.importorskip("hypercorn")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = own_port()
     command = [*CROUPIER, "-C", str(played), "serve", "--bind", f"127.0.0.1:{port}"]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as process:
         try:

@@ -129,7 +129,7 @@ CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 """What a bot does, and what its message and its hint say."""
 
 
-@pytest.mark.parametrize("what", breadth(CAUSES, 4))
+@pytest.mark.parametrize("what", breadth(CAUSES, 3))
 def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
     files, message, hint = CAUSES[what]
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, environment
+from helpers import own_port
 from season_fixtures import STANDS
 
 from host.season.commands.invite import names_in
@@ -128,7 +128,7 @@ def test_a_class_is_invited_from_a_sheet(cup: Path, tmp_path: Path) -> None:
 
 
 def test_submit_reaches_a_real_season_and_shows_its_verdict(tmp_path: Path, mine: Path) -> None:
-    folder, port = tmp_path / "cup", free_port()
+    folder, port = tmp_path / "cup", own_port()
     address = f"http://127.0.0.1:{port}"
     with opened(folder, "--bind", f"127.0.0.1:{port}", config=CONFIG.replace("http://cup.example", address)):
         link = croupier("-C", folder, "season", "invite", "ada").out.split()[1]
@@ -191,13 +191,6 @@ def test_a_sheet_of_a_spreadsheet_gives_names_that_authors_can_have(tmp_path: Pa
     assert names_in(sheet) == ["Mueller"]
     sheet.write_text("ada\ngrace\n", encoding)
     assert names_in(sheet) == ["ada", "grace"]
-
-
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def until_answered(*words: object) -> Done:

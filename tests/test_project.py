@@ -180,6 +180,86 @@ def test_no_class_has_many_attributes() -> None:
     assert not [each for each in counts if each[1] > each[2]]
 
 
+# Chance in tests.
+
+SLEEPERS = ("browser/pictures.py", "test_banks.py", "test_estimate.py", "test_season_long.py")
+"""Tests in which a pause is the subject, or that take pictures."""
+WALL_CLOCKS = ("time.monotonic", "time.perf_counter")
+
+
+def chances(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the places of a test file whose outcome may differ from run to run."""
+    around = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    whole = any(isinstance(each, ast.Assign) and "mark.timing" in ast.unparse(each.value) for each in tree.body)
+    numbers = any(isinstance(each, ast.Import) and each.names[0].name == "random" for each in tree.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == "host.play.worker":
+            yield node.lineno, "a look at command lines; use workers_of"
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+            continue
+        called, above = ast.unparse(node.func), [node]
+        if called in ("time.sleep", "trio.sleep", *WALL_CLOCKS):
+            while above[-1] in around:
+                above.append(around[above[-1]])
+            timing = whole or any("mark.timing" in ast.unparse(each) for up in above for each in decorators(up))
+            kinds = {type(up) for up in above}
+            if "sleep" in called and not timing and not kinds & {ast.While, ast.For, ast.AsyncFor}:
+                yield node.lineno, "a pause outside of a loop; wait for a condition"
+            most = [
+                up.comparators[-1] for up in above if isinstance(up, ast.Compare) and isinstance(up.ops[-1], ast.Lt)
+            ]
+            bounded = any(isinstance(each, ast.Constant) for each in most) and {ast.Assert, ast.BinOp} <= kinds
+            if called in WALL_CLOCKS and bounded and not timing:
+                yield node.lineno, "a limit of time; mark the test timing"
+        elif numbers and re.fullmatch(r"random\.[a-z]+", called):
+            yield node.lineno, "numbers that differ from run to run; use random.Random with a seed"
+        elif called in ("random.Random", "Random") and not node.args:
+            yield node.lineno, "a generator without a seed"
+        elif called.endswith(".bind") and ast.unparse(node.args[0]).endswith(", 0)"):
+            yield node.lineno, "a port that somebody else may take; use own_port"
+
+
+def decorators(node: ast.AST) -> list[ast.expr]:
+    """Return the decorators of a function."""
+    return node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
+
+
+def test_no_test_depends_on_chance() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {why}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for line, why in chances(ast.parse(path.read_text()))
+        if not ("pause" in why and path.relative_to(ROOT / "tests").as_posix() in SLEEPERS)
+        if path not in (Path(__file__), ROOT / "tests" / "helpers.py")
+    ]
+    assert not found
+
+
+CHANCY = """
+import random, socket, time
+def test_a_thing():
+    time.sleep(1)
+    began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert random.random() < random.Random().random()
+    socket.socket().bind(("127.0.0.1", 0))
+    assert "host.play.worker" in open("/proc/1/cmdline").read()
+@pytest.mark.timing
+def test_another():
+    time.sleep(1)
+    assert time.monotonic() - began < 5
+def test_what_waits():
+    while not ready():
+        time.sleep(1)
+        assert time.monotonic() < began
+    assert time.monotonic() - began > 5
+"""
+
+
+def test_every_kind_of_chance_is_found_and_nothing_else() -> None:
+    assert sorted(line for line, _ in chances(ast.parse(CHANCY))) == [4, 6, 7, 7, 8, 9]
+
+
 # The wheel.
 
 

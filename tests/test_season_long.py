@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from command import ROOT, croupier_process
+from helpers import workers_of
 from machines import machines
 from season_process import TestSeason, later_crash, plain_bot
 
@@ -75,10 +76,11 @@ def parts(season: TestSeason) -> dict[str, list[psutil.Process]]:
     found = defaultdict[str, list[psutil.Process]](list)
     main = psutil.Process(season.pid)
     found["season"].append(main)
+    workers = workers_of(season.pid)
     for process in main.children(recursive=True):
         with contextlib.suppress(psutil.Error):
             words = process.cmdline()
-            if "host.play.worker" in words:
+            if process in workers:
                 found["worker"].append(process)
             elif words and Path(words[0]).name in ("bwrap", "keeper"):
                 found["sandbox"].append(process)

@@ -4,7 +4,6 @@ import getpass
 import json
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ pytest.importorskip("hypercorn")
 pytest.importorskip("multipart")
 
 from command import ROOT
+from helpers import own_port
 from season_client import Site, serving_season
 from season_published import SECRETS, plain, publish, season_in, site
 
@@ -42,13 +42,6 @@ def block(language: str) -> str:
     """Return the configuration for a proxy as the page has it."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     return str(found)
-
-
-def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        return int(line.getsockname()[1])
 
 
 def nginx_command(place: Path, port: int, behind: int) -> list[str]:
@@ -104,7 +97,7 @@ def proxied(name: str, place: Path) -> Iterator[Behind]:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     with serving_season(season_in(place / "season"), "--url", "https://cup.example", "--proxy", "127.0.0.1") as running:
-        port = free_port()
+        port = own_port()
         command = PROXIES[name](place, port, running.port)
         with (place / "proxy.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
             try:
@@ -137,10 +130,8 @@ def test_a_link_a_form_and_a_stream_go_through(behind: Behind, tmp_path: Path) -
     with subprocess.Popen(behind.command("/events", "-N"), stdout=subprocess.PIPE, text=True) as stream:
         assert stream.stdout
         assert stream.stdout.readline().startswith("retry")
-        began = time.monotonic()
         publish(behind.site.folder, site(plain, 8, waiting=9))
         assert any('"site"' in line for line in stream.stdout)
-        assert time.monotonic() - began < 20
         stream.terminate()
 
 

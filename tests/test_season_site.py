@@ -26,7 +26,7 @@ import pytest
 pytest.importorskip("hypercorn")
 pytest.importorskip("multipart")
 
-from helpers import offenders
+from helpers import breadth, offenders
 from season_client import Browser, Site, links, multipart, serving_season
 from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, publish_links, read, season_in, site
 from starlette.requests import Request
@@ -78,7 +78,7 @@ def test_the_site_needs_nothing_but_what_is_published(tmp_path: Path) -> None:
         assert browser.submit("mine.py", SOURCE).status == 303
 
 
-@pytest.mark.parametrize("how", ["missing", "cut", "of another kind", "a folder", "nonsense"])
+@pytest.mark.parametrize("how", breadth(["missing", "cut", "of another kind", "a folder", "nonsense"], 5))
 def test_a_database_that_cannot_be_read_is_a_message_and_never_a_failure(running: Site, how: str) -> None:
     ada, organiser = Browser(running, "ada"), Browser(running, "")
     path = running.folder / "published" / "site.sqlite"
@@ -320,10 +320,10 @@ def test_a_stranger_cannot_send_a_large_body(running: Site) -> None:
         line.sendall(
             b"PUT /api/bots/mine HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 60000000\r\n\r\n" + b"x" * 1000
         )
-        began, answer = time.monotonic(), b""
+        answer = b""
         while part := line.recv(65536):
             answer += part
-    assert answer.startswith(b"HTTP/1.1 401") and time.monotonic() - began < 3
+    assert answer.startswith(b"HTTP/1.1 401")  # 408 if the site had waited for the body
 
 
 def test_behind_a_proxy_that_is_not_named_nothing_is_unlimited() -> None:
@@ -753,6 +753,7 @@ def test_a_listener_that_comes_back_hears_what_it_has_missed(running: Site) -> N
     assert next(stream) == {} and "site" in next(stream)["changed"]
 
 
+@pytest.mark.timing
 def test_fifty_listeners_and_one_that_stops_reading_do_not_delay_the_end(tmp_path: Path) -> None:
     folder = season_in(tmp_path, rows=400)
     with serving_season(folder) as running:
