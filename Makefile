@@ -3,8 +3,10 @@
 # Tests start hundreds of Python processes: each would compile everything again if bytecode could not be stored.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = .venv/bin/python -m pytest
-# Three test processes at a time: many tests wait. Each has whole files, because tests of a file share what one has played.
-TOGETHER = $(PYTEST) -n 3 --dist loadfile
+# Three test processes at a time: many tests wait. Tests of a file share what one has played, so a process has neighbours, and
+# takes the second half of what another still has when it has nothing left. Long tests share more: each process has whole files.
+TOGETHER = $(PYTEST) -n 3 --dist worksteal
+TOGETHER_LONG = $(PYTEST) -n 3 --dist loadfile
 
 .PHONY: demo test check lint test-as-user test-long test-proofs test-toolchains docs dist setup
 
@@ -15,8 +17,8 @@ demo: ## play a Blackjack tournament of the sample bots (after ^C, the same comm
 	@.venv/bin/croupier -C demo run
 	@echo "demo: to use the command croupier in this terminal:  . .venv/bin/activate"
 
-test: ## run the tests (seven to twelve minutes on two cores)
-	@echo "test: seven to twelve minutes on two cores; the first time also a few minutes of installing"
+test: ## run the tests (four to seven minutes on two cores)
+	@echo "test: four to seven minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
 	@failed=0; \
 	$(TOGETHER) -m 'not long and not proof and not toolchains and not timing' || failed=1; \
@@ -46,7 +48,7 @@ test-as-user: ## run as an ordinary user, from root, the tests in which that mat
 test-long: ## run the long tests: all attacks, complete seasons
 	@tools/setup.sh '.[test]'
 	@failed=0; \
-	$(TOGETHER) -m 'long and not timing' || failed=1; \
+	$(TOGETHER_LONG) -m 'long and not timing' || failed=1; \
 	$(PYTEST) -m 'long and timing' || failed=1; \
 	exit $$failed
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from command import ROOT, answers_in, croupier, croupier_process, environment
+from helpers import breadth
 
 from host.base.errors import UserError
 from host.games import GAMES
@@ -429,8 +430,8 @@ def broken(folder: Path, function: str) -> str:
     return f"{module}:{number}"
 
 
-@pytest.mark.parametrize("function", ["bid", "allows"])
-@pytest.mark.parametrize("command", ["check copycat", "check --all", "play copycat miser -n 4"])
+@pytest.mark.parametrize("function", breadth(["bid", "allows"], 2))
+@pytest.mark.parametrize("command", breadth(["play copycat miser -n 4", "check copycat", "check --all"], 2))
 def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: str, folder: Path) -> None:
     where = broken(folder, function)
 
@@ -544,7 +545,7 @@ def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tm
         'game = "talk:GAME"\nbots = ["bots/*"]\n[[stage]]\nname = "talks"\nkind = "round-robin"\ntables_per_pair = 2\n'
     )
     assert croupier_process("-C", tmp_path, "run").code == 0
-    rows = croupier_process("-C", tmp_path, "standings", "--json").json["rows"]
+    rows = croupier("-C", tmp_path, "standings", "--json").json["rows"]
     assert {row["bot"]: row["points"] for row in rows} == dict.fromkeys(("argv", "lines", "json", "rogue"), 18)
     tables = list(answers_in(tmp_path / "run" / "run.sqlite"))
     for words in (
@@ -553,7 +554,7 @@ def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tm
         ["replay", tables[-1]],
         ["export", "jsonl", "-o", tmp_path / "out.jsonl"],
     ):
-        done = croupier_process("-C", tmp_path, *words)
+        done = croupier("-C", tmp_path, *words)
         assert done.code == 0, done.err
     with commanded(tmp_path) as server:
         for table in tables:

@@ -359,8 +359,9 @@ def test_a_stage_of_any_seats_or_rounds_that_is_killed_ends_the_same(kind: str, 
     assert croupier("verify", "-C", killed).code == 0
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("round_", range(20))
+@pytest.mark.parametrize(
+    "round_", [pytest.param(nth, marks=pytest.mark.long if nth < 8 else pytest.mark.proof) for nth in range(20)]
+)
 def test_whatever_is_killed_at_whatever_moment_changes_nothing(
     round_: int, uninterrupted: Result, tmp_path: Path
 ) -> None:
