@@ -3,9 +3,15 @@
 import re
 import shutil
 from pathlib import Path
+from random import Random
 
 import pytest
 from command import ROOT, croupier
+from stage_configs import recorded, stage_of, standings_of
+
+from host.play.records import Record, Result
+from host.stages.round_robin import PairTally
+from host.tournament.comparison import Comparison, TableResult
 
 BIGGER = """\
 import re
@@ -127,3 +133,68 @@ def test_equal_tables_of_a_referee_count_once(tmp_path: Path, chance: bool) -> N
         cwd=tmp_path,
     ).json
     assert (chance or "needed" in compared["sure"]) and compared["different"] == (compared["tables"] if chance else 2)
+
+
+# Certainty of many tournaments, drawn.
+
+
+def block(won: int, tables: int, first: int = 1) -> Record:
+    """Return the record of tables of two bots."""
+    results = {bot: Result(tables, wins, wins, 0, 1, 0) for bot, wins in (("a", won), ("b", tables - won))}
+    return Record(f"league/a+b/{first}", results, {}, {}, (), (), b"")
+
+
+def ended_early(draw: Random, chance: float) -> bool:
+    """Return whether a pair ends before its sixteenth block of 50 tables."""
+    pair = PairTally(("a", "b"))
+    for number in range(15):
+        pair = pair.after(block(sum(draw.random() < chance for _ in range(50)), 50, 50 * number + 1))
+        if pair.certain:
+            return True
+    return False
+
+
+def test_a_pair_of_equal_bots_is_rarely_ended_early_and_a_clear_one_is() -> None:
+    draw = Random(1979)
+    assert sum(ended_early(draw, 0.5) for _ in range(300)) <= 6
+    assert sum(ended_early(draw, 0.62) for _ in range(50)) >= 48
+
+
+def test_bots_that_remember_within_a_fixture_are_not_told_apart_by_it() -> None:
+    """Each fixture is won by one of two equal bots: the first four times in five."""
+    records = [block(90 if number else 10, 100, 100 * number + 1) for number in range(5)]
+    (sentence,) = standings_of(stage_of("round-robin", rank_by=["win_rate"]), records, recorded("ab")).sure
+    assert sentence.endswith("needed")
+    even = [block(74, 100, 100 * number + 1) for number in range(5)]
+    assert standings_of(stage_of("round-robin"), even, recorded("ab")).sure == ["a ahead of b: >99.9 % sure"]
+
+
+def tourney(number: int, **chips: int) -> Record:
+    results = {bot: Result(5, 0, 0, 0, 0, left) for bot, left in chips.items()}
+    return Record(f"tables/{number}", results, {}, {}, (), (), b"")
+
+
+def test_scores_that_a_few_results_decide_have_no_interval_yet() -> None:
+    draw = Random(1979)
+    usual = [tourney(number, a=draw.randint(0, 20), b=draw.randint(0, 20)) for number in range(25)]
+    stage = stage_of("mixed_tables")
+    found = standings_of(stage, usual, recorded("ab"))
+    assert not found.missing and all(row.first.low is not None for row in found.rows)
+    rare = [*usual[:24], tourney(24, a=-600, b=620)]
+    found = standings_of(stage, rare, recorded("ab"))
+    assert found.missing[0].startswith("no interval of the scores yet") and found.rows[0].first.low is None
+
+
+def test_rare_large_losses_are_rarely_taken_for_strength() -> None:
+    """Both sides are equal: one wins 1 in 19 of 20 tables, and loses 19 in the other."""
+    draw, wrong = Random(1979), 0
+    for _ in range(200):
+        duel = Comparison(by_wins=False)
+        for _ in range(40):
+            for _ in range(40):
+                lead = -19.0 if draw.random() < 0.05 else 1.0
+                duel = duel.after([TableResult(lead, 1 if lead > 0 else -1)])
+            if accepted := duel.verdict((0.0, 40.0)).accepted:
+                wrong += accepted == "H1"
+                break
+    assert wrong <= 14  # 5 % and two standard deviations

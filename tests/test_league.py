@@ -88,6 +88,14 @@ def test_all_pairs_meet_exactly_as_often_where_the_numbers_allow_it(bots: int, s
     assert plan.most == plan.fewest
 
 
+@pytest.mark.parametrize(("bots", "tables"), [(12, 110), (13, 120), (20, 190)])
+def test_no_pair_is_left_out_if_ten_tables_a_pair_fit(bots: int, tables: int) -> None:
+    plan = design(bots, 2, tables)
+    met = Counter(frozenset(plan.places(number)) for number in range(plan.meetings))
+    assert len(met) == bots * (bots - 1) // 2 and plan.fewest > 0
+    assert plan.tables == tables and plan.meetings * plan.length == bots * tables // 2
+
+
 def test_the_tables_of_a_league_do_not_depend_on_the_order_of_entry() -> None:
     stage, bots = stage_of("league", tables=20), ["c", "a", "e", "b", "d"]
     one, other = (LEAGUE.due(stage, blank(4), Field(order, SEED), {}) for order in (bots, bots[::-1]))

@@ -31,6 +31,10 @@ from host.rating.statistics import Interval, bent, beta, straightened, student, 
 IMAGINARY = 4
 """Units that are added where a few could seem to be certain."""
 
+MAX_SKEWNESS = 3**-0.5
+"""Largest skewness of a mean that has an interval: three times the square of the skewness of its units, at least, must have
+been played (measured: benchmarks/certainty.py)."""
+
 POINTS = {0: 1.0, 1: -1.0}
 """The weights of the lead of the first bot of a meeting over the second one."""
 
@@ -136,17 +140,20 @@ class Evidence:
         if self.known:
             return self.known[1]
         within = between = 0.0
-        fixtures = units = freedom = 0
+        meetings = fixtures = units = 0
         for each in self.meetings:
             if each.products:
                 squares = math.fsum(each.products[nth][nth] for nth in range(len(each.bots)))
                 within += squares - each.between
                 between += each.between - math.fsum(total**2 / each.units for total in each.totals)
-                fixtures, units, freedom = fixtures + each.fixtures, units + each.units, freedom + each.fixtures - 1
-        if not freedom or units <= fixtures or within <= 0:
+                meetings, fixtures, units = meetings + 1, fixtures + each.fixtures, units + each.units
+        freedom = fixtures - meetings
+        if freedom < 1 or units <= fixtures or within <= 0:
             return Effect()
-        factor = between / freedom / (within / (units - fixtures))
-        return Effect(factor, freedom) if _f_test(factor, freedom, units - fixtures) >= EFFECT_FROM else Effect()
+        variance = between / freedom
+        if _f_test(variance / (within / (units - fixtures)), freedom, units - fixtures) < EFFECT_FROM:
+            return Effect()
+        return Effect(variance / ((between + within) / (units - meetings)), freedom)
 
     def lead(self, factors: Mapping[str, float]) -> Lead:
         """Return the sum of the means of some bots, each with a factor: {"A": 1, "B": -1} for the lead of A over B."""
@@ -166,6 +173,19 @@ class Evidence:
             units=min(sum([each.units / each.repeats for each, _ in self._of_bot[bot]]) for bot in factors)
             / effect.factor,
         )
+
+    @cached_property
+    def is_too_skewed(self) -> bool:
+        """Whether tourneys or games are too few for an interval: a few of them decide much, and others could do so.
+
+        The skewness of their bots, from all of them: a single bot may not have met yet what others have.
+        """
+        if not any(each.values for each in self.meetings):
+            return False
+        leads = [self.lead({bot: 1.0}) for bot in self._of_bot]
+        third = math.fsum(abs(lead.skewness) * lead.variance**1.5 for lead in leads) / len(leads)
+        mean: float = math.fsum(lead.variance for lead in leads) / len(leads)
+        return third > MAX_SKEWNESS * mean * math.sqrt(mean)
 
     def _part(self, meeting: Meeting, weights: Mapping[int, float]) -> Lead:
         """Return what one meeting adds to a value; `skewness` is the third moment."""
@@ -235,9 +255,9 @@ class Evidence:
         return Evidence([meeting for meeting in self.meetings if who.issubset(meeting.bots)], (self.unit, self.effect))
 
     def interval(self, bot: str) -> Interval | None:
-        """Return the 95 % interval of a bot's mean; None if its units do not show one."""
+        """Return the 95 % interval of a bot's mean; None if its units do not show one yet."""
         value, variance, freedom, skewness, units = self.lead({bot: 1.0})
-        if units < 2 or not variance:
+        if units < 2 or not variance or self.is_too_skewed:
             return None
         error, quantile = math.sqrt(variance), student_quantile(freedom)
         return Interval(value - error * bent(quantile, skewness), value - error * bent(-quantile, skewness))

@@ -204,7 +204,7 @@ def stage_standings(
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
     compare = ranking_of(words[0]).compare
     repeated = repeats_in(records).sentence if may_repeat(records) else ""
-    missing = _missing(state, everything, field)
+    missing = [*_missing(state, everything, field), *_skewed(results, words)]
     if kind_of(stage).sampling.compare == "none" or compare is None:
         return StageStandings(rows, [], [], so_far, repeated, missing)
     sure = compare(results)
@@ -220,6 +220,15 @@ def _missing(state: StageState, records: Sequence[Record], field: Sequence[str])
         return []
     awarded = kind_of(state.config).awarded
     return [missing_sentence(undecided), *(awarded(state.config, field, records) if awarded else ())]
+
+
+def _skewed(results: Results, words: Sequence[str]) -> list[str]:
+    """Return a sentence if the scores have no interval because a few tourneys or games decide much."""
+    if not (results.records and any(ranking_of(word).points for word in words) and results.scores.is_too_skewed):
+        return []
+    return [
+        "no interval of the scores yet: a few results decide much, and there are too few to know how often they come"
+    ]
 
 
 def missing_sentence(undecided: Sequence[Undecided]) -> str:

@@ -33,11 +33,12 @@ class Design(NamedTuple):
     blocks: tuple[Block, ...]
     fewest: int
     most: int
+    half: bool = False  # whether the last block, of two opposite places, moves through half of the circle only
 
     @property
     def tables(self) -> int:
         """The tables of each bot."""
-        return self.seats * self.length * len(self.blocks)
+        return self.length * (self.seats * len(self.blocks) - self.half)
 
     @property
     def shared(self) -> tuple[int, int]:
@@ -52,7 +53,7 @@ class Design(NamedTuple):
     @property
     def meetings(self) -> int:
         """The number of sets of bots that play. In each row of as many of them as there are bots, all play equally often."""
-        return self.bots * len(self.blocks)
+        return self.bots * len(self.blocks) - (self.bots // 2 if self.half else 0)
 
 
 @lru_cache(maxsize=16)
@@ -69,7 +70,21 @@ def design(bots: int, seats: int, tables: int, multiple: int = 1) -> Design:
         blocks = base_blocks(bots, seats, count)
         met = distances(bots, blocks)
         found.append(Design(bots, seats, length, blocks, min(met), max(met)))
-    return min(found, key=lambda each: (_unevenness(each) + each.tables / tables, len(each.blocks)))
+    best = min(found, key=lambda each: (_unevenness(each) + each.tables / tables, len(each.blocks)))
+    return best if best.fewest else _each_pair_once(bots, seats, tables, multiple) or best
+
+
+def _each_pair_once(bots: int, seats: int, tables: int, multiple: int) -> Design | None:
+    """Return the design in which every two bots meet once; None if there are too few tables, or more than two seats.
+
+    In a circle of an even number of places each has one opposite place: half a turn brings all of these pairs together.
+    """
+    length = tables // (bots - 1) // multiple * multiple
+    if seats != 2 or length < min(FEW_TABLES, tables):
+        return None
+    length = -(-tables // (bots - 1))
+    blocks = tuple((0, distance) for distance in range(1, bots // 2 + 1))
+    return Design(bots, seats, length + -length % multiple, blocks, 1, 1, half=bots % 2 == 0)
 
 
 def _unevenness(of: Design) -> float:
