@@ -23,10 +23,9 @@ from host.submissions.discovery import load_submissions
 SCHEMA = "croupier/public/1"
 RECORDS = "records.ndjson"
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
-NOT_CHECKED = (
-    "places in brackets and groups, and the values and intervals of other rankings than those of standings.csv",
-    "whether the scores follow from the answers: `croupier verify` applies the rules to every answer again",
-)
+
+
+WINNERS: Mapping[Any, str] = {best: "best", best_unless_equal: "best unless equal"}
 
 
 class PublicLines(NamedTuple):
@@ -92,8 +91,6 @@ def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines
     shuffles = (
         game.chance.shuffles(next(iter(game.presets.values()))._replace(**played)) if game.chance.shuffles else None
     )
-    without = [] if shuffles else [f"the deals: {game.title} does not list the decks that it shuffles"]
-    waiting = [f"stage {name}: its tables are hidden until it is over" for name in sorted(public.hidden)]
     return {
         "schema": SCHEMA,
         "name": run.name,
@@ -101,17 +98,9 @@ def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines
         "rules": played,
         "seal": public.seal,
         "lines": len(public.lines),
+        "winners": WINNERS.get(game.winners, "none"),
         "shuffles": {key: getattr(shuffles, key) if shuffles else [] for key in ("first", "each")},
-        "stages": [
-            {
-                "name": each.state.name,
-                "kind": each.kind.name,
-                "all_equal_win": game.winners is best,
-                "without_withdrawn": each.kind.changes.leavable,
-            }
-            for each in shown
-        ],
-        "not_checked": [*NOT_CHECKED, *without, *waiting],
+        "without_withdrawn": [each.state.name for each in shown if each.kind.changes.leavable],
     }
 
 

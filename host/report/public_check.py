@@ -1,9 +1,34 @@
 """Checks this folder: `python3 check.py [SEAL ...]` with published seals. `check.py deal TABLE` also prints its shuffles."""
 
-import collections, csv, hashlib, hmac, json, pathlib, sys, typing
+import csv, hashlib, hmac, json, math, pathlib, sys, time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import combinations, permutations, product
+from typing import Any
+
+LEAVABLE = {
+    "round-robin",
+    "league",
+    "gauntlet",
+    "pairs",
+}  # kinds of stage in which tables of withdrawn bots do not count
+BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
+BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
+NOT_CHECKED = [
+    "whether the scores follow from the answers: `croupier verify` applies the rules to every answer again",
+    "draws, seats and pairings, the intervals of values, and how certain the order is: docs/checking.md says how they follow",
+    "whether this program, records.schema.json, and the decks and winners in rules.json are those of croupier and its game",
+]
 
 
-def check_chain(published: list[str]) -> list[typing.Any]:
+def expect(found: Any, value: Any, what: str) -> None:
+    """End the check if a value is not what follows from the records. Numbers must be equal to nine digits."""
+    close = isinstance(value, float) and found and abs(float(found) - value) <= 1e-9 * abs(value)
+    if str(found) != str(value) and not close:
+        sys.exit(f"✗ {what} is {found or 'missing'}, but the records have {value}")
+
+
+def check_chain(published: list[str]) -> list[Any]:
     """Step 1: each line holds the seal of the line before it, its SHA-256. The last seal is that of rules.json."""
     lines, seals = (FOLDER / "records.ndjson").read_bytes().splitlines(True), [""]
     for number, line in enumerate(lines, 1):
@@ -18,30 +43,256 @@ def check_chain(published: list[str]) -> list[typing.Any]:
     return [json.loads(line) for line in lines]
 
 
-def check_stage(stage: typing.Any) -> None:
-    """Step 3: the tables, wins and scores of standings.csv follow from the fixtures that count."""
-    changes = [record["change"] for record in RECORDS if "change" in record]
-    left = {bot for bot, kind in {change["what"]: change["kind"] for change in changes}.items() if kind == "withdraw"}
-    aside = {number for change in changes for number in change["set_aside"]}
-    tables, won, score = (collections.Counter[str]() for _ in "123")
-    counted = [each for each in FIXTURES if each["stage"] == stage["name"] and each["number"] not in aside]
-    for fixture in [each for each in counted if not (stage["without_withdrawn"] and left & {*each["bots"]})]:
-        for seats, scores in zip(fixture["seats"], fixture["scores"]):
-            for bot, points in zip([fixture["bots"][seat] for seat in seats], scores):
-                tables[bot], score[bot] = tables[bot] + 1, score[bot] + points
-                won[bot] += points == max(scores) and (stage["all_equal_win"] or points > min(scores))
-    for row in [row for row in csv.DictReader((FOLDER / "standings.csv").open()) if row["stage"] == stage["name"]]:
-        bot, played = row["bot"], tables[row["bot"]] or 1
-        found = [tables[bot], won[bot], won[bot] / played, score[bot], score[bot] / played]
-        for key, value in zip(("tables", "won", "rate", "total", "mean"), found):
-            if row[key] and abs(float(row[key]) - value) > 1e-9 * abs(value):
-                sys.exit(f"✗ stage {stage['name']}: {key} of {bot} is {row[key]}, but the records have {value}")
-    print(f"✓ stage {stage['name']}: tables, wins and scores of {len(tables)} bots")
+def sums_of(stage: Any, fixtures: list[Any]) -> Any:
+    """Return the sums of each bot: tables, wins and scores; and by fixture its last score, and whether it advanced."""
+    advance, sums = stage.get("advance", 1), defaultdict[str, Any](Counter)
+    for each in [each for each in fixtures if "scores" in each]:
+        ends: dict[str, int] = {}
+        for seats, scores in zip(each["seats"], each["scores"]):
+            for bot, points in zip([each["bots"][seat] for seat in seats], scores):
+                ends[bot], win = points, points == max(scores) and (RULES["winners"] == "best" or points > min(scores))
+                sums[bot].update(tables=1, total=points, won=int(win))
+        edge = sorted(ends.values())[-advance]
+        for bot, points in ends.items():
+            ahead, level = (sum(test(end, edge) for end in ends.values()) for test in (int.__gt__, int.__eq__))
+            share = (points > edge) or (points == edge) * (advance - ahead) / level
+            sums[bot].update(fixtures=1, end=max(points, 0) if stage["kind"] == "groups" else points, advanced=share)
+            sums[bot].update(faults=sum(each["faults"].get(bot, {}).values()), benched=bot in each["benched"])
+    return sums
+
+
+def set_winner(stage: Any, fixtures: list[Any]) -> Any:
+    """Return the bot with more games won in a set, then with the higher score; None if both are equal or nothing counts."""
+    sums = {bot: (row["won"], row["total"]) for bot, row in sums_of(stage, fixtures).items()}
+    decided = len({*sums.values()}) == 2 and all("scores" in each for each in fixtures)
+    return max(sums, key=sums.__getitem__) if decided else None
+
+
+def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
+    """Step 3: each cell of standings.csv follows from the fixtures that count, each bot has a row, and no fixture is missing."""
+    name, kind, line = stage["name"], stage["kind"], LINES.get(stage["name"], {"status": "waiting"})
+    rows, leavable = [row for row in ROWS if row["stage"] == name], name in RULES["without_withdrawn"]
+    gone = GONE if leavable else set()
+    fixtures = [each for each in FIXTURES.values() if each["stage"] == name and not gone & {*each["bots"]}]
+    if line["status"] in ("waiting", "skipped") or not fixtures:
+        expect(len(rows), 0, f"stage {name}: the number of rows")
+        print(
+            f"- stage {name}: {line['status']}" + ", and its tables are not shown yet" * (line["status"] == "running")
+        )
+        return earlier
+    if kind in MISSING:
+        expect(leavable, kind in LEAVABLE, f"rules.json: without_withdrawn of {name}")
+    bots = {*BOTS} - {*TERMS["guests"]} - {*stage.get("references", ())}
+    expect(sorted(row["bot"] for row in rows), sorted(bots), f"stage {name}: the list of bots")
+    keys = check_rows(stage, rows, fixtures, earlier)
+    expect(keys, sorted(keys), f"stage {name}: the order")
+    if line["status"] == "finished":
+        order = [row["bot"] for row in rows]
+        places = sorted(line["places"], key=lambda bot: keys[order.index(bot)][0] if bot in order else 9)
+        if places:
+            expect([bot for bot in order if bot in line["field"]], places, f"stage {name}: the places")
+        else:
+            NOT_CHECKED.append(f"stage {name}: the places, which were not sealed")
+        for gap in MISSING.get(kind, unknown)(stage, [bot for bot in line["field"] if bot not in gone], fixtures):
+            sys.exit(f"✗ stage {name} is finished, but its schedule has more: {gap}")
+    print(f"✓ stage {name}: {len(rows)} rows" + (f", {len(fixtures)} fixtures: {line['status']}"))
+    return {row["bot"]: (int(row["rank"]), "disqualified: " in row["note"]) for row in rows}
+
+
+def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[str, Any]) -> list[Any]:
+    """Check each cell. Return the key by which each row is where it is; equal keys share a rank."""
+    name, kind, sums, keys = stage["name"], stage["kind"], sums_of(stage, fixtures), []
+    words, field = words_of(stage, sums, rows), LINES[stage["name"]]["field"]
+    sets = swiss_points(stage, fixtures, field) if kind == "swiss" else {}
+    for place, row in enumerate(rows):
+        bot, each = row["bot"], sums[row["bot"]]
+        tables, games = each["tables"], max(each["fixtures"], 1)
+        values = {"win_rate": each["won"] / max(tables, 1), "wins": each["won"], "total_score": each["total"]}
+        values["score"] = each["end"] / games if kind in BY_END else each["total"] / max(tables, 1)
+        values.update(sets.get(bot, {}), advances=each["advanced"] / games)
+        cells = {"tables": tables, "total": each["total"], "mean": each["total"] / tables if tables else ""}
+        cells.update(won=each["won"], rate=values["win_rate"] if tables else "")
+        cells.update({"won": "", "rate": ""} if RULES["winners"] == "none" else {})
+        cells.update(ranked_by=words[0], note=note_of(stage, bot, each, earlier))
+        if words[0] in values or not tables:
+            cells["value"] = values[words[0]] if tables or bot in sets else ""
+        for key, value in cells.items():
+            expect(row[key], value, f"stage {name}: {key} of {bot}")
+        exact = {*words} <= {*values} and kind in MISSING.keys() - BY_PLACE
+        part = 2 * (bot in GONE) + ("disqualified: " in row["note"])
+        keys.append((part, [not tables] + [-values[word] for word in words] if exact else place))
+        if bot not in field:
+            keys[-1] = (4, earlier.get(bot, (len(rows) + 1,))[0])
+        sole = exact or bot not in field or (kind == "knockout" and stage["places"] == "all")
+        if sole or not place or row["rank"] != rows[place - 1]["rank"]:  # otherwise bots may share a rank
+            expect(row["rank"], keys.index(keys[-1]) + 1, f"stage {name}: rank of {bot}")
+    NOT_CHECKED.extend([f"stage {name}: the values of {words[0]}"] if words[0] not in values else [])
+    NOT_CHECKED.extend([] if sole else [f"stage {name}: whether bots next to each other share a rank"])
+    return keys
+
+
+def words_of(stage: Any, sums: Any, rows: list[Any]) -> list[str]:
+    """Return the rankings of a stage in their order, with those that break ties. Until all pairs have met, Elo is the first."""
+    words = stage["rank_by"] or ["win_rate" if any(each["won"] for each in sums.values()) else "score"]
+    words = words + {"elo": ["win_rate"], "runoff": ["score"], "advances": ["score"]}.get(words[0], []) * (
+        len(words) == 1
+    )
+    words = words + ["score"] * (not {"score", "total_score"} & {*words})
+    by_elo = LINES[stage["name"]]["status"] == "running" and rows[0]["ranked_by"] == "elo"
+    return ["elo"] + [word for word in words if word != "elo"] if by_elo else words
+
+
+def note_of(stage: Any, bot: str, each: Any, earlier: dict[str, Any]) -> str:
+    """Return the note of a row."""
+    line, most = LINES[stage["name"]], TERMS["config"]["limits"].get("max_faults", 0)
+    if bot in GONE or bot not in line["field"]:
+        return "withdrawn" if bot in GONE else "is out" + ", disqualified" * earlier.get(bot, (0, False))[1]
+    notes = [f"benched in {each['benched']} of {each['fixtures']} fixtures"] if each["benched"] else []
+    notes += [] if each["tables"] else ["has not played yet"]
+    if 0 < most < each["faults"]:
+        why = f"{each['faults']:,}".replace(",", "\u202f") + f" faults, more than max_faults = {most}"
+        over = line["status"] == "finished"
+        notes.insert(0, f"disqualified: {why}" if over else f"{why}: it will be disqualified when the stage is over")
+    return "; ".join(notes)
+
+
+def sets_of(fixtures: list[Any]) -> dict[Any, list[Any]]:
+    """Return the fixtures of each set, or of each group: by the number of the round or the set in their paths, and the bots."""
+    sets = defaultdict(list)
+    for each in fixtures:
+        words = [part.rpartition(" ")[2] for part in each["path"].split("/")[1:-1]]
+        sets[next((int(word) for word in words if word.isdigit()), 0), tuple(sorted(each["bots"]))].append(each)
+    return sets
+
+
+def swiss_points(stage: Any, fixtures: list[Any], field: list[str]) -> dict[str, dict[str, float]]:
+    """Return the sets of each bot in a Swiss stage, and the sum of those of its opponents. A bye is a set against itself."""
+    met, points = defaultdict[str, Any](list), defaultdict[str, float](float)
+    for (_, pair), some in sets_of(fixtures).items():
+        winner = set_winner(stage, some)
+        if not all("scores" in each for each in some):
+            winner = min(pair, key=field.index)
+        for bot, other in (pair, pair[::-1]):
+            met[bot].append(other)
+            points[bot] += 1.0 if bot == winner else 0.5 if winner is None else 0.0
+    rounds = max(map(len, met.values()))
+    for bot in field:
+        byes = rounds - len(met[bot])
+        met[bot] += [bot] * byes
+        points[bot] += byes
+    return {bot: {"sets": float(points[bot]), "buchholz": float(sum(points[one] for one in met[bot]))} for bot in met}
+
+
+# Step 4: what the schedule of a finished stage has and the records do not, by its kind.
+
+
+def met_in(fixtures: list[Any]) -> Any:
+    """Return the tables of each two bots."""
+    met = Counter[Any]()
+    for each in fixtures:
+        met.update(dict.fromkeys(permutations(each["bots"], 2), each["tables"]))
+    return met
+
+
+def of_round_robin(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """All pairs have met at the same number of tables, unless a pair ends when its order is certain."""
+    met, early = met_in(fixtures), TERMS["config"]["run"]["stop_early"]
+    yield from (
+        pair for pair in combinations(field, 2) if not (met[pair] if early else met[pair] == stage["tables_per_pair"])
+    )
+
+
+def of_league(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """All bots have the same number of tables."""
+    tables = Counter(bot for each in fixtures for bot in each["bots"] for _ in range(each["tables"]))
+    yield from (bot for bot in field if not GONE and tables[bot] < max(stage["tables"], *tables.values()))
+
+
+def of_gauntlet(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """Each bot has met each reference at the same number of tables."""
+    met, others, references = met_in(fixtures), (stage["seats"] or 2) - 1, stage["references"]
+    due = stage["tables"] * (others if others < len(references) else 1)
+    yield from (pair for pair in product({*field} - {*references}, references) if met[pair] != due)
+
+
+def of_mixed_tables(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """Each tourney has been played by all bots."""
+    whole = {each["path"] for each in fixtures if {*each["bots"]} == {*field}}
+    yield from {f"{stage['name']}/{number}" for number in range(1, stage["tourneys"] + 1)} - whole
+
+
+def of_swiss(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """In each round all bots have a whole set, or all but one."""
+    even, rounds = len(field) + len(field) % 2, stage["rounds"]
+    if rounds == "auto":
+        rounds = min(int(math.log2(len(field))) + 2, even - 1 if even <= 4 else even // 2)
+    sets = [(number, sum(each["tables"] for each in some)) for (number, _), some in sets_of(fixtures).items()]
+    for number in range(1, rounds + 1):
+        if sets.count((number, stage["tables_per_pairing"])) != len(field) // 2:
+            yield f"round {number}"
+
+
+def of_groups(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """In each round all bots that are left are in groups of three to five, which have played all games."""
+    left, number, sets = len(field), 0, sets_of(fixtures)
+    while left > stage["until"]:
+        number, count = number + 1, -(-left // 5)
+        sizes = [len(bots) for (of, bots), games in sets.items() if of == number and len(games) == stage["repeat"]]
+        if (len(sizes), sum(sizes)) != (count, left):
+            yield f"round {number}"
+        left = (
+            stage["until"] if count == 1 else max(count * min(stage["advance"], left // count - 1), stage["until"], 3)
+        )
+
+
+def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
+    """Each tie that has begun is decided, each bot but the first has lost one, and the first two places have met last."""
+    sets, lost, last, places = sets_of(fixtures), Counter[str](), dict[Any, str](), LINES[stage["name"]]["places"]
+    for pair in {pair for _, pair in sets}:
+        won = []
+        for number in sorted(number for number, bots in sets if bots == pair):
+            some = sets[number, pair]
+            if sum(each["tables"] for each in some) != stage["set"]:
+                yield f"set {number} of {' and '.join(pair)}"
+            won.append(set_winner(stage, some) if all("scores" in each for each in some) else "")
+            by_seed = min(pair, key=field.index) if won.count(None) >= 20 or won.count("") >= 3 else ""
+            last[pair] = next((bot for bot in pair if won.count(bot) == stage["first_to"]), by_seed)
+            if last[pair]:
+                lost.update(bot for bot in pair if bot != last[pair])
+                won = []
+        if won:
+            yield f"a set of {' and '.join(pair)}, whose tie is open"
+    double = stage["elimination"] == "double"
+    yield from (f"a tie of {bot}" for bot in places[1:] if lost[bot] < 1 + double)
+    step = 2 if stage["places"] == "all" and not double else len(places)  # every two places are played out
+    for first in range(0, len(places) - 1, step):
+        one, other = places[first : first + 2]
+        if last.get(tuple(sorted((one, other)))) != one and not any(row["note"].startswith("disq") for row in ROWS):
+            yield f"the tie that puts {one} ahead of {other}"
+
+
+def unknown(stage: Any, _field: list[str], _fixtures: list[Any]) -> Iterator[Any]:
+    """Nothing is known of an organiser's own kind."""
+    NOT_CHECKED.append(f"stage {stage['name']}: whether fixtures are missing")
+    yield from ()
+
+
+MISSING = {
+    "round-robin": of_round_robin,
+    "league": of_league,
+    "gauntlet": of_gauntlet,
+    "mixed_tables": of_mixed_tables,
+    "swiss": of_swiss,
+    "groups": of_groups,
+    "knockout": of_knockout,
+}
 
 
 def print_deal(seed: bytes, group: str, nth: int) -> None:
     """Shuffle the decks of rules.json by the key of a table, or by the one that it shares with other tables."""
-    plan, bots = next(((f["plan"], f["bots"]) for f in FIXTURES if f"{f['path']}/".startswith(f"{group}/")), ("", []))
+    plan, bots = next(
+        ((f["plan"], f["bots"]) for f in FIXTURES.values() if f"{f['path']}/".startswith(f"{group}/")), ("", [])
+    )
     (stage, _, number), turn = group.rpartition("/"), len(bots) if plan.startswith("mirrored") else 1
     if plan.endswith("tourney"):  # as many mirrored tourneys as bots share their deals, or as many tables
         group = f"{stage}/{int(number) - (int(number) - 1) % turn}"
@@ -61,11 +312,21 @@ if __name__ == "__main__":
     FOLDER = pathlib.Path(sys.argv[0]).parent
     RULES = json.loads((FOLDER / "rules.json").read_text())
     RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
-    FIXTURES = [record["fixture"] for record in RECORDS if "fixture" in record]
+    CHANGES = [record["change"] for record in RECORDS if "change" in record]
+    LEFT = {each["what"]: each["kind"] for each in CHANGES if each["kind"] in ("withdraw", "readmit")}
+    GONE, ASIDE = (
+        {bot for bot in LEFT if LEFT[bot] == "withdraw"},
+        {number for each in CHANGES for number in each["set_aside"]},
+    )
+    FIXTURES = {each["path"]: each for record in RECORDS if (each := record.get("undecided"))}
+    FIXTURES.update(
+        {each["path"]: each for record in RECORDS if (each := record.get("fixture")) and each["number"] not in ASIDE}
+    )
     # Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
     TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
-    BOTS = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version")) and bot["after"] == 0}
-    DIGEST = hashlib.sha256(b"".join(sorted({bytes.fromhex(BOTS[name]) for name in BOTS.keys() - TERMS["guests"]})))
+    BOTS = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version"))}
+    FIRST = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version")) and bot["after"] == 0}
+    DIGEST = hashlib.sha256(b"".join(sorted({bytes.fromhex(FIRST[name]) for name in FIRST.keys() - TERMS["guests"]})))
     STATED = dict(line.split() for line in (FOLDER / "seed.txt").read_text().splitlines())
     SEED = bytes.fromhex(STATED.get("seed", ""))
     if {STATED["sha256"], hashlib.sha256(SEED).hexdigest() if SEED else STATED["sha256"]} != {TERMS["seed_sha256"]}:
@@ -73,8 +334,32 @@ if __name__ == "__main__":
     if TERMS.get("bound", DIGEST.hexdigest()) != DIGEST.hexdigest():
         sys.exit("✗ the seed is not bound to the bots that were entered before the first table")
     print("✓ the seed has the sealed hash" if SEED else "- the seed is not revealed yet; its hash is sealed")
-    [*map(check_stage, RULES["stages"])]
+    LINES = {each["name"]: each for record in RECORDS if (each := record.get("stage"))}
+    LINES = {name: {**each, "field": each["field"] or [*BOTS]} for name, each in LINES.items()}
+    ROWS = list(csv.DictReader((FOLDER / "standings.csv").open()))
+    for key, value in {
+        "schema": "croupier/public/1",
+        "name": TERMS["name"],
+        "game": TERMS["game"],
+        "lines": len(RECORDS),
+    }.items():
+        expect(RULES[key], value, f"rules.json: {key}")
+    PLAYED = {key: value for key, value in TERMS["config"]["rules"].items() if key != "preset"}
+    expect(sorted(RULES["rules"].items()), sorted(PLAYED.items()), "rules.json: rules")
+    expect(
+        {row["stage"] for row in ROWS} - {stage["name"] for stage in TERMS["stages"]},
+        set(),
+        "standings.csv: another stage",
+    )
+    EARLIER: dict[str, Any] = {}
+    for STAGE in TERMS["stages"]:
+        EARLIER = check_stage(STAGE, EARLIER)
+    for CHANGE in CHANGES:
+        what = (
+            f"{CHANGE['kind']} {CHANGE['what']}, {len(CHANGE['set_aside'])} fixtures count no more: {CHANGE['reason']}"
+        )
+        print(f"! changed on {time.strftime('%Y-%m-%d %H:%M', time.gmtime(CHANGE['at']))} UTC: {what}")
     if "deal" in sys.argv and SEED:
         SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
         print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
-    print("not checked:", *RULES["not_checked"], sep="\n  ")
+    print("not checked:", *NOT_CHECKED, sep="\n  ")
