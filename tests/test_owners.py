@@ -19,10 +19,10 @@ STORE.add("host/season/site_database.py")
 OTHER_MEANINGS = {"elo", "score", "sets", "wins"}
 """Names of rankings that are also keys of results."""
 
-CONFIGURED = {"host/rating/rankings.py"} | {
+CONFIGURED = {"host/rating/rankings.py", "host/report/public_check.py"} | {
     str(path.relative_to(ROOT)) for path in (ROOT / "host" / "stages").glob("*.py")
 }
-"""The rankings themselves, and the kinds of stage, whose configs have rankings as defaults."""
+"""The rankings themselves, the kinds of stage, whose configs have rankings as defaults, and check.py, which runs alone."""
 
 
 def found(pattern: re.Pattern[str], own: Collection[str]) -> list[str]:

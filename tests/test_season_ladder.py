@@ -333,3 +333,25 @@ def test_five_hundred_versions_take_a_few_seconds() -> None:
     document = ladder(versions, sums_of(orders), LastRound(1, 0.0, orders))
     assert len(document.rows) == 500
     assert time.thread_time() - started < 6  # it took 0.8 to 2 s on the machines seen so far
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1.63])
+def test_sentences_count_tables_and_not_the_weights_of_mirrored_ones(weight: float) -> None:
+    before = orders_of(expected(FOUR, 100))
+    last = orders_of({("ada-1", "bob-1"): (80.0, 20.0)})
+    weighted = {order: times * weight for order, times in last.items()}
+    known = Before.of(ladder(listed([*FOUR]), sums_of(before), LastRound(1, 0.0, before)))
+    both = {order: before.get(order, 0.0) + weighted.get(order, 0.0) for order in {**before, **weighted}}
+    after = LastRound(2, 0.0, weighted, {frozenset(("ada-1", "bob-1")): 100})
+    document = ladder(listed([*FOUR]), sums_of(both), after, known)
+    assert "won 80 of 100 tables against bob-1 (63.7 expected)" in moved(document)["ada-1"]
+    new = ladder(listed([*FOUR]), sums_of(both), after)
+    assert moved(new)["ada-1"] == "new: its first 100 tables"
+
+
+def test_the_example_of_a_pair_is_a_share_of_its_tables() -> None:
+    results = {**expected(FOUR, 400), ("ada-1", "bob-1"): (150.0, 250.0)}
+    orders = {order: 1.5 * times for order, times in orders_of(results).items()}
+    sentence = ladder(listed([*FOUR]), sums_of(orders), LastRound(1, 0.0, orders)).fit
+    assert "For example" in sentence and " tables" in sentence
+    assert not [word for word in sentence.split() if word.isdigit() and int(word) in (600, 400, 375)]

@@ -188,7 +188,8 @@ class Publishing:
             return
         before = Before.of(season.ladder)
         history = {label: past[1 - SHOWN_HISTORY :] for label, past in before.history.items()}
-        after = LastRound(last.number, last.ended or 0.0, dict(last.counted.orders))
+        tables = {frozenset(each.labels): each.tables for each in last.counted.meetings}
+        after = LastRound(last.number, last.ended or 0.0, dict(last.counted.orders), tables)
         found = ladder(listed(season), season.totals.sums, after, Before(before.ranks, history), season.terms.places)
         season.set_ladder(found)
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from host.base.format import counted, thousands
 from host.rating.statistics import ELO, percent
 from host.rating.strength import TableOrder
 from host.season.documents import LadderDocument, LadderRow
 from host.season.rounds.fit import Fit, IntArray, fitted
-from host.season.rounds.moves import Move, Moves
+from host.season.rounds.moves import Move, Moves, played
 from host.season.rounds.scheduler import Sums
 
 MEAN_RATING = 1500
@@ -46,11 +46,15 @@ class Listed(NamedTuple):
 
 
 class LastRound(NamedTuple):
-    """The round after which the ladder is made. `orders` are those of its tables alone."""
+    """The round after which the ladder is made. `orders` are those of its tables alone.
+
+    In `orders` mirrored tables have weights. `tables` has how many tables each set of versions has played, without them.
+    """
 
     number: int
     at: float  # seconds since 1970
     orders: Mapping[TableOrder, float]
+    tables: Mapping[frozenset[str], int] = MappingProxyType({})
 
 
 class Before(NamedTuple):
@@ -77,9 +81,8 @@ def ladder(
     table = _Table.of(versions, fit)
     chances = Chances(fit, [each.label for each in table.ranked], places)
     ratings = {label: _rating(fit, label) for label in fit.number}
-    moves = Moves.of(
-        last.orders, ratings, before.ranks, {label: past[-1] for label, past in before.history.items() if past}
-    )
+    known = {label: past[-1] for label, past in before.history.items() if past}
+    moves = Moves.of(played(last.orders, last.tables), ratings, before.ranks, known)
     near = _near(table.ranks, fit)
     ahead = {one.label: fit.sure_ahead(one.label, other.label) for one, other in pairwise(table.ranked)}
     rows = tuple(
@@ -225,8 +228,5 @@ def _example(fit: Fit) -> str:
     surprise = (counts.won - counts.tables * chance) / np.sqrt(counts.tables * chance * (1 - chance))
     nth = int(np.argmax(np.abs(surprise)))
     who, against = labels[counts.one[nth]], labels[counts.other[nth]]
-    won, due = float(counts.won[nth]), float(counts.tables[nth] * chance[nth])
-    tables = counted(round(float(counts.tables[nth])), "table")
-    return (
-        f"For example {who} has won {thousands(won)} of {tables} against {against}, and {thousands(due)} were expected."
-    )
+    won, due = percent(float(counts.won[nth] / counts.tables[nth])), percent(float(chance[nth]))
+    return f"For example {who} wins {won} of its tables against {against}, and {due} were expected."

@@ -1,5 +1,6 @@
 """Says in a sentence why a version moved on the ladder: its own results that were not expected, or those of who passed it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from math import exp
 from typing import NamedTuple
@@ -17,6 +18,20 @@ NOTICED_ELO = 0.5
 
 NOTICED_TABLES = 1.0
 """The surprise of a result that a sentence names as the cause."""
+
+
+def played(orders: Mapping[TableOrder, float], tables: Mapping[frozenset[str], int]) -> dict[TableOrder, float]:
+    """Return the orders of tables without the weights of mirrored ones: as many as each set of versions has played.
+
+    Sets of versions that `tables` does not have stay as they are.
+    """
+    weights = Counter[frozenset[str]]()
+    for order, times in orders.items():
+        weights[frozenset().union(*order)] += times  # type: ignore[assignment]  # a Counter adds fractions, too
+    return {
+        order: times * tables[who] / weights[who] if (who := frozenset().union(*order)) in tables else times
+        for order, times in orders.items()
+    }
 
 
 class Move(NamedTuple):
