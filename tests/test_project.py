@@ -235,6 +235,25 @@ def test_no_test_depends_on_chance() -> None:
     assert not found
 
 
+def test_what_tests_take_from_their_helpers_exists() -> None:
+    trees = {path.stem: ast.parse(path.read_text()) for path in (ROOT / "tests").glob("*.py")}
+    given = {
+        name: {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        | {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+        | {alias.name for each in tree.body if isinstance(each, ast.ImportFrom) for alias in each.names}
+        for name, tree in trees.items()
+    }
+    missing = [
+        f"tests/{name}.py: {node.module} has no {alias.name}"
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in given
+        for alias in node.names
+        if alias.name not in given[node.module]
+    ]
+    assert not missing
+
+
 CHANCY = """
 import random, socket, time
 def test_a_thing():

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from command import ROOT, machine
-from season_process import free_port
+from helpers import own_port
 from test_project import SHIPPED_KEEPER, tracked
 
 from host import __version__
@@ -90,7 +90,7 @@ def test_a_release_is_installed_without_an_index_and_works(dist: Path, tmp_path:
     assert "ready to play" in croupier("check", "mine")
 
     croupier("new", "season", "--game", "pazaak", "--season")
-    port = free_port()
+    port = own_port()
     command = ["croupier", "-C", "season", "--json", "season", "open", "--bind", f"127.0.0.1:{port}"]
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL) as process:
         try:
