@@ -531,6 +531,7 @@ for line in sys.stdin if PROTOCOL != "argv" else [" ".join(sys.argv[1:])]:
 """
 
 
+@pytest.mark.long
 def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tmp_path: Path) -> None:
     from tests.test_web import commanded
 

@@ -135,6 +135,7 @@ def test_odds_goes_on_more_often_than_two_in_five() -> None:
     assert sum(shares(scores)[seat] for seat, scores in zip(seats, record.scores, strict=True)) > 20
 
 
+@pytest.mark.long
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_32() -> None:
     five = [bot(name) for name in ("always_bet", "ehs_cpp", "odds", "tight", "careful")]
     one, many = (helpers.played("holdem", five, 6, parallel_tables) for parallel_tables in (1, 32))

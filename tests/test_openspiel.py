@@ -336,6 +336,7 @@ def friendly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_starter_bot_passes_its_check(friendly: Path) -> None:
     told = croupier("check", "mine", cwd=friendly)
     assert told.code == 0 and f"lines · {LEDUC}" in told.out

@@ -275,7 +275,7 @@ def test_a_game_of_four_on_a_grid_is_played_and_shown(tmp_path: Path) -> None:
     assert "C008" in refused.err  # no such kind: the message lists those that suit the game
     (folder / "croupier.toml").write_text(
         'game = "lightcycles/"\nbots = ["bots/*"]\n\n[rules]\nseats = 4\nwidth = 9\nheight = 9\n\n'
-        '[[stage]]\nkind = "league"\ntables = 8\n'
+        '[[stage]]\nkind = "league"\ntables = 2\n'
     )
     done = croupier("-C", folder, "run")
     assert done.code == 0, done.err

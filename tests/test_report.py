@@ -1198,7 +1198,7 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
 
 
 def test_every_decision_is_a_row_with_its_question_by_field(tmp_path: Path) -> None:
-    assert croupier("play", "sample:optimum", "sample:bastila", "-n", 6, "--seed", "x", "-C", tmp_path).code == 0
+    assert croupier("play", "sample:optimum", "sample:bastila", "-n", 2, "--seed", "x", "-C", tmp_path).code == 0
     rows = list(csv.DictReader(io.StringIO(croupier("export", "decisions", "-C", tmp_path).out)))
     events = [json.loads(line) for line in croupier("export", "jsonl", "-C", tmp_path).out.splitlines()]
     fields = [name for name in rows[0] if name.startswith("q_")]

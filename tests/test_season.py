@@ -395,6 +395,7 @@ def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
         again.until(lambda: again.events("round", "is over"), "the next round")
 
 
+@pytest.mark.long
 def test_old_rounds_lose_their_answers_and_nothing_else(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup", 'keep = "1 round"')
     season.invite("ada", "grace")

@@ -445,6 +445,7 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == before and time.time() > path.stat().st_mtime
 
 
+@pytest.mark.long
 def test_thirty_readers_of_all_events_do_not_delay_the_table_of_another(tmp_path: Path) -> None:
     folder = tmp_path / "cup"
     folder.mkdir()
