@@ -135,7 +135,7 @@ WRONG = [
     (('name   = "scopa"', ""), "C007", "game.toml", "the file has no name"),
     (('"scopa"', '"pazaak"'), "C018", ":1", "is the name of another game"),
     (('"scopa"', '"Scopa!"'), "C009", ":1", "is not a name of a game"),
-    (("[2, 4]", "1"), "C009", ":2", "is out of range"),
+    (("[2, 4]", "0"), "C009", ":2", "is out of range"),
     (("[2, 4]", '"two"'), "C006", ":2", "is not a number of seats"),
     (("[[0, 2], [1, 3]]", "[[0, 2], [1, 1]]"), "C009", ":3", "does not have each seat from 0 on once"),
     (('["hand", "points"]', '["hand", "hand"]'), "C009", ":4", "has a field hand, which is taken"),
