@@ -143,7 +143,7 @@ def test_a_round_names_two_thousand_versions(tmp_path: Path) -> None:
         for number in range(2000)
     ]
     meetings = [Meeting((one.label, two.label), 10) for one, two in itertools.product(versions[:5], versions[5:])]
-    write_round(tmp_path / "0001", 1, bytes(16), load(tmp_path), versions, meetings)
+    write_round(tmp_path / "0001", 1, bytes(16), load(tmp_path), [f"../../{each.place}" for each in versions], meetings)
     assert len(read(tmp_path / "0001" / "croupier.toml").data["bots"]) == 2000
     assert len(read_text(tmp_path / "0001" / MEETINGS, MAX_LIST_BYTES).splitlines()) == 9975
 

@@ -70,3 +70,25 @@ def test_a_revision_changes_with_what_is_published_and_only_then(tmp_path: Path)
     publish(folder, site(plain, 8, waiting=9))
     assert published.site().value.waiting == 9 and published.site().revision > before.revision
     assert published.ladder() is ladder or published.ladder() == ladder
+
+
+def test_one_author_plays_against_the_references_from_the_first_minute(tmp_path: Path) -> None:
+    here = TestSeason(tmp_path / "cup", 'references = ["sample:nestor", "sample:dumb_bold"]')
+    with here.opened():
+        here.invite("ada", "grace")
+        here.submit("ada", "adas", plain_bot("END", "a"))
+        here.until_round(2)
+        here.until(lambda: here.document("ladder"), "the ladder")
+        (row,) = here.document("ladder")["rows"]
+        assert (row["label"], row["rank"]) == ("adas-1", 1) and row["tables"] > 0
+        met = {label for meeting in here.document("rounds/1")["meetings"] for label in meeting["labels"]}
+        assert "adas-1" in met and met - {"adas-1"} <= {"nestor", "dumb_bold"} and len(met) > 1
+        here.submit("grace", "graces", plain_bot("STAND", "b"))
+        here.accepted("graces-1")
+        last = here.document("site")["round"]
+        here.until_round(last + 2)
+        here.until(lambda: here.document(f"rounds/{last + 2}"), "the round")
+        met = {label for meeting in here.document(f"rounds/{last + 2}")["meetings"] for label in meeting["labels"]}
+        assert met == {"adas-1", "graces-1"}
+    verified = here.croupier("season", "verify", "--json")
+    assert verified.code == 0, verified.out

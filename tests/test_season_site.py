@@ -107,6 +107,13 @@ def test_the_site_reads_on_while_the_season_writes_and_where_it_may_write_nothin
     assert "Half of it" in running.get("/").text
 
 
+def test_what_was_read_last_is_shown_while_the_season_is_stopped_in_the_middle_of_writing(running: Site) -> None:
+    before = running.get("/").text
+    with contextlib.closing(sqlite3.connect(running.folder / "published" / "site.sqlite")) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        assert running.get("/").text == before and Browser(running, "ada").get("/").status == 200
+
+
 def test_a_page_shows_at_once_what_is_published_anew(running: Site) -> None:
     publish(running.folder, site(plain, 8, title="Another game"))
     assert "Another game" in running.get("/").text
@@ -471,6 +478,14 @@ def test_what_the_season_has_already_is_not_handed_in_again(running: Site) -> No
         reply = running.api("PUT", f"/api/bots/mine?file={row.file_name}", "ada", content)
         assert (reply.status, reply.json["id"], reply.json["state"]) == (200, row.id, row.state)
     assert running.inbox() == []
+
+
+def test_two_authors_may_have_bots_of_one_name(running: Site) -> None:
+    for name, shown in (("mine", "grace.mine"), ("MINE", "grace.MINE"), ("davey", "davey"), ("fresh", "fresh")):
+        reply = running.api("PUT", f"/api/bots/{name}", "grace", SOURCE + name.encode())
+        assert (reply.status, reply.json["bot"]) == (202, shown)
+        assert running.api("GET", reply.json["url"], "grace").json["state"] == "received"
+    assert {request.bot for request in running.inbox()} == {"grace.mine", "grace.MINE", "davey", "fresh"}
 
 
 def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:

@@ -15,7 +15,7 @@ from host.season.entries.database import Schema
 from host.season.entries.table import Table
 from host.season.entries.values import Answer, Verdict
 
-State = Literal["open", "paused", "frozen", "final", "over"]
+State = Literal["open", "paused", "frozen", "final"]
 
 
 class SiteDocument(msgspec.Struct, frozen=True):
@@ -264,7 +264,7 @@ class Revision(NamedTuple):
 SITE_FILE = "site.sqlite"
 DOCUMENT = Table("document", Document, "name")
 ROUND = Table("round", PublishedRound, "number")
-BOT = Table("bot", BotDocument, "bot")
+BOT = Table("bot", BotDocument, "bot", own={"bot": "COLLATE NOCASE"})
 AUTHOR = Table("author", PublishedAuthor, "author")
 SUBMISSION = Table("submission", SubmissionRow, "id")
 ANSWER = Table("answer", Answer, "request")

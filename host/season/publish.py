@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from host.base.format import counted, day
@@ -49,15 +49,6 @@ NOTICE_KINDS = (
     "damaged",
 )
 """The events that everybody may see."""
-
-
-class Figures(NamedTuple):
-    """What is known of a version from all rounds."""
-
-    tables: int = 0
-    faults: int = 0
-    rating: float | None = None
-    interval: float | None = None
 
 
 class Now(NamedTuple):
@@ -189,36 +180,35 @@ def listed(season: Season) -> list[Listed]:
 # Bots and versions.
 
 
-def figures_of(season: Season, ladder: LadderDocument | None) -> Callable[[str], Figures]:
-    """Return a function that returns what is known of a version."""
-    tables, faults = season.totals.sums.tables, season.totals.faults
-    rated = {row.label: row for row in ladder.rows} if ladder else {}
+class VersionRows:
+    """Makes the rows of versions: what is known of each from all rounds, and why it does not play."""
 
-    def figures(label: str) -> Figures:
-        row = rated.get(label)
-        rating, interval = (row.rating, row.interval) if row else (None, None)
-        return Figures(tables.get(label, 0), faults.get(label, 0), rating, interval)
+    def __init__(self, season: Season, now: Now) -> None:
+        self._season, self._late = season, season.late()
+        self._tables = season.totals.sums.tables
+        self._rated = {row.label: row for row in now.ladder.rows} if now.ladder else {}
+        self._costs = {player.label: player.cost for player in now.rounds[-1].players} if now.rounds else {}
 
-    return figures
-
-
-def version_row(season: Season, version: Version, known: Figures, late: Collection[str], cost: float) -> VersionRow:
-    """Return a version as everybody may see it."""
-    note = note_of(season, version, late)
-    return VersionRow(
-        label=version.label,
-        number=version.number,
-        sha256=version.sha256,
-        language=version.language,
-        entered=version.entered,
-        active=version.active and not note,
-        rating=known.rating,
-        interval=known.interval,
-        tables=known.tables,
-        faults=known.faults,
-        note=note,
-        slow=f"plays fewer tables, because one takes {cost:.0f} times as long as usual" if cost >= SLOW_COST else "",
-    )
+    def of(self, version: Version) -> VersionRow:
+        """Return a version as everybody may see it."""
+        note = note_of(self._season, version, self._late)
+        rated, cost = self._rated.get(version.label), self._costs.get(version.label, 1.0)
+        return VersionRow(
+            label=version.label,
+            number=version.number,
+            sha256=version.sha256,
+            language=version.language,
+            entered=version.entered,
+            active=version.active and not note,
+            rating=rated.rating if rated else None,
+            interval=rated.interval if rated else None,
+            tables=self._tables.get(version.label, 0),
+            faults=self._season.totals.faults.get(version.label, 0),
+            note=note,
+            slow=f"plays fewer tables, because one takes {cost:.0f} times as long as usual"
+            if cost >= SLOW_COST
+            else "",
+        )
 
 
 def note_of(season: Season, version: Version, late: Collection[str]) -> str:
@@ -232,9 +222,7 @@ def note_of(season: Season, version: Version, late: Collection[str]) -> str:
 
 def bot_documents(season: Season, now: Now, authors: Collection[str]) -> Iterator[BotDocument]:
     """Yield the bots of some authors with their versions, and the opponents of the version that plays."""
-    own, figures, met = defaultdict[str, list[Version]](list), figures_of(season, now.ladder), season.totals.opponents()
-    late = season.late()
-    costs = {player.label: player.cost for player in now.rounds[-1].players} if now.rounds else {}
+    own, rows, met = defaultdict[str, list[Version]](list), VersionRows(season, now), season.totals.opponents()
     for version in season.store.versions.all():
         if version.author in authors:
             own[version.bot].append(version)
@@ -244,9 +232,7 @@ def bot_documents(season: Season, now: Now, authors: Collection[str]) -> Iterato
         yield BotDocument(
             bot=bot,
             author=newest[0].author,
-            versions=tuple(
-                version_row(season, each, figures(each.label), late, costs.get(each.label, 1.0)) for each in newest
-            ),
+            versions=tuple(map(rows.of, newest)),
             opponents=tuple(Opponent(*each) for each in met.get(playing.label, ())),
             replays=replays_of(now.rounds, playing.label, season.folder),
         )

@@ -45,7 +45,7 @@ from host.season.rounds.book import Round
 from host.season.rounds.ladder import Before, LastRound, ladder
 from host.season.rounds.retention import remove_answers, too_old
 from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files
-from host.season.rounds.round_loop import RoundPlayer
+from host.season.rounds.round_loop import REFERENCE, RoundPlayer
 from host.season.rounds.season import ORGANISER, Season, entries_in
 from host.season.site_database import SiteDatabase
 from host.submissions.build import builds
@@ -203,7 +203,7 @@ class Publishing:
     async def _write_files(self, which: Round) -> None:
         """Write the report of a round and the tables of authors. Both are made in a thread: it may take seconds."""
         season = self._season
-        authors = {player.label: player.author for player in which.players}
+        authors = {player.label: player.author for player in which.players if not player.author.startswith(REFERENCE)}
         work = partial(made_files, season.folder, which.number, season.tournament, authors)
         try:
             files = await trio.to_thread.run_sync(work)

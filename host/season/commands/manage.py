@@ -7,7 +7,7 @@ import click
 from host.base.errors import Problem, UserError
 from host.cli import CliContext, print_json
 
-REASON = click.option("--reason", default="", metavar="TEXT", help="shown on the site")
+REASON = click.Option(["--reason"], default="", metavar="TEXT", help="shown on the site")
 
 
 def print_answer(context: CliContext, action: Any, **what: str) -> None:
@@ -27,28 +27,49 @@ def print_answer(context: CliContext, action: Any, **what: str) -> None:
         click.echo(text)
 
 
-@click.command()
-@REASON
-@click.pass_obj
-def pause(context: CliContext, reason: str) -> None:
+def _command(action: str, text: str, *parameters: click.Parameter) -> click.Command:
+    """Return the command of an action. Its parameters are the fields of the request."""
+
+    @click.pass_obj
+    def run(context: CliContext, /, **what: str) -> None:
+        print_answer(context, action, **what)
+
+    return click.Command(action, callback=run, params=[*parameters], help=text)
+
+
+def _subject(metavar: str) -> click.Argument:
+    return click.Argument(["subject"], metavar=metavar)
+
+
+pause = _command(
+    "pause",
     """Pause the season at once: no round and no examination begins or goes on. Nothing that was played is lost.
 
-    People may still hand in bots, which wait. `croupier season resume` goes on.
-    """
-    print_answer(context, "pause", reason=reason)
-
-
-@click.command()
-@click.pass_obj
-def resume(context: CliContext) -> None:
-    """Let a paused season go on: its round continues where it was."""
-    print_answer(context, "resume")
+    People may still hand in bots, which wait. `croupier season resume` goes on.""",
+    REASON,
+)
+resume = _command("resume", "Let a paused season go on: its round continues where it was.")
+withdraw = _command("withdraw", "Withdraw a bot: it plays no more, and everybody sees why.", _subject("BOT"), REASON)
+readmit = _command(
+    "readmit",
+    "Take back a bot that was withdrawn, or examine a submission again that was refused or cancelled.",
+    *(_subject("BOT|SUBMISSION"), REASON),
+)
+cancel = _command("cancel", "Cancel a submission that has no verdict yet.", _subject("SUBMISSION"), REASON)
+rename = _command(
+    "rename",
+    "Rename an author. The link, the bots and the submissions stay as they are.",
+    *(_subject("AUTHOR"), click.Argument(["name"], metavar="NEW")),
+)
+remove = _command(
+    "remove", "Remove an author who has handed in nothing: the link ends, and the name is free.", _subject("AUTHOR")
+)
 
 
 @click.command()
 @click.option("--undo", is_flag=True, help="open entry again; possible until the final has been made")
 @click.option("--yes", is_flag=True, help="do not ask for the word")
-@REASON
+@click.option("--reason", default="", metavar="TEXT", help="shown on the site")
 @click.pass_obj
 def freeze(context: CliContext, undo: bool, yes: bool, reason: str) -> None:
     """Close entry now. Submissions are still examined, and practice goes on; what comes in later does not play.
@@ -60,47 +81,3 @@ def freeze(context: CliContext, undo: bool, yes: bool, reason: str) -> None:
         if word.strip().lower() != "freeze":
             raise click.UsageError("entry stays open")
     print_answer(context, "unfreeze" if undo else "freeze", reason=reason)
-
-
-@click.command()
-@click.argument("subject", metavar="BOT")
-@REASON
-@click.pass_obj
-def withdraw(context: CliContext, subject: str, reason: str) -> None:
-    """Withdraw a bot: it plays no more, and everybody sees why."""
-    print_answer(context, "withdraw", subject=subject, reason=reason)
-
-
-@click.command()
-@click.argument("subject", metavar="BOT|SUBMISSION")
-@REASON
-@click.pass_obj
-def readmit(context: CliContext, subject: str, reason: str) -> None:
-    """Take back a bot that was withdrawn, or examine a submission again that was refused or cancelled."""
-    print_answer(context, "readmit", subject=subject, reason=reason)
-
-
-@click.command()
-@click.argument("subject", metavar="SUBMISSION")
-@REASON
-@click.pass_obj
-def cancel(context: CliContext, subject: str, reason: str) -> None:
-    """Cancel a submission that has no verdict yet."""
-    print_answer(context, "cancel", subject=subject, reason=reason)
-
-
-@click.command()
-@click.argument("subject", metavar="AUTHOR")
-@click.argument("name", metavar="NEW")
-@click.pass_obj
-def rename(context: CliContext, subject: str, name: str) -> None:
-    """Rename an author. The link, the bots and the submissions stay as they are."""
-    print_answer(context, "rename", subject=subject, name=name)
-
-
-@click.command()
-@click.argument("subject", metavar="AUTHOR")
-@click.pass_obj
-def remove(context: CliContext, subject: str) -> None:
-    """Remove an author who has handed in nothing: the link ends, and the name is free."""
-    print_answer(context, "remove", subject=subject)

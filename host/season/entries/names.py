@@ -50,6 +50,11 @@ def usable_name(text: str, most: int) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-._")[:most].rstrip("-._")
 
 
+def name_beside(bot: str, author: str) -> str:
+    """Return the name of an author's bot beside a bot of another author that has the same name."""
+    return f"{author[: MAX_BOT_CHARS - len(bot) - 1].rstrip('-._')}.{bot}"
+
+
 def _check(what: str, name: str, most: int) -> None:
     rule = f"letters a to z, digits, and - . _ after the first character; at most {most}"
     near = usable_name(name, most)

@@ -47,6 +47,7 @@ class Costs:
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.seconds = 0.0
+        self.pace = 0.0  # seconds a table, if no reference measures it
 
     @property
     def elapsed(self) -> float:

@@ -25,7 +25,7 @@ from host.season.entries.inbox import StoredRequest
 from host.season.entries.queue import Place, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
-from host.season.intake.examination import Bench, Costs, Examination, problem_texts, unpacked_upload
+from host.season.intake.examination import Bench, Costs, Examination, pace_of, problem_texts, unpacked_upload
 from host.season.intake.practice import MAX_SECONDS, Ground, Practised, practise
 from host.season.intake.pruning import prune_store, require_room
 from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
@@ -227,7 +227,7 @@ class SeasonIntake:
             active=False,
             content=unpacked.content,
             language=bot.spec.language,
-            pace=verdict.pace,
+            pace=verdict.pace or costs.pace,
         )
         self.accept(submission, version, verdict, work / label)
 
@@ -299,6 +299,9 @@ class SeasonIntake:
         await building.aclose()
         if not self._references and self.terms.references:
             await self.prepare_references()
+        if not self._references:  # a table against itself says how long one takes
+            costs.pace = pace_of(await self._against([bot.with_keys(name=f"{bot.name}#2")], bot, 1, costs))
+            return []
         played = await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
         for each in played:
             if each.opponent_faults:

@@ -161,6 +161,9 @@ class SeasonTotals:
         }
         if sums.speed and sums.all_tables:
             self.speed = sums.speed
+        if (
+            sums.speed and 2 * sums.all_tables >= which.terms.tables
+        ):  # otherwise one slow meeting may have been all of it
             self.workers = sum(sums.seconds.values()) * sums.speed / sums.all_tables
 
     @property

@@ -21,7 +21,6 @@ from host.play.records import Record
 from host.rating.units import orders
 from host.results.course import positions_of
 from host.rules.catalogue import origin
-from host.season.entries.values import Version
 from host.season.folder import write_atomically
 from host.season.rounds.book import PairCount, RoundSums
 from host.season.rounds.scheduler import Meeting
@@ -45,10 +44,10 @@ def write_round(
     number: int,
     root: bytes,
     tournament: Tournament,
-    versions: Sequence[Version],
+    bots: Sequence[str],
     meetings: Sequence[Meeting],
 ) -> None:
-    """Write the tournament folder of a round, whole or not at all. It names the versions in the store and copies none.
+    """Write the tournament folder of a round, whole or not at all. It names its bots in the store and copies none.
 
     The seed lies in `run/seed`, readable for its owner, with its commitment.
     """
@@ -61,7 +60,6 @@ def write_round(
     lines = [f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings]
     write_atomically(unfinished / MEETINGS, "".join(lines).encode())
     stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS, "mirror": True}  # each deal is played from every seat
-    bots = [f"../../{version.place}" for version in versions]
     text = toml_of(tournament, f"{tournament.name}, round {number}", bots, [stage])
     write_atomically(unfinished / CONFIG, text.encode())
     copy_own_code(tournament, unfinished)

@@ -1,7 +1,7 @@
 """Plays the rounds of a season, one after another: plans each, plays it, and adds up what it has brought."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from statistics import median_low
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from host.season.rounds.book import Round
 from host.season.rounds.play import read_round, write_round
 from host.season.rounds.scheduler import Player, RoundTerms, next_round
 from host.season.rounds.season import Season
+from host.submissions.discovery import load_submissions
 from host.tournament.loading import load_checked
 from host.tournament.progress import Progress
 from host.tournament.running import RunOptions, play_tournament
@@ -30,6 +31,9 @@ FIRST_TABLES_EACH = 10
 
 LEAST_COST = 0.02
 """The cost of a table of the fastest versions."""
+
+REFERENCE = "/"
+"""What the author of a reference begins with in a round; no author of a season has such a name."""
 
 MAX_GROWTH = 4.0
 """A round has at most so many times the tables of the one before, so that a wrong measurement does no harm."""
@@ -147,6 +151,7 @@ class RoundPlayer:
             Player(each.label, each.author, season.totals.since.get(each.label, number), costs[each.label])
             for each in sorted(versions, key=lambda each: each.label)
         )
+        players += self._references(players)
         terms = RoundTerms(
             number=number,
             seats=season.tournament.rules.seats,
@@ -164,14 +169,25 @@ class RoundPlayer:
         self._rounds.append(which)
         return which
 
+    def _references(self, players: Sequence[Player]) -> tuple[Player, ...]:
+        """Return the references as players, as long as too few authors take part; they are not on the ladder."""
+        season = self._season
+        fewest = game_by_name(season.tournament.game).seats[0]
+        if not 0 < len({each.author for each in players}) < fewest:
+            return ()
+        tournament, terms = season.tournament, season.terms
+        found = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
+        # They meet each other only where a table has more than two seats.
+        return tuple(Player(each.name, REFERENCE + each.name if fewest > 2 else REFERENCE, 1) for each in found)
+
     def _tables(self, players: int, middle: float) -> int:
         """Return the tables that the budget of a round allows, if all versions were as slow as one in the middle."""
-        season, last = self._season, next((each.counted for each in reversed(self._rounds) if each.counted), None)
+        season, last = self._season, next((each for each in reversed(self._rounds) if each.counted), None)
         seats: int = season.tournament.rules.seats
         if not season.totals.speed or last is None:
             return max(FIRST_TABLES_EACH * players // 2, seats)
         speed = season.totals.workers / (seats * middle) if middle else season.totals.speed
-        most = MAX_GROWTH * max(last.all_tables, FIRST_TABLES_EACH)
+        most = MAX_GROWTH * max(last.terms.tables, FIRST_TABLES_EACH)
         return max(int(min(speed * season.terms.budget, most)), seats)
 
     async def _play_until_paused(self, which: Round) -> None:
@@ -193,7 +209,8 @@ class RoundPlayer:
         problem: BaseException
         try:
             require_room(season.folder.path, which.began)
-            versions = [season.store.versions.labelled(label) for label in which.labels]
+            own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
+            versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)
             which = self._rounds[-1] = self.current = season.book.begin(which)
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
@@ -225,14 +242,11 @@ class RoundPlayer:
     def _write(self, which: Round, versions: list[Version]) -> None:
         season = self._season
         playing = {label for meeting in which.meetings for label in meeting.labels}
-        write_round(
-            season.folder.round(which.number),
-            which.number,
-            round_root(season.seed, which.number),
-            season.tournament,
-            [version for version in versions if version.label in playing],
-            which.meetings,
-        )
+        bots = [f"../../{version.place}" for version in versions if version.label in playing]
+        if len(versions) < len(which.players):
+            bots += [each if each.startswith("sample:") else f"../../{each}" for each in season.terms.references]
+        root = round_root(season.seed, which.number)
+        write_round(season.folder.round(which.number), which.number, root, season.tournament, bots, which.meetings)
 
     def _size_of(self, which: Round) -> str:
         tables = sum(meeting.tables for meeting in which.meetings)
@@ -262,7 +276,8 @@ class RoundPlayer:
         """Take the version off the ladder that a problem of preparing the bots names; return whether it names one."""
         if not problem.code.startswith("B"):
             return False
-        named = [label for label in which.labels if label in problem.where.split("/") or label == problem.where]
+        known = {version.label for version in self._season.store.versions.all()}
+        named = sorted(known.intersection(problem.where.split("/")).intersection(which.labels))
         for label in named:
             self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
             self._season.event("off ladder", label, f"no longer starts: {problem.message}")
@@ -273,7 +288,8 @@ class RoundPlayer:
         season = self._season
         self._rounds[-1] = which
         season.totals.add(which)
-        for label in season.totals.fallen:
+        known = {version.label for version in season.store.versions.all()}
+        for label in sorted(known.intersection(season.totals.fallen)):
             reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
             season.store.versions.take_off(label, reason)
             season.event("off ladder", label, "crashed in three fixtures in a row, and rests until its author acts")

@@ -45,8 +45,8 @@ LIFE_TABLES = 60
 FLOOR_SHARE = 0.25
 """The part of a round, after the first tables of new versions, that goes to whoever has played least."""
 
-SLOW_COST = 2.0
-"""The cost of a table from which a version gets fewer tables than others."""
+SLOW_COST = 4.0
+"""The cost of a table from which a version gets fewer tables than others. Less may be a busy machine."""
 
 UNIFORM_EVERY = 5
 """Rounds of which one is spread evenly over the field."""
@@ -187,17 +187,18 @@ class _Plan:
         self._costs = np.array([each.cost for each in self._players])
         self._sizes = np.full(len(players), self.size)  # tables of a meeting of each version
         self._cap = np.where(crashed, self.size, int(max(2 * self.size, 2 * mean, share)))
-        self._limit_slow(mean)
+        self._share = mean
+        self._limit_slow()
         self._met = self._met_before(sums)
 
-    def _limit_slow(self, mean: float) -> None:
-        """Let versions that cost more than a share of the round, which is `mean` tables, play fewer tables.
+    def _limit_slow(self) -> None:
+        """Let versions that cost more than a share of the round play fewer tables.
 
         One whose share is less than a meeting plays in some rounds only, and then in the smallest meeting.
         """
         seats = self._terms.seats
         for nth in np.nonzero(self._costs >= SLOW_COST)[0]:
-            tables = mean / self._costs[nth]
+            tables = self._share / self._costs[nth]
             pause = math.ceil(seats / tables)
             if tables < seats and (self._terms.number + int(self._lots_of_life[nth])) % pause:
                 tables = 0.0
@@ -285,7 +286,8 @@ class _Plan:
         members = np.array(group)
         size = int(self._sizes[members].min())
         self._found[group] = self._found.get(group, 0) + size
-        self._left -= math.ceil(size * self._costs[members].mean())
+        # A meeting that takes longer than a share is rare enough to take no more than one on average of the rounds.
+        self._left -= math.ceil(min(size * self._costs[members].mean(), max(size, self._share)))
         self._planned[members] += size
         self._pairs[np.ix_(members, members)] += size
 

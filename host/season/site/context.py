@@ -12,7 +12,7 @@ from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
 from host.season.entries.inbox import UPLOAD_FILE, Join, Submit
 from host.season.entries.inbox import Request as InboxRequest
-from host.season.entries.names import author_name, season_bot_name
+from host.season.entries.names import author_name, name_beside, season_bot_name
 from host.season.site.errors import Refusal, not_found
 from host.season.site.events import News
 from host.season.site.identity import Client, SiteOptions, Viewer, client_of, hash_of, new_secret, viewer_of
@@ -73,6 +73,8 @@ class Season:
             raise unreadable("there is no file in the form" if not upload.file_name else "the file is empty")
         wanted = bot or upload.fields.get("bot", "").strip() or file_stem(upload.file_name)
         name = checked(season_bot_name, wanted)
+        if self.published.owner(name) not in (author, ""):
+            name = checked(season_bot_name, name_beside(name, author))
         licence = one_line(upload.fields.get("licence", ""))[:MAX_LICENCE_CHARS]
         for row in self.submissions(author):
             if (row.bot, row.sha256) == (name, upload.sha256) and settled(row):

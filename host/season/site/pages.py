@@ -52,7 +52,6 @@ STATE_SENTENCES = {
     "paused": "The organiser has paused the season. What you submit waits; no round begins.",
     "frozen": "Entry is closed. Submissions are examined and kept, but not entered; practice goes on.",
     "final": "Entry is closed, and the final is being played.",
-    "over": "The season is over.",
 }
 
 

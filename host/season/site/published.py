@@ -82,6 +82,11 @@ class Published:
         """Return a bot. Raise Refusal (404) if there is none."""
         return self._named("bots", name, lambda database: database.bot(name), "bot")
 
+    def owner(self, bot: str) -> str:
+        """Return the author of a bot, whatever the case of its letters; empty if there is no such bot."""
+        found = self._loaded("bots", bot, lambda database: database.bot(bot)).value
+        return found.author if found else ""
+
     # What one author, or the organiser, may see.
 
     def author(self, name: str) -> Loaded[AuthorDocument]:
@@ -128,7 +133,9 @@ class Published:
         except (OSError, sqlite3.Error) as error:
             raise unpublished(SITE_FILE, f"cannot be read: {error}") from error
         except UserError as failed:
-            raise self._unreadable(failed) from failed
+            if self._tokens is None or failed.exit_code != 6:
+                raise self._unreadable(failed) from failed
+            # The season has it locked for long, for example because it was stopped: what was read last is shown.
 
     def revision(self, *topics: str) -> int:
         """Return a number that differs whenever something of these topics does, or of any topic."""
@@ -143,7 +150,9 @@ class Published:
             try:
                 known = Loaded(read(self._database), revision)
             except (UserError, msgspec.MsgspecError) as failed:
-                raise self._unreadable(failed) from failed
+                if known is None or not isinstance(failed, UserError) or failed.exit_code != 6:
+                    raise self._unreadable(failed) from failed
+                return known
             self._cache[topic, name] = known
             while len(self._cache) > MAX_CACHED_VALUES:
                 self._cache.popitem(last=False)
