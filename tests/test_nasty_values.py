@@ -1,5 +1,6 @@
 """Every text and list of croupier.toml, game.toml and bot.toml, filled with nasty values: an error of the file, or none."""
 
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -7,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import croupier_process, environment
 from test_referee_game import GAME
 
 from host.base.errors import UserError
 from host.base.toml_file import whole_toml
 from host.config.tournament_config import load
+from host.inspect.roster import Entrant, match, read_roster
+from host.journal.tournament_dir import Folder
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
+from host.season.commands.invite import names_in
 from host.submissions.discovery import load_entry
 from host.submissions.languages import LANGUAGES
 from host.submissions.scaffold import starter_files
@@ -203,3 +208,88 @@ def test_an_opening_that_is_code_is_refused(tmp_path: Path) -> None:
     (tmp_path / "game.toml").write_text(GAME.replace(*STRANGE[1]))
     with pytest.raises(UserError, match="is not a plain answer"):
         load_referee_game(tmp_path)
+
+
+# Tables and lists of text, which organisers write and platforms export.
+
+TEXTS = [
+    *(each.encode() for each in NASTY),
+    *(
+        b"",
+        b"\xff\xfe",
+        b"\xff\xfea",
+        b"\xef\xbb\xbf",
+        b"\xed\xa0\x80",
+        b"\x81",
+        b"\0" * 50,
+        b"\r",
+        b"\n\r\n",
+        b"\x0b\x0c\x85",
+    ),
+    *(
+        b'"',
+        b'"' * 5001,
+        b"," * 200_000,
+        b"\t;," * 1000,
+        b"a," * 70_000,
+        b"x" * 200_000,
+        b"name\n" + b'"' + b"x" * 200_000,
+    ),
+    *(
+        b"sep=" + each + b"\nname\nada\n"
+        for each in (b'"', b"\r", b"\0", b" ", b"n", "é".encode(), "\u2028".encode(), b"\n")
+    ),
+]
+HEADS = (b"", b"name\n", b"first name,last name\n", b"bot;file\n", b"\xff\xfen\0a\0m\0e\0\n\0", b"ada\n")
+ENTRANTS = [Entrant("ada", "Ada Lovelace", "inbox/ada.zip"), Entrant("bob", "", "inbox/bob.py")]
+
+
+def read_students(path: Path) -> None:
+    """Read a roster, and find the bots of its students."""
+    match(read_roster(path), ENTRANTS)
+
+
+def read_pairs(path: Path) -> None:
+    """Load a tournament whose pairs are in the file."""
+    (path.parent / "croupier.toml").write_text('game = "pazaak"\n[[stage]]\nkind = "pairs"\nlist = "table"\n')
+    load(path.parent)
+
+
+@pytest.mark.parametrize("read", [read_students, names_in, read_pairs])
+def test_a_nasty_table_is_at_most_an_error_of_its_file(
+    read: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for head in HEADS:
+        for text in TEXTS:
+            (tmp_path / "table").write_bytes(head + text)
+            began = time.thread_time()
+            try:
+                read(tmp_path / "table")
+            except UserError as refused:
+                assert refused.exit_code in (2, 3), (head, text)
+                assert all(problem.where for problem in refused.problems), (head, text, refused)
+            assert time.thread_time() - began < 10, (head, text)
+
+
+DEEP = {
+    "bot.toml": "a = " + "[" * 990 + "]" * 990,
+    "game.toml": "a." * 900 + "b = 1",
+    "croupier.toml": "a = " + "[" * 990,
+}
+
+
+@pytest.mark.parametrize("file", DEEP)
+def test_a_bare_croupier_and_the_shell_read_a_folder_of_any_content(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(DEEP[file])
+    done = croupier_process("-C", tmp_path)
+    assert done.code in (0, 3) and "H001" not in done.err
+    completing = environment(
+        _CROUPIER_COMPLETE="bash_complete", COMP_WORDS=f"croupier -C {tmp_path} check s", COMP_CWORD="4"
+    )
+    done = croupier_process(env=completing)
+    assert "Traceback" not in done.err and "sample:" in done.out
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "commitment.json").write_text("[" * 990)
+    with pytest.raises(UserError, match="is not a commitment"):
+        Folder(tmp_path).committed()

@@ -34,7 +34,7 @@ class KeptWorker:
         """Send a job to the worker; return the record, or what PlayJob returns when the worker is lost."""
         self._is_playing = True
         record = await self._link.play(job)
-        self._is_playing = False
+        self._is_playing = not record  # a worker that is lost does not wait for anything
         return record
 
     async def close(self) -> None:

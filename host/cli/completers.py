@@ -3,12 +3,14 @@
 Each function is the `shell_complete` of a parameter.
 """
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from host.base.errors import UserError
+from host.base.toml_file import read
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -83,6 +85,6 @@ def _folder(ctx: click.Context) -> Path:
 def _config(ctx: click.Context) -> dict[str, Any]:
     """Return the content of croupier.toml; {} if it cannot be read."""
     try:
-        return tomllib.loads((_folder(ctx) / "croupier.toml").read_text())
-    except (OSError, ValueError):
+        return read(_folder(ctx) / "croupier.toml").data
+    except UserError:
         return {}

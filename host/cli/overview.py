@@ -1,7 +1,6 @@
 """What a bare `croupier` prints: what the current folder contains, and the commands that are likely next."""
 
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 from host import __version__
 from host.base.errors import UserError
 from host.base.safe_text import escape_control_chars
+from host.base.toml_file import read
 from host.cli.in_a_season import is_season
 
 Steps = Mapping[str, str]
@@ -129,7 +129,7 @@ def _bot(folder: Path) -> Overview:
 def _texts_in(path: Path) -> dict[str, str]:
     """Return the top-level strings of a TOML file, escaped for a terminal; {} if it cannot be read."""
     try:
-        content = tomllib.loads(path.read_text())
-    except (OSError, ValueError):
+        content = read(path).data
+    except UserError:
         return {}
     return {key: escape_control_chars(value) for key, value in content.items() if isinstance(value, str)}

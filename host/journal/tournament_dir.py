@@ -15,6 +15,7 @@ from host.base.errors import Problem, UserError
 from host.journal.check import wal_files
 from host.journal.kept_lines import kept_lines_file
 from host.journal.reader import Journal
+from protocols.strict_json import read_json
 
 
 class Commitment(NamedTuple):
@@ -92,9 +93,9 @@ class Folder:
         if not self.commitment_file.exists():
             return None
         try:
-            said = json.loads(self.commitment_file.read_text())
+            said = read_json(self.commitment_file.read_text())
             return Commitment(str(said["sha256"]), float(said["at"]))
-        except (ValueError, KeyError, TypeError) as broken:
+        except (ValueError, KeyError, TypeError, OverflowError) as broken:
             raise _refused(self.commitment_file, "is not a commitment") from broken
 
     def reset(self) -> None:

@@ -1,0 +1,102 @@
+"""Requests of the API of a season with nasty bodies: an answer with 2xx or 4xx, and never 500."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("hypercorn")
+pytest.importorskip("multipart")
+
+from season_client import Site, serving_season
+from season_published import season_in
+from test_nasty_values import NASTY
+
+PUTS = ("/api/bots/{}", "/api/bots/mine?file={}", "/api/bots/mine?door={}")
+GETS = (
+    "/api/bots/{}",
+    "/api/submissions/{}",
+    "/api/submissions/mine-1?wait={}",
+    "/api/requests/{}",
+    "/api/mine/tables/{}",
+)
+POSTS: dict[str, dict[str, Any]] = {
+    "/api/join": {"name": "eve"},
+    "/api/versions/mine-1/practice": {"opponents": ["davey"], "tables": 100},
+    "/api/versions/mine-1/activate": {},
+    "/api/versions/{}/activate": {},
+    "/api/submissions/{}/cancel": {},
+    "/api/admin/pause": {"subject": "ada", "reason": "because"},
+    "/api/admin/{}": {"subject": "mine-3", "reason": "because"},
+    "/api/admin/withdraw": {"subject": "mine-3", "reason": "because"},
+}
+BODIES = [
+    *(
+        b"",
+        b"null",
+        b"[]",
+        b"0",
+        b'"x"',
+        b"\xff",
+        b"\xef\xbb\xbf{}",
+        b"{",
+        b"[" * 60_000,
+        b'{"a":' * 10_000,
+        b"1e999",
+        b"NaN",
+    ),
+    *(b'{"name":"\\ud800"}', b'{"name":"a","name":"b"}', b'{"tables":1e999}', b'{"tables":' + b"9" * 5000 + b"}"),
+    *(b'{"tables":-1}', b'{"tables":99999999999}', b'{"opponents":[[]]}', b'{"name":"' + b"x" * 50_000 + b'"}'),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a season, which nobody runs: requests stay in its inbox."""
+    with serving_season(season_in(tmp_path_factory.mktemp("nasty"), submissions="anybody")) as running:
+        yield running
+
+
+def bodies(usual: dict[str, Any]) -> Iterator[bytes]:
+    """Yield nasty bodies, and the usual one with nasty values."""
+    yield from BODIES
+    for key, value in usual.items():
+        for nasty in NASTY:
+            yield json.dumps(usual | {key: [nasty] if isinstance(value, list) else nasty}).encode()
+
+
+def checked(site: Site, method: str, path: str, author: str, body: bytes = b"") -> None:
+    """Send a request, which is not answered with a failure of the site."""
+    reply = site.api(method, path, author, body)
+    assert 200 <= reply.status < 500, (method, path, body[:100], reply)
+
+
+def in_address(text: str) -> str:
+    """Return a text as a part of an address, with every byte escaped."""
+    return "".join(f"%{byte:02X}" for byte in text.encode()[:2000])
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_a_nasty_body_is_refused_or_received(path: str, site: Site) -> None:
+    author = "" if "admin" in path else "ada"
+    for body in bodies(POSTS[path]):
+        checked(site, "POST", path.format("x"), author, body)
+    if "{}" in path:
+        for text in NASTY:
+            checked(site, "POST", path.format(in_address(text)), author, b"{}")
+
+
+def test_a_nasty_address_is_refused_or_received(site: Site) -> None:
+    for text in NASTY:
+        for path in PUTS:
+            checked(site, "PUT", path.format(in_address(text)), "grace", b"print('END')")
+        for path in GETS:
+            checked(site, "GET", path.format(in_address(text)), "ada")
+        checked(site, "GET", f"/{in_address(text)}", "ada")
+
+
+def test_nothing_of_that_has_ended_the_site(site: Site) -> None:
+    assert site.get("/api/season").status == 200
+    assert all(Path(site.folder, "inbox").iterdir())
