@@ -2,12 +2,14 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from command import ROOT
+from season_process import TestSeason
 
 from host.sandbox.seccomp import FORBIDDEN
 
@@ -53,3 +55,28 @@ def test_the_profile_forbids_what_croupier_forbids_and_bubblewrap_does_not_need(
     (rule,) = profile["syscalls"]
     assert rule["action"] == "SCMP_ACT_ERRNO"
     assert set(FORBIDDEN) - set(rule["names"]) == {*BUBBLEWRAP.split(), *OTHERS.split()}
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "season.yaml"])
+def test_an_image_of_a_release_takes_the_place_of_a_build(name: str) -> None:
+    text = (ROOT / "docker" / name).read_text()
+    assert {service["image"] for service in services(ROOT / "docker" / name).values()} == {"croupier:all"}
+    assert (
+        "  image: ${CROUPIER_IMAGE:-croupier:all}\n" in text and "CROUPIER_IMAGE=ghcr.io/OWNER/croupier:all-v" in text
+    )
+
+
+def test_no_image_runs_as_root() -> None:
+    last = re.split(r"^FROM ", (ROOT / "docker" / "Dockerfile").read_text(), flags=re.MULTILINE)
+    published = [stage for stage in last if "ENTRYPOINT" in stage]
+    assert len(published) == 2 and all("\nUSER croupier\n" in stage for stage in published)
+
+
+def test_the_site_of_a_season_is_healthy_while_it_answers(tmp_path: Path) -> None:
+    _, python, *words = services(ROOT / "docker" / "season.yaml")["web"]["healthcheck"]["test"]
+    season = TestSeason(tmp_path / "cup")
+    check = [python, *(word.replace("8080", str(season.port)) for word in words)]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 1
+    with season.opened(site=True):
+        season.until(lambda: season.page("/"), "the site")
+        assert subprocess.run(check, capture_output=True, check=False).returncode == 0

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 OUTSIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "protocols/README.md", "protocols/referee.md")
 """Pages of the site that are not in docs/. The first one is its front page."""
 
+STYLE = ".md-grid { max-width: 84rem }\n"  # outputs on the pages have 100 columns
 INDEX = "documentation.md"  # docs/README.md, on the site
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^(`{3,})(\w+) +([\w./-]+)$", re.MULTILINE)  # ```toml croupier.toml
@@ -84,6 +85,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages, each with its links as the site needs them."""
+    files.append(File.generated(config, "site.css", content=STYLE))
     for path, new in pages().items():
         if old := files.get_file_from_path(path.removeprefix("docs/")):
             files.remove(old)
