@@ -9,6 +9,7 @@ mean. `wrong` is how often the first of the two equal bots is called ahead with 
 """
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -234,9 +235,9 @@ def elo(tournaments: int) -> Iterator[str]:
                 for bot, strength in zip(BOTS, true, strict=True)
             )
         yield f"| Elo, 50 tables a pair, {drawn:.0%} drawn: coverage | {held / tournaments / len(BOTS):.1%} |"
-    luck = np.random.default_rng(1979)
-    wins = luck.binomial(500, 0.5, 20 * tournaments)
-    shares = [np.mean([sure_at_least(won, 0, 500 - won, 0.5) >= level for won in wins]) for level in LEVELS]
+    rates = [math.comb(500, won) / 2**500 for won in range(501)]
+    sure = [sure_at_least(won, 0, 500 - won, 0.5) for won in range(501)]
+    shares = [math.fsum(rate for rate, each in zip(rates, sure, strict=True) if each >= level) for level in LEVELS]
     yield "| grades, 500 tables, an equal bot: wrong | " + " · ".join(f"{100 * share:.2f} %" for share in shares) + " |"
 
 
