@@ -21,6 +21,7 @@ from host.games.engine import Table
 from host.games.luck import Luck, T
 from host.journal.reader import reading
 from host.report.public import after, public_lines
+from host.stages.table_design import design
 from protocols.wire import Fault, FaultKind
 from tests.browser import games
 
@@ -62,6 +63,22 @@ def test_an_outsider_confirms_a_result(name: str, request: pytest.FixtureRequest
     assert ("! changed on 20" in done.stdout) is (name == "corrected")
     assert check(folder, "0" * 64).returncode == 1
     assert {path.name for path in (folder / "bots").iterdir()} >= {"neptr", "other" if name == "corrected" else "one"}
+
+
+def test_sources_that_have_not_played_are_not_published(tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    for bot in "ab":
+        (tmp_path / "bots" / f"{bot}.py").write_text("while input():\n    print('END', flush=True)\n")
+    stage = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\npractice = true\n'
+    (tmp_path / "croupier.toml").write_text(f'game = "pazaak"\nbots = ["bots/*"]\n{stage}')
+    assert croupier("-C", tmp_path, "run").code == 0
+    folder = published(tmp_path / "run" / "run.sqlite", tmp_path / "public", "--bots")
+    source = (tmp_path / "bots" / "a.py").read_bytes()
+    assert [path.read_bytes() for path in (folder / "bots" / "a").iterdir()] == [source]
+    (tmp_path / "bots" / "a.py").write_bytes(source + b"# better\n")
+    done = croupier("-C", tmp_path, "export", "public", tmp_path / "other", "--bots")
+    assert done.code == 5 and "R002" in done.err and "is not the program of a that has played" in done.err
+    assert not (tmp_path / "other" / "bots").exists()
 
 
 def altered(lines: list[bytes], draw: random.Random) -> tuple[list[bytes], int]:
@@ -321,3 +338,19 @@ def decks_of(folder: Path, tournament: Path, path: str) -> dict[str, list[str]]:
         elif event["ev"] == "deal":
             assert next(cards) == str(event["card"])
     return decks
+
+
+def test_the_draws_that_the_page_shows_are_those_of_this_seed() -> None:
+    page, seed = (Path(__file__).parents[1] / "docs" / "checking.md").read_text(), bytes(range(16))
+    groups = " ".join(Luck(seed, "groups/1/draw").shuffled(["ada", "bob", "cyd", "dan", "eve", "fay", "gus"]))
+    assert groups == "eve dan cyd fay ada bob gus" and "eve dan cyd fay, then ada bob gus" in page
+    order = [*Luck(seed, "league/draw").shuffled(["ada", "bob", "cyd", "dan"])]
+    assert f"`league/draw` of ada, bob, cyd, dan: {' '.join(order)}" in page
+    lot = " ".join(map(str, Luck(seed, "groups/1/ada+bob+cyd+dan/1/lot").shuffled(range(4))))
+    assert f"`groups/1/ada+bob+cyd+dan/1/lot`: seats {lot}" in page
+    plan = design(4, 3, 6)
+    shown = [" ".join(map(str, plan.places(number))) for number in range(4)]
+    assert (
+        "meeting 1 has the places {}, meeting 2 has {}, meeting 3 has {} and meeting 4 has\n{};".format(*shown) in page
+    )
+    assert f"meeting 2 is {', '.join(order[place] for place in plan.places(1))}." in page

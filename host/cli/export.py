@@ -103,14 +103,14 @@ def export_public(context: CliContext, folder: Path, journal: Path | None, with_
     from host.report.public import public_files, write_sources
 
     with reading(journal_of(context.folder, journal), context.registry) as book:
-        content = public_files(book)
+        content, versions = public_files(book), book.bots()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     for name, text in content.items():
         write(folder / name, text)
-    bots = write_sources(load(context.folder), folder / "bots") if with_bots else 0
+    bots = write_sources(load(context.folder), versions, folder / "bots") if with_bots else 0
     rules = json.loads(content["rules.json"])
     if context.json:
         print_json("export", path=str(folder), form="public", count=rules["lines"], seal=rules["seal"], bots=bots)

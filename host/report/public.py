@@ -14,10 +14,11 @@ from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
 from host.inspect.visibility import visible
 from host.journal.reader import Journal
-from host.journal.state import RunState
+from host.journal.state import RecordedBot, RunState
 from host.play.fixture_id import FixtureId
 from host.results.course import Position, positions_of
 from host.rules.catalogue import game_by_name
+from host.submissions.build import program_hash
 from host.submissions.discovery import load_submissions
 
 SCHEMA = "croupier/public/1"
@@ -120,9 +121,26 @@ def _standings(shown: list[Position], game: Game) -> str:
     return as_csv(COLUMNS, rows)
 
 
-def write_sources(tournament: Tournament, folder: Path) -> int:
-    """Copy the files of each bot of croupier.toml to a folder of its name. Return the number of bots."""
+def write_sources(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> int:
+    """Copy the files of each bot of croupier.toml to a folder of its name. Return the number of bots.
+
+    Raise UserError (exit code 5) if they are not those that have played. Packages that a bot requires are not compared.
+    """
     bots = load_submissions(tournament.bots, tournament.path.parent, tournament.game, tournament.limits)
+    problems = [
+        Problem("R002", bot.manifest, f"is not the program of {bot.name} that has played: {here[:16]}…", hint=hint)
+        for bot in bots
+        if not bot.spec.requires and bot.name in versions
+        for here, hint in [
+            (
+                program_hash(bot.with_keys(game=tournament.game)),
+                f"restore its files as they were: sha256 {versions[bot.name].sha256}",
+            )
+        ]
+        if here != versions[bot.name].sha256
+    ]
+    if problems:
+        raise UserError(problems, 5)
     for bot in bots:
         for file in bot.files:
             (folder / bot.name / file).parent.mkdir(parents=True, exist_ok=True)
