@@ -1,5 +1,7 @@
 """Every text and list of croupier.toml, game.toml and bot.toml, filled with nasty values: an error of the file, or none."""
 
+import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import croupier_process, environment
+from command import ROOT, croupier_process, environment
 from test_referee_game import GAME
 
 from host.base.errors import UserError
@@ -293,3 +295,10 @@ def test_a_bare_croupier_and_the_shell_read_a_folder_of_any_content(file: str, t
     (tmp_path / "run" / "commitment.json").write_text("[" * 990)
     with pytest.raises(UserError, match="is not a commitment"):
         Folder(tmp_path).committed()
+
+
+@pytest.mark.parametrize(("answers", "files"), [(400, 25), pytest.param(200_000, 50_000, marks=pytest.mark.proof)])
+def test_fuzzed_answers_and_files_are_read_or_refused(answers: int, files: int) -> None:
+    command = [sys.executable, "benchmarks/fuzz.py", "--answers", str(answers), "--files", str(files)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
