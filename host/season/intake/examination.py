@@ -20,7 +20,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.entries.values import SlowAnswer, SubmissionState, Verdict
-from host.season.intake.practice import MAX_SECONDS, Practised
+from host.season.intake.practice import Practised
 from host.season.intake.unpack import Unpacked, UnpackRequest
 from host.submissions.build import build_log
 from host.submissions.check import check_bot
@@ -188,10 +188,7 @@ class Examination:
 
 def pace_of(played: Sequence[Practised]) -> float:
     """Return the seconds that a table of practice has taken of a worker for a bot; 0 without practice."""
-    tables = sum(each.result.tables for each in played)
-    if not tables:
-        return MAX_SECONDS if played else 0.0
-    return sum(each.worker_seconds for each in played) / tables
+    return min((each.pace for each in played), default=0.0)
 
 
 def practice_finding(played: Practised) -> Finding:

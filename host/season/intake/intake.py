@@ -39,6 +39,7 @@ UPLOADS, WORK, STORED = "uploads", "work", "store"
 BUILDERS = 2
 """Submissions that are built and checked at the same time; those of other authors practise meanwhile."""
 
+PACE_TABLES = 20  # in which a bot that practises against nobody shows how long it takes
 LATE = "handed in after entry was closed: it is kept, and does not play"
 
 
@@ -299,8 +300,9 @@ class SeasonIntake:
         await building.aclose()
         if not self._references and self.terms.references:
             await self.prepare_references()
-        if not self._references:  # a table against itself says how long one takes
-            costs.pace = pace_of(await self._against([bot.with_keys(name=f"{bot.name}#2")], bot, 1, costs))
+        if not self._references:  # tables against itself say how long one takes
+            itself = bot.with_keys(name=f"{bot.name}#2")
+            costs.pace = pace_of(await self._against([itself], bot, PACE_TABLES, costs))
             return []
         played = await self._against([*self._references.values()], bot, self.terms.practice_tables, costs)
         for each in played:

@@ -44,7 +44,7 @@ class Practised(NamedTuple):
     opponent_faults: int  # of all copies of the opponent
     benched: bool
     cpu_seconds: float  # of all bots and of croupier
-    worker_seconds: float = 0.0  # that the bot has taken of workers, by the time of its answers
+    pace: float = 0.0  # seconds that a table has taken of a worker for the bot, by the time of its answers
     ended: bool = False  # whether it ended before all tables were finished
 
 
@@ -112,7 +112,10 @@ def _summary(
         opponent_faults,
         any(bot in record.benched for _, record in records),
         sum(record.overhead + sum(usage.cpu for usage in record.usage.values()) for _, record in records),
-        sum(record.seconds * _share(record, bot) for _, record in records),
+        # Of the fixture with the least: others had a smaller part of it after the start of the bot.
+        min(
+            (record.seconds * _share(record, bot) / fixture.tables for fixture, record in records), default=MAX_SECONDS
+        ),
     )
 
 
