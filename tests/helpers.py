@@ -1,6 +1,7 @@
 """Helpers for tests: build real bots, play them in this process, and check what they leave behind."""
 
 import atexit
+import gc
 import os
 import shutil
 import socket
@@ -236,7 +237,8 @@ class Traces(NamedTuple):
 
     @classmethod
     def now(cls) -> "Traces":
-        """Return the current traces."""
+        """Return the current traces. What earlier tests have left to the garbage collector is closed first."""
+        gc.collect()
         ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),
