@@ -139,6 +139,7 @@ WRONG = [
     (("[2, 4]", '"two"'), "C006", ":2", "is not a number of seats"),
     (("[[0, 2], [1, 3]]", "[[0, 2], [1, 1]]"), "C009", ":3", "does not have each seat from 0 on once"),
     (('["hand", "points"]', '["hand", "hand"]'), "C009", ":4", "has a field hand, which is taken"),
+    (('["hand", "points"]', '["with", "points"]'), "C009", ":4", 'names a field "with"'),
     (('["hand", "points"]', '["table", "points"]'), "C009", ":4", "has a field table, which is taken"),
     (('["hand", "points"]', '["hand: text", "points"]'), "C008", ":4", "has an unknown type"),
     (('["hand", "points"]', "[]"), "C006", ":4", "is not a list of 1 to 64 names"),

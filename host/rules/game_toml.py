@@ -126,8 +126,10 @@ def _fields(value: Any) -> tuple[tuple[str, Any], ...]:
     for each in value:
         name, _, kind = each.partition(":")
         name, kind = name.strip(), kind.strip()
-        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name.endswith("_"):
-            raise InvalidValue("C009", f"names a field {to_toml(name)}", "small letters, digits and _")
+        if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name.endswith("_") or iskeyword(name):
+            raise InvalidValue(
+                "C009", f"names a field {to_toml(name)}", "small letters, digits and _, and no keyword of Python"
+            )
         if name in RESERVED or name in {known for known, _ in fields}:
             raise InvalidValue("C009", f"has a field {name}, which is taken", "another name")
         if kind not in FIELD_TYPES:
