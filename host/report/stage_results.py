@@ -14,7 +14,7 @@ from host.results.grades import Graded, grades_of
 from host.results.standings import PairResult, Row, StageStandings, as_counted_by, by_pair
 from host.stages import kind_of, references_of
 from host.stages.kind import BLANK, Field
-from host.stages.pairing import set_winner
+from host.stages.pairing import set_result, set_winner
 from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie
 
 
@@ -158,15 +158,9 @@ def _by_number(name: str) -> tuple[int, str]:
 
 
 def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
-    games, scores = (
-        (
-            round(sum(getattr(record.results[bots[0]], key) for record in records)),
-            round(sum(getattr(record.results[bots[1]], key) for record in records)),
-        )
-        for key in ("wins", "score")
-    )
+    games, scores = set_result(bots, records)
     winner = set_winner(games, scores)
-    return WonSet(games, scores, None if winner is None else bots[winner])
+    return WonSet((round(games[0]), round(games[1])), scores, None if winner is None else bots[winner])
 
 
 def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:

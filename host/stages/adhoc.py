@@ -1,10 +1,8 @@
 """The kind `independent`: the tables of `croupier play` and `croupier compare`; no croupier.toml names it."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from host.games.engine import Game
-from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
@@ -16,6 +14,7 @@ from host.stages.kind import (
     StageName,
     block_size,
     blocks,
+    meeting_path,
     with_plan,
 )
 
@@ -32,15 +31,13 @@ class Adhoc(PairStageConfig):
 def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
     share = block_size(stage, stage.tables, 1, least=1)
-    group = FixtureId(stage.name, meeting=contestants(field.bots)).group
-    yield blocks(with_plan(stage, blank), group, field.bots, stage.tables, share)
-
-
-def suits(_game: Game, _rules: Any) -> bool:
-    """Return True: every game can be played ad hoc."""
-    return True
+    yield blocks(with_plan(stage, blank), meeting_path(stage, field.bots), field.bots, stage.tables, share)
 
 
 ADHOC = Kind(
-    name="independent", config=Adhoc, schedule=schedule, plays=GameCondition("any game", suits), own_deals=True
+    name="independent",
+    config=Adhoc,
+    schedule=schedule,
+    plays=GameCondition("any game", lambda _game, _rules: True),
+    own_deals=True,
 )

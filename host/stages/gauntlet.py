@@ -16,26 +16,27 @@ from host.base.errors import UserError, closest_match
 from host.base.toml_file import to_toml
 from host.base.value_types import Flag, InvalidValue, Text, ValueType, integer, integer_or_auto, plain_string
 from host.games.engine import Game
-from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.play.table_plans import SAME_CARDS
 from host.rating.results import PAIRS, Fact
 from host.rating.statistics import sure_at_least
-from host.stages.agenda import Lazy, Records, Schedule
+from host.stages.agenda import Records, Schedule
 from host.stages.kind import (
     TWO_BOTS,
+    TWO_OR_MORE,
     ChangePolicy,
     DefaultStages,
     Field,
-    GameCondition,
     GradeTerms,
     ImpossibleStageError,
     Kind,
     Many,
+    Meeting,
     Ranked,
     StageConfig,
     Surroundings,
     block_plans,
+    meeting_path,
     with_plan,
 )
 
@@ -233,15 +234,9 @@ def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -
     if stage.same_cards:
         blank = blank._replace(plan=SAME_CARDS[blank.plan])
     plans = block_plans(blank, stage.tables, MAX_GAUNTLET_BLOCK_TABLES, field, seats)
-    meetings = [(bot, *references) for bot in bots for references in stage.meetings]
-    fixtures = (
-        plan[nth]._replace(path=f"{path_of(stage, meeting)}/{plan[nth].first}", bots=seated(stage, meeting))
-        for nth in range(plans.longest)
-        for meeting in meetings
-        for plan in [plans.of(path_of(stage, meeting))]
-        if nth < len(plan)
-    )
-    yield Lazy(plans.number(len(meetings), (path_of(stage, meeting) for meeting in meetings)), fixtures)
+    sets = [(bot, *references) for bot in bots for references in stage.meetings]
+    meetings = [Meeting(meeting_path(stage, some), seated(stage, some)) for some in sets]
+    yield plans.in_turn(len(meetings), lambda: meetings)
 
 
 def seated(stage: Gauntlet, meeting: tuple[str, ...]) -> tuple[str, ...]:
@@ -251,11 +246,6 @@ def seated(stage: Gauntlet, meeting: tuple[str, ...]) -> tuple[str, ...]:
     has the first seat.
     """
     return meeting if stage.same_cards or len(meeting) > 2 else tuple(sorted(meeting))
-
-
-def path_of(stage: Gauntlet, meeting: tuple[str, ...]) -> str:
-    """Return the seed path of a bot and its references."""
-    return FixtureId(stage.name, meeting=contestants(meeting)).group
 
 
 def terms(stage: Gauntlet) -> Mapping[str, GradeTerms]:
@@ -276,7 +266,7 @@ GAUNTLET = Kind(
     name="gauntlet",
     config=Gauntlet,
     schedule=schedule,
-    plays=GameCondition("a game for two bots or more", lambda game, _rules: game.seats[1] >= 2),
+    plays=TWO_OR_MORE,
     defaults=DefaultStages(
         template="""\
 [[stage]]

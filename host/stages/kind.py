@@ -1,19 +1,21 @@
 """Defines a kind of stage, and what all kinds share."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from host.base.toml_file import read_text
+from host.base.errors import closest_match
+from host.base.toml_file import read_text, to_toml
 from host.base.value_types import OWN_CODE, Flag, integer, integer_or_auto, matches, one_of
 from host.games.engine import Game
-from host.play.fixture_id import FixtureId
+from host.games.luck import Luck
+from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.rating.rankings import RANKINGS, Ranking
 from host.rating.results import PAIRS, Fact, Sampling
-from host.stages.agenda import Agenda, Records, Schedule
+from host.stages.agenda import Agenda, Lazy, Records, Schedule
 from host.stages.picture import Picture
 
 MAX_BLOCK_TABLES = 10_000
@@ -151,6 +153,14 @@ class Surroundings(NamedTuple):
         return [line for line in lines if line]
 
 
+def check_entered(name: str, entered: Collection[str], where: tuple[str | int, ...]) -> None:
+    """Raise ImpossibleStageError for a name that none of the entered bots has. `where` are the keys that lead to it."""
+    if name not in entered:
+        hint = closest_match(name, entered) or "croupier ls lists the bots"
+        message = f"{where[0]} names {to_toml(name)}, and no bot has this name"
+        raise ImpossibleStageError(where, message, hint, "C012")
+
+
 # The arguments and results of a kind's functions.
 
 
@@ -178,6 +188,10 @@ class Entrants(NamedTuple):
     places: Mapping[str, Sequence[str]]  # of every finished stage, by its name
     seed: bytes | None  # None if it has not been drawn yet
 
+    def drawn(self, path: str) -> list[str] | None:
+        """Return the bots in an order that is drawn from the seed; None if that is not known yet."""
+        return None if self.seed is None else list(Luck(self.seed, path).shuffled(sorted(self.bots)))
+
 
 class Size(NamedTuple):
     """The number of fixtures and tables of a whole stage, and how many bots play the next stage."""
@@ -204,6 +218,7 @@ def _two_can_play(game: Game, _rules: Any) -> bool:
 
 
 TWO_BOTS = GameCondition("a game for two bots with one winner", _two_can_play)
+TWO_OR_MORE = GameCondition("a game for two bots or more", lambda game, _rules: game.seats[1] >= 2)
 
 
 class DefaultStages(NamedTuple):
@@ -405,25 +420,42 @@ def blocks(
     ]
 
 
+class Meeting(NamedTuple):
+    """Bots that share tables: their seed path, for example `league/A+B`, and the order of their seats at table 1."""
+
+    path: str
+    bots: tuple[str, ...]
+
+
+def meeting_path(stage: StageConfig, bots: Iterable[str]) -> str:
+    """Return the seed path of the tables that some bots share in a stage. It does not depend on their order."""
+    return FixtureId(stage.name, meeting=contestants(bots)).group
+
+
 class BlockPlans(NamedTuple):
     """How the tables of each pair are divided, without the names of its bots: the usual way, and exceptions by seed path."""
 
     usual: Sequence[Fixture]
     own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
 
-    def of(self, group: str) -> Sequence[Fixture]:
-        """Return the blocks of the pair with this seed path."""
-        return self.own.get(group, self.usual)
+    def in_turn(self, number: int, meetings: Callable[[], Iterable[Meeting]]) -> Lazy:
+        """Return the first block of every meeting, then the second block of every meeting, and so on."""
+        own = [self.own[each.path] for each in meetings() if each.path in self.own] if self.own else []
+        more = sum(len(plan) - len(self.usual) for plan in own)
+        steps = (block for nth in range(self.longest) for block in self.blocks(nth, meetings()))
+        return Lazy(number * len(self.usual) + more, steps)
 
     @property
     def longest(self) -> int:
-        """The largest number of blocks of a pair."""
+        """The largest number of blocks of a meeting."""
         return max(map(len, [self.usual, *self.own.values()]))
 
-    def number(self, pairs: int, groups: Iterator[str]) -> int:
-        """Return the number of blocks of a number of pairs, given their seed paths too."""
-        more = sum(len(self.own[group]) - len(self.usual) for group in groups if group in self.own) if self.own else 0
-        return pairs * len(self.usual) + more
+    def blocks(self, nth: int, meetings: Iterable[Meeting]) -> Iterator[Fixture]:
+        """Yield the nth block, from 0, of each meeting that has so many."""
+        for path, bots in meetings:
+            plan = self.own.get(path, self.usual)
+            if nth < len(plan):
+                yield plan[nth]._replace(path=f"{path}/{plan[nth].first}", bots=bots)
 
 
 def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: int = 2) -> BlockPlans:

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from host.base.errors import closest_match
 from host.base.toml_file import to_toml
 from host.base.value_types import Text, TextOrNothing, integer, one_of
-from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.rating.results import Sampling
@@ -31,6 +29,7 @@ from host.stages.kind import (
     Surroundings,
     block_size,
     blocks,
+    check_entered,
     with_plan,
 )
 from host.stages.picture import Bracket, BracketRound, Tie
@@ -102,9 +101,7 @@ class Knockout(PairStageConfig):
             message = f'seeding = "{self.seeding}" and seeds both order the bots'
             raise ImpossibleStageError("seeds", message, "leave out one of the two")
         for number, name in enumerate(seeds):
-            if name not in around.bots():
-                hint = closest_match(name, around.bots()) or "croupier ls lists the bots"
-                raise ImpossibleStageError(key, f"{key} names {to_toml(name)}, and no bot has this name", hint, "C012")
+            check_entered(name, around.bots(), (key,))
             if name in seeds[:number]:
                 raise ImpossibleStageError(key, f"{key} names {to_toml(name)} twice", "leave out one of the two")
         return replace(self, seeds=seeds)
@@ -112,14 +109,11 @@ class Knockout(PairStageConfig):
 
 def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
     """Return the bots in the order of the bracket; None if it is drawn from a seed that is not known yet."""
-    bots = list(entrants.bots)
     if stage.seeding == DRAWN_TIE:
-        if entrants.seed is None:
-            return None
-        return list(Luck(entrants.seed, f"{stage.name}/seeding").shuffled(sorted(bots)))
+        return entrants.drawn(f"{stage.name}/seeding")
     order = stage.seeds or entrants.places.get(stage.seeding, ())
     place = {bot: number for number, bot in enumerate(order)}
-    return sorted(bots, key=lambda bot: place.get(bot, len(place)))
+    return sorted(entrants.bots, key=lambda bot: place.get(bot, len(place)))
 
 
 def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.BracketPlan:
@@ -226,10 +220,7 @@ def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:
     """Return the winner of a complete set; None if the set does not count (PZ-CUPTIE), UNDECIDED if it has no result."""
     if any(record.undecided for record in played):
         return pairing.UNDECIDED
-    games, scores = (
-        tuple(sum(getattr(record.results[bot], what) for record in played) for bot in tie) for what in ("wins", "score")
-    )
-    winner = pairing.set_winner((games[0], games[1]), (scores[0], scores[1]))
+    winner = pairing.set_winner(*pairing.set_result(tie, played))
     return None if winner is None else tie[winner]
 
 

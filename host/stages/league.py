@@ -1,21 +1,20 @@
 """The kind `league`: tables of any number of seats, drawn so that all pairs of bots share a table equally often."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from host.base.format import thousands
-from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
+    TWO_OR_MORE,
     BotCount,
     ChangePolicy,
     DefaultStages,
     Field,
-    GameCondition,
     Kind,
     Many,
     Ranked,
@@ -79,16 +78,11 @@ def about(plan: Design) -> str:
     return f"{each}; every two bots share {low if low == high else f'{low} to {high}'} tables"
 
 
-def suits(game: Game, _rules: Any) -> bool:
-    """Return whether a game has two seats or more."""
-    return game.seats[1] >= 2
-
-
 LEAGUE = Kind(
     name="league",
     config=League,
     schedule=schedule,
-    plays=GameCondition("a game for two bots or more", suits, is_general=True),
+    plays=TWO_OR_MORE._replace(is_general=True),
     defaults=DefaultStages(
         (League(name="league"),),
         """\

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from host.play.records import BOTS_AT_ONCE
+from host.play.records import BOTS_AT_ONCE, Record
 
 Pair = tuple[str, str]
 PairOrBye = tuple[str | None, str | None]
@@ -58,7 +58,18 @@ def _circle(count: int) -> Iterator[tuple[int, int]]:
 # The knockout of Pazaak: matches of sets, and a full placement bracket.
 
 
-def set_winner(games: tuple[int, int], scores: tuple[int, int]) -> int | None:
+Won = tuple[int | float, int | float]
+"""The games that each of two bots has won."""
+
+
+def set_result(bots: Pair, played: Sequence[Record]) -> tuple[Won, tuple[int, int]]:
+    """Return the games and the score of each of two bots in a set that has been played: the arguments of `set_winner`."""
+    ours, theirs = ([record.results[bot] for record in played] for bot in bots)
+    games = sum(each.wins for each in ours), sum(each.wins for each in theirs)
+    return games, (sum(each.score for each in ours), sum(each.score for each in theirs))
+
+
+def set_winner(games: Won, scores: tuple[int, int]) -> int | None:
     """Return which side won a set, 0 or 1: more games, else the higher score; None if it does not count (PZ-CUPTIE)."""
     one, two = (games[0], scores[0]), (games[1], scores[1])
     if one == two:

@@ -10,19 +10,17 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from host.base.errors import closest_match
 from host.base.toml_file import to_toml
 from host.base.value_types import Text, TextOrNothing
 from host.games.engine import Game
-from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.rating.results import Fact
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
+    TWO_OR_MORE,
     BotCount,
     ChangePolicy,
     Field,
-    GameCondition,
     ImpossibleStageError,
     Kind,
     PairStageConfig,
@@ -31,6 +29,8 @@ from host.stages.kind import (
     Surroundings,
     block_size,
     blocks,
+    check_entered,
+    meeting_path,
     with_plan,
 )
 
@@ -130,10 +130,7 @@ def _parsed(line: str, where: tuple[str | int, ...]) -> ListedMeeting:
 def _check_bots(meeting: ListedMeeting, entered: Collection[str], where: tuple[str | int, ...]) -> None:
     """Raise ImpossibleStageError if a bot of a meeting is not entered, or meets itself."""
     for number, bot in enumerate(meeting.bots):
-        if bot not in entered:
-            hint = closest_match(bot, entered) or "croupier ls lists the bots"
-            message = f"{where[0]} names {to_toml(bot)}, and no bot has this name"
-            raise ImpossibleStageError(where, message, hint, "C012")
+        check_entered(bot, entered, where)
         if bot in meeting.bots[:number]:
             message = f"{where[0]}: in {to_toml(str(meeting))} {to_toml(bot)} meets itself"
             raise ImpossibleStageError(where, message, "name each bot once in a line")
@@ -160,8 +157,7 @@ def blocks_of(stage: Pairs, blank: Fixture, meeting: ListedMeeting, meetings: in
     block = block_size(stage, meeting.tables, meetings)
     if seats > 2:
         block = min(block, SCORED_TABLES - SCORED_TABLES % seats)
-    group = FixtureId(stage.name, meeting=contestants(meeting.bots)).group
-    return blocks(with_plan(stage, blank), group, meeting.bots, meeting.tables, block)
+    return blocks(with_plan(stage, blank), meeting_path(stage, meeting.bots), meeting.bots, meeting.tables, block)
 
 
 def schedule(stage: Pairs, blank: Fixture, field: Field, _records: Records) -> Schedule:
@@ -182,16 +178,11 @@ def size(stage: Pairs, blank: Fixture, bots: int) -> Size:
     return Size(fixtures, sum(meeting.tables for meeting in meetings), bots, about=about)
 
 
-def suits(game: Game, _rules: object) -> bool:
-    """Return whether a game has two seats or more."""
-    return game.seats[1] >= 2
-
-
 PAIRS_LISTED = Kind(
     name="pairs",
     config=Pairs,
     schedule=schedule,
-    plays=GameCondition("a game for two bots or more", suits),
+    plays=TWO_OR_MORE,
     size=size,
     own_deals=True,
     changes=ChangePolicy.field_decides("its meetings are listed", leavable=True),

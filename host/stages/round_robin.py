@@ -1,10 +1,10 @@
 """The kind `round-robin`: every pair of bots plays."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import comb
 from typing import Literal, NamedTuple
 
-from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.rating.evidence import Evidence
 from host.rating.results import PAIRS, Fact, Sampling
@@ -19,10 +19,12 @@ from host.stages.kind import (
     Field,
     Kind,
     Many,
+    Meeting,
     PairStageConfig,
     Ranked,
     block_plans,
     block_size,
+    meeting_path,
     with_plan,
 )
 
@@ -50,42 +52,25 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
     bots, count = sorted(field.bots), comb(len(field.bots), 2)
     size = block_size(stage, stage.tables_per_pair, count)
     plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
+
+    def meetings(pairs: Iterable[pairing.Pair]) -> Iterator[Meeting]:
+        return (Meeting(meeting_path(stage, pair), pair) for pair in pairs)
+
     if not field.stop_early:
-        steps = (
-            block_of(stage, plan[nth], pair)
-            for nth in range(plans.longest)
-            for pair in pairing.round_robin(bots)
-            for plan in [plans.of(path_of(stage, pair))]
-            if nth < len(plan)
-        )
-        yield Lazy(plans.number(count, (path_of(stage, pair) for pair in pairing.round_robin(bots))), steps)
+        yield plans.in_turn(count, lambda: meetings(pairing.round_robin(bots)))
         return
     left = frozenset(field.withdrawn)
     open_pairs = {pair: PairTally(pair) for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
     for nth in range(plans.longest):
-        due = {
-            pair: block_of(stage, plan[nth], pair)
-            for pair in open_pairs
-            for plan in [plans.of(path_of(stage, pair))]
-            if nth < len(plan)
-        }
-        yield Lazy(len(due), iter(due.values()))
-        for pair, block in due.items():
+        due = list(plans.blocks(nth, meetings(open_pairs)))
+        yield Lazy(len(due), iter(due))
+        for block in due:
             if records[block.path].undecided:
                 continue
+            pair = block.bots[0], block.bots[1]
             open_pairs[pair] = so_far = open_pairs[pair].after(records[block.path])
             if so_far.certain:
                 del open_pairs[pair]
-
-
-def path_of(stage: RoundRobin, pair: pairing.Pair) -> str:
-    """Return the seed path of a pair."""
-    return FixtureId(stage.name, meeting=contestants(pair)).group
-
-
-def block_of(stage: RoundRobin, block: Fixture, pair: pairing.Pair) -> Fixture:
-    """Return a block of tables between two bots."""
-    return block._replace(path=f"{path_of(stage, pair)}/{block.first}", bots=pair)
 
 
 class PairTally(NamedTuple):

@@ -3,11 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture
 from host.rating.results import Fact, Sampling
-from host.stages.agenda import Lazy, Records, Schedule
-from host.stages.kind import ChangePolicy, Field, GameCondition, Kind, Many, Ranked, StageConfig, block_plans
+from host.stages.agenda import Records, Schedule
+from host.stages.kind import (
+    ChangePolicy,
+    Field,
+    GameCondition,
+    Kind,
+    Many,
+    Meeting,
+    Ranked,
+    StageConfig,
+    block_plans,
+    meeting_path,
+)
 
 MAX_SOLO_BLOCK_TABLES = 100
 
@@ -26,19 +36,8 @@ def schedule(stage: Solo, blank: Fixture, field: Field, _records: Records) -> Sc
     """Yield the first block of every bot, then the second block of every bot, and so on."""
     bots = sorted(field.bots)
     plans = block_plans(blank._replace(plan="same cards"), stage.tables, MAX_SOLO_BLOCK_TABLES, field, 1)
-    fixtures = (
-        plan[nth]._replace(path=f"{path_of(stage, bot)}/{plan[nth].first}", bots=(bot,))
-        for nth in range(plans.longest)
-        for bot in bots
-        for plan in [plans.of(path_of(stage, bot))]
-        if nth < len(plan)
-    )
-    yield Lazy(plans.number(len(bots), (path_of(stage, bot) for bot in bots)), fixtures)
-
-
-def path_of(stage: Solo, bot: str) -> str:
-    """Return the seed path of a bot."""
-    return FixtureId(stage.name, meeting=contestants((bot,))).group
+    meetings = [Meeting(meeting_path(stage, (bot,)), (bot,)) for bot in bots]
+    yield plans.in_turn(len(meetings), lambda: meetings)
 
 
 SOLO = Kind(

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from host.base.format import counted, thousands
 from host.base.value_types import integer_or_auto
-from host.games.luck import Luck
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
 from host.rating.results import PAIRS, Fact, PairedRound, PairedSet, Sampling
@@ -80,11 +79,7 @@ def seeded(stage: Swiss, entrants: Entrants) -> list[str] | None:
 
     None if they are drawn from a seed that is not known yet.
     """
-    if entrants.places:
-        return list(entrants.bots)
-    if entrants.seed is None:
-        return None
-    return list(Luck(entrants.seed, f"{stage.name}/draw").shuffled(sorted(entrants.bots)))
+    return list(entrants.bots) if entrants.places else entrants.drawn(f"{stage.name}/draw")
 
 
 def rounds_of(stage: Swiss, bots: int) -> int:
@@ -106,11 +101,7 @@ def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str
     """
     if any(record.undecided for record in played):
         return (2, 0) if pair[0] == pairing.better_seed(pair, order) else (0, 2)
-    games, scores = (
-        tuple(sum(getattr(record.results[bot], what) for record in played) for bot in pair)
-        for what in ("wins", "score")
-    )
-    winner = pairing.set_winner((games[0], games[1]), (scores[0], scores[1]))
+    winner = pairing.set_winner(*pairing.set_result(pair, played))
     return (1, 1) if winner is None else (2, 0) if winner == 0 else (0, 2)
 
 
@@ -160,10 +151,10 @@ def picture(_stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> R
 
 def _paired_set(played: Sequence[Record], order: Sequence[str]) -> PairedSet:
     one, other = sorted(played[0].results)
-    wins = [sum(record.results[bot].wins for record in played) for bot in (one, other)]
+    wins, _ = pairing.set_result((one, other), played)
     tables = sum(record.results[one].tables for record in played)
     points = set_points((one, other), played, order)
-    return PairedSet((one, other), (points[0] / 2, points[1] / 2), (wins[0], wins[1]), tables)
+    return PairedSet((one, other), (points[0] / 2, points[1] / 2), wins, tables)
 
 
 SWISS = Kind(
