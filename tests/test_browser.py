@@ -1,6 +1,7 @@
 """What spectators see: the report, the casino and the live page in a headless Chromium."""
 
 import contextlib
+import io
 import json
 import re
 import shlex
@@ -25,7 +26,7 @@ from host.inspect.replay import Event
 from host.inspect.table_replays import find, load
 from host.journal.check import wal_files
 from host.journal.reader import reading
-from host.report.export import one_playlog, write_events
+from host.report.export import write_events, write_playlog
 from host.report.html_file import report_of
 from host.report.offers import Quota
 from host.rules.catalogue import game_by_name, load_game
@@ -580,8 +581,10 @@ def test_a_screen_reader_is_told_every_step(page: Page, reported: Reported) -> N
 @pytest.fixture(scope="module")
 def log(holdem: Reported) -> str:
     """Return a play.log."""
+    file = io.StringIO()
     with reading(holdem.journal) as book:
-        return one_playlog(book, "last", False)
+        write_playlog(book, "last", False, file)
+    return file.getvalue()
 
 
 def test_a_dropped_playlog_is_shown(page: Page, holdem: Reported, log: str) -> None:

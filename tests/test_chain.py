@@ -498,8 +498,8 @@ def test_the_page_on_security_names_what_a_seal_does_not_cover() -> None:
 def test_the_program_on_the_page_computes_the_seal(corrected: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "checking.md").read_text()
     (tmp_path / "seal.py").write_text(page.partition("```python\n")[2].partition("```")[0])
-    lines = tmp_path / "chain.ndjson"
-    command(corrected.parents[1], "export", "chain", "-o", lines)
+    lines = tmp_path / "records.ndjson"
+    command(corrected.parents[1], "export", "public", tmp_path)
     with reading(corrected) as book:
         seal, count = book.seal(), len([*book.entries()])
 
@@ -523,6 +523,6 @@ def test_the_chain_of_a_running_stage_may_be_shown_if_its_tables_share_no_deals(
     with writing(cup / "run" / "run.sqlite") as book:
         book.set_stage("final", StageStatus.RUNNING)
         book.set_status(RunStatus.INTERRUPTED)
-    done = croupier("-C", cup, "export", "chain")
-    assert done.code == 0 and done.out == croupier("-C", cup, "export", "chain", "--spoilers").out
-    assert '"stage":"final"' in done.out and done.out.splitlines()[-1].endswith('"status":"running"}}')
+    done = croupier("-C", cup, "export", "public", tmp_path / "public")
+    lines = (tmp_path / "public" / "records.ndjson").read_text()
+    assert done.code == 0 and '"stage":"final"' in lines and lines.splitlines()[-1].endswith('"status":"running"}}')

@@ -39,7 +39,7 @@ from host.journal.writer import writing
 from host.report.anonymize import numbered
 from host.report.bracket_chart import drawings
 from host.report.charts import bars, nearest, scale
-from host.report.export import one_playlog, write_csv, write_events
+from host.report.export import write_csv, write_events, write_playlog
 from host.report.html_file import report_of
 from host.report.listings import by_bot, by_pair, of_all_stages, results_of
 from host.report.offers import Offers, Quota
@@ -984,9 +984,10 @@ def test_a_running_stage_is_exported_without_evidence_and_numbers(write: Any, tm
 
 
 def test_a_playlog_of_a_running_stage_has_no_words_of_a_bot(tmp_path: Path) -> None:
+    file = io.StringIO()
     with reading(games.played(tmp_path, "holdem", rounds=3, state="running")) as book:
-        playlog = one_playlog(book, "last", False)
-    assert playlog.startswith("INFO:root:") and "signal 11" not in playlog
+        write_playlog(book, None, False, file)
+    assert file.getvalue().startswith("INFO:root:") and "signal 11" not in file.getvalue()
 
 
 def test_who_asks_for_spoilers_gets_them(tmp_path: Path) -> None:
@@ -1000,7 +1001,7 @@ def test_who_asks_for_spoilers_gets_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("game", ["pazaak", "cardshark"])
 def test_only_holdem_has_a_playlog(tmp_path: Path, game: str) -> None:
     with reading(games.played(tmp_path, game)) as book, pytest.raises(UserError, match="has no play"):
-        one_playlog(book, "last", False)
+        write_playlog(book, "last", False, io.StringIO())
 
 
 # The commands.

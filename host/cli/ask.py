@@ -17,6 +17,7 @@ from host.sandbox.levels import DEFAULT_LEVEL, Level
 if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
+    from host.cli.export import Export
     from host.inspect.repro import Repro, Target
     from host.journal.reader import Journal
 
@@ -195,17 +196,11 @@ def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot"
     return bot._replace(limits=repro.bot.limits)
 
 
-class Export(NamedTuple):
-    """The question to bundle, and the file to write."""
+def bundled(context: CliContext, export: "Export") -> tuple[Path, int]:
+    """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault.
 
-    journal: Path | None
-    where: str | None  # fault:ID, TABLE (its first fault), TABLE:N, or the last fault
-    output: Path | None
-    spoilers: bool
-
-
-def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
-    """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault."""
+    The selection is fault:ID, TABLE (its first fault), or TABLE:N; by default the last fault.
+    """
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history
     from host.journal.reader import reading
@@ -219,7 +214,7 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
             pieces = (piece for _, fixture, piece in journal.evidence(FAULTY) if fixture == target.fixture)
             piece = next((piece for piece in pieces if piece.table == target.nth + 1), None)
             if piece is None:
-                where = export.where
+                where = export.selection
                 raise click.UsageError(f"table {where} has no fault; {where}:N names any of its questions")
             target = target._replace(number=piece.number, bot=piece.bot)
         repro = with_history(journal, repro_of(journal, target))
@@ -228,12 +223,12 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     return output, len(repro.before) + len(repro.asked)
 
 
-def _fault_or(context: CliContext, export: Export) -> str:
+def _fault_or(context: CliContext, export: "Export") -> str:
     """Return the question to bundle: by default the last fault of the journal."""
     from host.journal.reader import reading
 
-    if export.where not in (None, "last"):
-        return str(export.where)
+    if export.selection not in (None, "last"):
+        return str(export.selection)
     path = journal_of(context.folder, export.journal)
     with reading(path, context.registry) as journal:
         numbers = [number for number, _, _ in journal.evidence(FAULTY)]

@@ -4,105 +4,108 @@ import contextlib
 import shlex
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
 from host.base.errors import UserError
-from host.base.format import counted, plural
+from host.base.format import counted
 from host.base.output import whole_file, write
 from host.base.system_errors import file_problem
-from host.cli import CliContext, options, print_json
-from host.ops.journals import journal_of
+from host.cli import CliContext, Facts, options, print_result
+from host.ops.journals import open_journal
 
-FORMS = ("csv", "decisions", "jsonl", "playlog", "bundle", "changes", "chain", "public")
-APPLIES_TO = {
-    "selection": {*FORMS} - {"changes", "chain"},
-    "-o": {*FORMS} - {"public"},
-    "--spoilers": {*FORMS} - {"changes", "public"},
-    "--since": {"chain"},
-    "--bots": {"public"},
+FORMS = ("csv", "decisions", "jsonl", "playlog", "bundle", "public")
+GONE = {
+    "chain": "croupier export public FOLDER writes its lines to records.ndjson",
+    "changes": "croupier status --json has them",
 }
-"""The forms to which each option applies, and the argument after the form."""
+"""Forms that there were, and what has the same."""
+
+
+class Export(NamedTuple):
+    """What to export, and where to."""
+
+    form: str
+    selection: str | None  # a stage, a table, fault:ID or `last`; for `public` the folder
+    journal: Path | None
+    output: Path | None  # None: standard output
+    spoilers: bool
+    with_bots: bool
+
+
+class Form(click.Choice[str]):
+    """One of the FORMS."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a form. Raise UsageError for one that is gone."""
+        if value in GONE:
+            raise click.UsageError(f"export {value} is gone: {GONE[value]}")
+        return super().convert(value, param, ctx)
 
 
 @click.command()
-@click.argument("form", type=click.Choice(FORMS))
+@click.argument("form", type=Form(FORMS))
 @click.argument("selection", required=False, metavar="[STAGE|TABLE|fault:ID|last|FOLDER]")
 @options.JOURNAL
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="default: standard output")
 @click.option("--spoilers", is_flag=True, help="include stages that are still running: their cards and results")
-@click.option("--since", metavar="SEAL", default="", help="chain: only the lines after the one with this seal")
 @click.option("--bots", "with_bots", is_flag=True, help="public: also the sources of all bots")
 @click.pass_obj
-def export(
-    context: CliContext,
-    form: str,
-    selection: str | None,
-    journal: Path | None,
-    output: Path | None,
-    spoilers: bool,
-    since: str,
-    with_bots: bool,
-) -> None:
+def export(context: CliContext, /, **values: Any) -> None:
     """Export results for other programs: csv (one row per seat), decisions (one row per decision, as CSV), jsonl
     (one event per line) or playlog (one table of hold'em in the format of 2018).
 
-    A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. changes
-    lists the organiser's corrections. chain has one line of JSON for all that is sealed. public writes a FOLDER with the
-    chain, the standings, the seed once it is revealed, and check.py, with which anyone can check them without croupier.
+    A bundle contains one faulty decision and what led to it; `croupier ask FILE` repeats it on another machine. public
+    writes a FOLDER with all that is sealed, the standings, the seed once it is revealed, and check.py, with which anyone
+    can check them without croupier.
     """
-    given = {"selection": selection, "-o": output, "--spoilers": spoilers, "--since": since, "--bots": with_bots}
-    for option, value in given.items():
-        if value and form not in APPLIES_TO[option]:
-            raise click.UsageError(f"{selection if option == 'selection' else option} does not apply to export {form}")
-    from host.journal.reader import reading
-    from host.report.export import one_playlog, write_chain, write_changes, write_csv, write_decisions, write_events
+    chosen = Export(**values)
+    is_public = chosen.form == "public"
+    for option, value in {"-o": chosen.output, "--spoilers": chosen.spoilers, "--bots": chosen.with_bots}.items():
+        if value and is_public != (option == "--bots"):
+            raise click.UsageError(f"{option} does not apply to export {chosen.form}")
+    if is_public:
+        _export_public(context, chosen)
+    elif chosen.form == "bundle":
+        from host.cli.ask import bundled
 
-    if form == "public":
-        export_public(context, Path(selection or "public"), journal, with_bots)
-        return
-    if form == "bundle":
-        from host.cli.ask import Export, bundled
+        path, questions = bundled(context, chosen)
+        _print(
+            context, chosen._replace(output=path), questions, "question", f" → croupier ask {shlex.quote(str(path))}"
+        )
+    else:
+        _export_tables(context, chosen)
 
-        export = Export(journal=journal, where=selection, output=output, spoilers=spoilers)
-        output, questions = bundled(context, export)
-        if context.json:
-            print_json("export", path=str(output), form=form, count=questions)
-        else:
-            asked = f"{questions} {plural(questions, 'question')}"
-            click.echo(f"{output}: {asked} → croupier ask {shlex.quote(str(output))}")
-        return
+
+def _print(context: CliContext, chosen: Export, count: int, unit: str, more: str = "") -> None:
+    """Print how much was written to which file."""
+    facts = {"path": str(chosen.output), "form": chosen.form, "count": count}
+    print_result(context, "export", Facts(facts, [f"{chosen.output}: {counted(count, unit)}{more}"]))
+
+
+def _export_tables(context: CliContext, chosen: Export) -> None:
+    """Write rows or events of tables to a file, or to standard output."""
+    from host.report.export import write_csv, write_decisions, write_events, write_playlog
+
+    writers = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events, "playlog": write_playlog}
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(journal_of(context.folder, journal), context.registry))
-        file = sys.stdout if output is None else stack.enter_context(whole_file(output))
-        if form == "playlog":
-            file.write(one_playlog(book, selection or "last", spoilers))
-            count = 1
-        elif form == "changes":
-            count = write_changes(book, file)
-        elif form == "chain":
-            count = write_chain(book, since, spoilers, file)
-        else:
-            rows = {"csv": write_csv, "decisions": write_decisions, "jsonl": write_events}
-            count = rows[form](book, selection, spoilers, file)
-    if output is None:
-        return
-    if context.json:
-        print_json("export", path=str(output), form=form, count=count)
-    elif not context.quiet:
-        unit = {"csv": "row", "decisions": "row", "changes": "row", "chain": "line"}.get(form, "table")
-        click.echo(f"{output}: {counted(count, unit)}")
+        book = stack.enter_context(open_journal(context.folder, chosen.journal))
+        file = sys.stdout if chosen.output is None else stack.enter_context(whole_file(chosen.output))
+        count = writers[chosen.form](book, chosen.selection, chosen.spoilers, file)
+    if chosen.output is not None and (context.json or not context.quiet):
+        _print(context, chosen, count, "row" if chosen.form in ("csv", "decisions") else "table")
 
 
-def export_public(context: CliContext, folder: Path, journal: Path | None, with_bots: bool) -> None:
+def _export_public(context: CliContext, chosen: Export) -> None:
     """Write the folder of `export public`, or write it again: its files are those of this moment."""
     import json
 
     from host.config.tournament_config import load
-    from host.journal.reader import reading
     from host.report.public import public_files, write_sources
 
-    with reading(journal_of(context.folder, journal), context.registry) as book:
+    folder = Path(chosen.selection or "public")
+    with open_journal(context.folder, chosen.journal) as book:
         content, versions = public_files(book), book.bots()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,11 +113,12 @@ def export_public(context: CliContext, folder: Path, journal: Path | None, with_
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     for name, text in content.items():
         write(folder / name, text)
-    bots = write_sources(load(context.folder), versions, folder / "bots") if with_bots else 0
+    bots = write_sources(load(context.folder), versions, folder / "bots") if chosen.with_bots else 0
     rules = json.loads(content["rules.json"])
-    if context.json:
-        print_json("export", path=str(folder), form="public", count=rules["lines"], seal=rules["seal"], bots=bots)
-    elif not context.quiet:
-        copied = f", sources of {counted(bots, 'bot')}" if with_bots else ""
-        click.echo(f"{folder}: {counted(rules['lines'], 'line')}{copied}, seal {rules['seal']}")
-        click.echo(f"  check it:  python3 {shlex.quote(str(folder / 'check.py'))}")
+    copied = f", sources of {counted(bots, 'bot')}" if chosen.with_bots else ""
+    lines = [
+        f"{folder}: {counted(rules['lines'], 'line')}{copied}, seal {rules['seal']}",
+        f"  check it:  python3 {shlex.quote(str(folder / 'check.py'))}",
+    ]
+    facts = {"path": str(folder), "form": "public", "count": rules["lines"], "seal": rules["seal"], "bots": bots}
+    print_result(context, "export", Facts(facts, [] if context.quiet else lines))

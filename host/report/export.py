@@ -6,7 +6,6 @@ from typing import Any, TextIO
 import msgspec
 
 from host.base.errors import Problem, UserError
-from host.base.format import clock
 from host.base.safe_text import one_line
 from host.base.sheet import write_rows
 from host.inspect.recorded import root_of
@@ -15,14 +14,12 @@ from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, 
 from host.inspect.visibility import still_running, visible
 from host.journal.reader import Journal
 from host.report import playlog
-from host.report.public import after, public_lines
 from host.results.withdrawal import left_out
 from host.rules.catalogue import game_by_name
 from protocols.wire import spell
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
-CHANGE_COLUMNS = ("number", "at", "kind", "what", "stage", "sentence", "reason", "seal")
 
 Chosen = tuple[str, str, list[int] | None]
 """A stage, a fixture of it, and the chosen tables of that; None: all."""
@@ -127,23 +124,6 @@ def _field_cell(value: object) -> str:
     return "" if text == "-" else text
 
 
-def write_changes(journal: Journal, file: TextIO) -> int:
-    """Write one row per change of the run. Return the number of rows."""
-    rows = (
-        (each.number, clock(each.at), each.kind, each.what, each.stage, each.sentence, each.reason, each.seal)
-        for each in journal.changes()
-    )
-    return write_rows(file, CHANGE_COLUMNS, rows)
-
-
-def write_chain(journal: Journal, since: str, spoilers: bool, file: TextIO) -> int:
-    """Write the lines of the chain that may be shown, after the one with the seal `since`. Return their number."""
-    with journal.snapshot():
-        lines = after(public_lines(journal, spoilers=spoilers), since)
-    file.writelines(lines)
-    return len(lines)
-
-
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
     """Write one event per line. Return the number of tables."""
     seed, tables = root_of(journal), 0
@@ -188,9 +168,12 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
-    """Return one table as a play.log. Raise UserError if its game has none, or if the selection is more than one table."""
-    seed = root_of(journal)
+def write_playlog(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
+    """Write one table as a play.log, by default the last one. Return 1.
+
+    Raise UserError if its game has none, or if the selection is more than one table.
+    """
+    seed, selection = root_of(journal), selection or "last"
     for _, path, tables in chosen(journal, selection, spoilers):
         shown = shown_fixture(journal, seed, path, spoilers)
         game = game_by_name(shown.recorded.fixture.game)
@@ -205,5 +188,6 @@ def one_playlog(journal: Journal, selection: str, spoilers: bool) -> str:
         table = shown.table(tables[0] if tables else 0)
         watcher = playlog.Watcher(list(map(one_line, table.seated)))
         table.play(watcher.tell)
-        return watcher.text()
+        file.write(watcher.text())
+        return 1
     raise UserError([Problem("R006", str(journal.path), "nothing has been played yet", hint="croupier run")], 3)

@@ -37,12 +37,12 @@ class PublicLines(NamedTuple):
     hidden: frozenset[str]  # stages with fixtures that are left out
 
 
-def public_lines(journal: Journal, *, spoilers: bool = False) -> PublicLines:
+def public_lines(journal: Journal) -> PublicLines:
     """Return the lines of the chain up to the first fixture whose tables spectators may not see yet.
 
     Raise UserError if a line is not what was sealed.
     """
-    shown, lines, seal, hidden = visible(journal, spoilers), list[str](), "", set[str]()
+    shown, lines, seal, hidden = visible(journal), list[str](), "", set[str]()
     for entry in journal.entries():
         if not entry.sound:
             message = f"is damaged: {entry.name} was changed after it was sealed"
@@ -65,7 +65,7 @@ def after(public: PublicLines, seal: str) -> list[str]:
     start = next((number for number, line in enumerate(public.lines) if line.startswith(f'{{"before":"{seal}",')), None)
     if start is None and seal != public.seal:
         hint = "a seal that `run` or an export has printed, for example the last `seal` of rules.json"
-        raise UserError([Problem("U001", "--since", f"no line has the seal {seal}", hint=hint)], 2)
+        raise UserError([Problem("U001", "since", f"no line has the seal {seal}", hint=hint)], 2)
     return [] if start is None else public.lines[start:]
 
 
