@@ -42,7 +42,7 @@ def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
 
 
 def test_a_packet_has_the_faults_the_tables_and_the_slowest_answers_of_a_bot(played: Path) -> None:
-    done = croupier("-C", played, "packet", "ada", "-o", played / "ada.zip", "--json")
+    done = croupier("-C", played, "report", "--for", "ada", "-o", played / "ada.zip", "--json")
     assert done.code == 0, done.err
     with zipfile.ZipFile(played / "ada.zip") as archive:
         faults, tables = rows(archive, "faults.ndjson"), rows(archive, "tables.ndjson")
@@ -60,7 +60,7 @@ def test_a_packet_has_the_faults_the_tables_and_the_slowest_answers_of_a_bot(pla
 
 
 def test_a_packet_has_nothing_of_other_bots(played: Path) -> None:
-    croupier("-C", played, "packet", "ada", "-o", played / "ada.zip")
+    croupier("-C", played, "report", "--for", "ada", "-o", played / "ada.zip")
     with zipfile.ZipFile(played / "ada.zip") as archive:
         everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
         tables = rows(archive, "tables.ndjson")
@@ -73,16 +73,26 @@ def test_a_packet_has_nothing_of_other_bots(played: Path) -> None:
 
 def test_the_same_packet_has_the_same_bytes(played: Path) -> None:
     for name in ("one.zip", "two.zip"):
-        croupier("-C", played, "packet", "zed", "-o", played / name)
+        croupier("-C", played, "report", "--for", "zed", "-o", played / name)
     assert (played / "one.zip").read_bytes() == (played / "two.zip").read_bytes()
 
 
 def test_a_packet_without_a_name_of_its_own_is_in_the_folder_of_the_tournament(played: Path) -> None:
-    told = croupier("-C", played, "packet", "ada", "--json").json
+    told = croupier("-C", played, "report", "--for", "ada", "--json").json
     assert (told["path"], (played / "ada.zip").exists()) == (str(played / "ada.zip"), True)
 
 
 def test_a_packet_needs_a_bot_that_has_played(played: Path) -> None:
-    refused = croupier("-C", played, "packet", "nobody")
+    refused = croupier("-C", played, "report", "--for", "nobody")
     assert (refused.code, refused.err[:12]) == (2, "error[C012] ")
     assert "ada, grace, zed" in refused.err
+
+
+def test_a_packet_has_no_options_of_the_whole_report(played: Path) -> None:
+    refused = croupier("-C", played, "report", "--for", "ada", "--no-names")
+    assert (refused.code, "are for the report of the whole run" in refused.first) == (2, True)
+
+
+def test_the_command_that_there_was_names_the_option() -> None:
+    refused = croupier("packet", "ada")
+    assert (refused.code, "'packet' any more: croupier report --for BOT" in refused.first) == (2, True)

@@ -53,9 +53,8 @@ WORDS = {
 }
 """Every command, with arguments that make it read and write the folder of the tournament."""
 
-ELSEWHERE = {"doctor", "serve", "remove", "packet", "season", "submit"}
-"""Commands that do not use the folder of a tournament, that do not end, that a run which has begun refuses, or whose own
-tests try bad folders: `packet`."""
+ELSEWHERE = {"doctor", "serve", "remove", "season", "submit"}
+"""Commands that do not use the folder of a tournament, that do not end, or that a run which has begun refuses."""
 
 
 class _Header(ctypes.Structure):

@@ -58,7 +58,6 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "redo": "let a fixture be played again, with the same cards",
         "withdraw": "withdraw a bot: its tables no longer count",
         "seed": "commit to the seed before the tournament, reveal it afterwards",
-        "packet": "write what the author of a bot may see into a file",
         "export": "export results or tables as csv, jsonl or play.log",
         "config": "print, validate or describe croupier.toml",
         "ask": "ask a bot a recorded question again",
@@ -70,6 +69,9 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 except for the commands of seasons."""
 
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
+GONE = {"packet": "croupier report --for BOT"}
+"""Commands that there were, and what does the same."""
+
 OF_SEASONS = {"season", "submit"}
 """The commands in host/season/commands."""
 
@@ -130,7 +132,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
         if args and args[0] not in COMMANDS:
-            raise click.UsageError(unknown_name("command", args[0], COMMANDS), ctx)
+            gone = f"there is no command {args[0]!r} any more: {GONE[args[0]]}" if args[0] in GONE else ""
+            raise click.UsageError(gone or unknown_name("command", args[0], COMMANDS), ctx)
         if args and not ({"-h", "--help"} & {*args} or ctx.resilient_parsing):
             from host.cli.in_a_season import refuse_in_a_season
 
@@ -296,7 +299,7 @@ GLOBAL_OPTIONS = {"-C": 1, "--json": 0, "-q": 0, "--quiet": 0, "-v": 0, "--verbo
 """The global options, and the number of values of each."""
 
 
-EXECUTING_RULES = frozenset({"ask", "export", "faults", "packet", "replay", "report", "verify", "season verify"})
+EXECUTING_RULES = frozenset({"ask", "export", "faults", "replay", "report", "verify", "season verify"})
 """The commands that play recorded tables in their own process."""
 
 WITHOUT_FOLDER = frozenset({"new", "init", "doctor", "games", "explain"})

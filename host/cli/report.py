@@ -1,4 +1,4 @@
-"""The command `report`: writes a run as one HTML file."""
+"""The command `report`: writes a run as one HTML file, or what the author of a bot may see as a zip."""
 
 import contextlib
 import webbrowser
@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from host.base.errors import UserError
-from host.base.format import THIN_SPACE
+from host.base.format import THIN_SPACE, counted
 from host.base.output import write
-from host.cli import CliContext, Facts, options, print_result
+from host.base.paths import SAMPLE_PREFIX
+from host.cli import CliContext, Facts, completers, options, print_result
 from host.ops.journals import open_journal
 
 
@@ -25,15 +26,38 @@ from host.ops.journals import open_journal
     "--no-names", "blind", is_flag=True, help="replace names, authors and hashes of bots by numbers, for judges"
 )
 @click.option("--open", "show", is_flag=True, help="open it in the browser")
+@click.option(
+    *("--for", "bot"),
+    shell_complete=completers.bots,
+    metavar="BOT",
+    help="write a zip for the author of BOT: its faults, its own tables, its slowest answers; default: BOT.zip",
+)
 @click.pass_obj
 def report(
-    context: CliContext, journal: Path | None, output: Path | None, replays: int | None, blind: bool, show: bool
+    context: CliContext,
+    journal: Path | None,
+    output: Path | None,
+    replays: int | None,
+    blind: bool,
+    show: bool,
+    bot: str | None,
 ) -> None:
-    """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network."""
+    """Write the run as one HTML file: result, standings, pairs, bots, faults, replays. It needs no network.
+
+    With --for, the file is a zip with a page and NDJSON. It has the questions, answers and standard error of BOT, and
+    tables as its seat saw them; of other bots only their names and what they did in the open.
+    """
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
 
+    if bot is not None:
+        if replays is not None or blind or show:
+            raise click.UsageError(
+                "--replays, --no-names and --open are for the report of the whole run, not for --for"
+            )
+        _write_packet(context, journal, bot.removeprefix(SAMPLE_PREFIX), output)
+        return
     with open_journal(context.folder, journal) as book:
         quota = USUAL if replays is None else Quota(replays)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
@@ -44,6 +68,21 @@ def report(
     print_result(context, "report", Facts({"path": str(path), "bytes": size, "replays": kept}, [about]))
     if show:
         webbrowser.open(path.resolve().as_uri())
+
+
+def _write_packet(context: CliContext, journal: Path | None, bot: str, output: Path | None) -> None:
+    """Write what the author of a bot may see."""
+    from host.inspect.packet import packet_of
+    from host.report.packet_file import packet_zip
+
+    with open_journal(context.folder, journal) as book:
+        found = packet_of(book, bot)
+    path = output or context.folder / f"{bot}.zip"
+    write(path, packet_zip(found))
+    faults, tables = sum(found.fault_counts.values()), len(found.own_tables)
+    shown = f"{path}: {counted(faults, 'fault')}, {counted(tables, 'table')}"
+    facts = {"path": str(path), "bot": bot, "tables": tables, "faults": faults}
+    print_result(context, "packet", Facts(facts, [f"{shown}{'. ' + found.left_out if found.left_out else ''}"]))
 
 
 def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
