@@ -29,7 +29,7 @@ from host.ops.bots import find_game
 def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: bool, season: bool) -> None:
     """Create the folder of a tournament or of a season."""
     from host.config.reference import write_with_schema
-    from host.config.template import season_template, template, templates_of
+    from host.config.template import template, templates_of
     from host.stages import KINDS
     from host.submissions.sample_bots import samples
 
@@ -52,7 +52,7 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
     if season and (kind or with_samples):
         raise click.UsageError("--season: its rounds have their own kind of stage, and people hand in the bots")
     names = known if with_samples else []
-    text = season_template(game, known) if season else template(game, bool(names), known, kind)
+    text = template(game, season or bool(names), known, kind, season=season)
     try:
         (folder if season else folder / "bots").mkdir(parents=True, exist_ok=True)
         write_with_schema(folder / "croupier.toml", text)

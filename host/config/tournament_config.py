@@ -376,7 +376,7 @@ def _stages(
         return [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
 
     if not given:
-        default = next((KINDS[kind].defaults.stages for kind in suiting() if KINDS[kind].defaults.stages), ())
+        default = next((KINDS[kind].usual for kind in suiting() if KINDS[kind].usual), ())
         if not default:
             hint = (
                 f"[[stage]] with one of: {', '.join(suiting())}"

@@ -25,7 +25,6 @@ from host.stages.kind import (
     TWO_BOTS,
     TWO_OR_MORE,
     ChangePolicy,
-    DefaultStages,
     Field,
     GradeTerms,
     ImpossibleStageError,
@@ -267,19 +266,6 @@ GAUNTLET = Kind(
     config=Gauntlet,
     schedule=schedule,
     plays=TWO_OR_MORE,
-    defaults=DefaultStages(
-        template="""\
-[[stage]]
-name       = "course"
-kind       = "gauntlet"         # every bot plays the references, and no other bot: docs/grading.md
-references = [{references}]
-tables     = 500                # of each bot against each reference
-same_cards = true               # all bots meet the same deals
-
-[stage.grades]                  # points for being better than a reference, with this certainty
-{grades}
-""",
-    ),
     references=lambda stage: stage.references,
     grades=terms,
     changes=ChangePolicy.pairs_decide("tables"),

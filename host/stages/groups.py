@@ -24,7 +24,6 @@ from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     BotCount,
     ChangePolicy,
-    DefaultStages,
     Few,
     Field,
     GameCondition,
@@ -346,22 +345,7 @@ GROUPS = Kind(
     config=Groups,
     schedule=schedule,
     plays=GameCondition("a game of chips for three to five", suits),
-    defaults=DefaultStages(
-        (Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
-        """\
-[[stage]]
-name    = "groups"
-kind    = "groups"             # random groups of three to five
-advance = 2                    # of each group; best third places fill up
-repeat  = 1                    # games per group; more: ranked with error bars
-until   = 5                    # finalists
-
-[[stage]]
-name    = "final"
-kind    = "groups"
-advance = 1
-""",
-    ),
+    usual=(Groups(name="groups", until=FINALISTS), Groups(name="final", advance=1, until=1)),
     places=places,
     left=left,
     size=size,

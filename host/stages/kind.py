@@ -221,16 +221,6 @@ TWO_BOTS = GameCondition("a game for two bots with one winner", _two_can_play)
 TWO_OR_MORE = GameCondition("a game for two bots or more", lambda game, _rules: game.seats[1] >= 2)
 
 
-class DefaultStages(NamedTuple):
-    """The stages of a kind in a tournament that configures none, or that is new."""
-
-    stages: tuple[Any, ...] = ()
-    """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
-    template: str = ""
-    """What `croupier new` writes into croupier.toml; {tables} and {tourneys} are numbers, {references} are
-    sample bots, and {grades} is a line for each of them."""
-
-
 class GradeTerms(NamedTuple):
     """What a bot must show to get the points for a reference."""
 
@@ -333,7 +323,8 @@ class Kind(Generic[C]):
     """Most tables of a fixture whose scores rankings read one by one, if its results have them; of more, they read the sums."""
     changes: ChangePolicy = RESULTS_DECIDE
     """Which corrections the stage takes once a fixture has been played."""
-    defaults: DefaultStages = field(default_factory=DefaultStages)
+    usual: tuple[C, ...] = ()
+    """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
 
     @property
     def tourneys(self) -> bool:

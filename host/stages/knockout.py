@@ -16,7 +16,6 @@ from host.stages.kind import (
     TWO_BOTS,
     BotCount,
     ChangePolicy,
-    DefaultStages,
     Entrants,
     Few,
     Field,
@@ -300,16 +299,6 @@ KNOCKOUT = Kind(
     config=Knockout,
     schedule=schedule,
     plays=TWO_BOTS,
-    defaults=DefaultStages(
-        template="""\
-[[stage]]                      # needs eight bots
-name     = "cup"
-kind     = "knockout"          # a bracket that plays out every place
-set      = {tables:<19} # tables in one set
-first_to = 4                   # sets
-min_bots = 8
-"""
-    ),
     seeded=seeded,
     places=places,
     size=size,

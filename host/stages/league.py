@@ -13,7 +13,6 @@ from host.stages.kind import (
     TWO_OR_MORE,
     BotCount,
     ChangePolicy,
-    DefaultStages,
     Field,
     Kind,
     Many,
@@ -83,16 +82,7 @@ LEAGUE = Kind(
     config=League,
     schedule=schedule,
     plays=TWO_OR_MORE._replace(is_general=True),
-    defaults=DefaultStages(
-        (League(name="league"),),
-        """\
-[[stage]]
-name    = "league"
-kind    = "league"             # every two bots share a table equally often
-tables  = {tables:<20} # of each bot
-rank_by = ["score"]
-""",
-    ),
+    usual=(League(name="league"),),
     size=size,
     drawn=True,
     own_deals=True,

@@ -10,7 +10,6 @@ from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
     ChangePolicy,
-    DefaultStages,
     Field,
     GameCondition,
     Kind,
@@ -55,17 +54,7 @@ MIXED_TABLES = Kind(
     config=MixedTables,
     schedule=schedule,
     plays=GameCondition("a game in which chips are carried from table to table", suits),
-    defaults=DefaultStages(
-        (MixedTables(),),
-        """\
-[[stage]]
-name     = "tables"
-kind     = "mixed_tables"
-tourneys = {tourneys:<19} # each starts again with the same chips; the result is the mean over all
-rounds   = 5                   # tables of each bot in a tourney
-rank_by  = ["score"]
-""",
-    ),
+    usual=(MixedTables(),),
     own_deals=True,
     sampling=Sampling("tourney", "tourneys"),
     changes=ChangePolicy.field_decides("all bots play in every tourney", more=("tourneys",)),

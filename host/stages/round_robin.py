@@ -15,7 +15,6 @@ from host.stages.kind import (
     TWO_BOTS,
     BotCount,
     ChangePolicy,
-    DefaultStages,
     Field,
     Kind,
     Many,
@@ -95,16 +94,7 @@ ROUND_ROBIN = Kind(
     config=RoundRobin,
     schedule=schedule,
     plays=TWO_BOTS,
-    defaults=DefaultStages(
-        (RoundRobin(name="league"),),
-        """\
-[[stage]]                      # stages run in order
-name            = "league"
-kind            = "round-robin"
-tables_per_pair = {tables}
-rank_by         = ["win_rate", "total_score"]
-""",
-    ),
+    usual=(RoundRobin(name="league"),),
     sampling=Sampling(key="tables_per_pair"),
     own_deals=True,
     changes=ChangePolicy.pairs_decide("tables_per_pair"),
