@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from host.base.errors import UserError
-from host.inspect.roster import MAX_ROSTER_BYTES, Entrant, match, read_roster, roster_name
+from host.base.sheet import MAX_SHEET_BYTES
+from host.inspect.roster import Entrant, match, read_roster, roster_name
 
 ADA, BOB = Entrant("ada", "Ada Lovelace", "inbox/ada.zip"), Entrant("bob", "", "inbox/bob.py")
 
@@ -47,7 +48,7 @@ def test_a_roster_that_names_no_students_is_refused(text: str, tmp_path: Path) -
 
 def test_a_roster_that_is_too_large_is_refused_and_not_cut(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="larger than 16 MiB"):
-        read_roster(written(tmp_path, "Name\n" + "Ada Lovelace\n" * (MAX_ROSTER_BYTES // 12)))
+        read_roster(written(tmp_path, "Name\n" + "Ada Lovelace\n" * (MAX_SHEET_BYTES // 12)))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,5 @@
-"""Reads a roster of students, as learning platforms and spreadsheets write it, and finds the bot of each student.
+"""Reads a roster of students, which is a table of text with a header, and finds the bot of each student."""
 
-A roster is a table of text with a header: separated by commas, semicolons or tabs, in UTF-8 or UTF-16 with or without a
-byte order mark, or in the Western encoding of Windows.
-"""
-
-import codecs
-import csv
-import io
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,11 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
-from host.base.system_errors import file_problem
+from host.base.sheet import Sheet, read_sheet
 from host.submissions.intake_log import file_stem
 
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-MAX_ROSTER_BYTES = 16 * 1024 * 1024
 MIN_TOKEN_CHARS = 3
 """Fewest characters of an id that is searched for inside the name of a file."""
 
@@ -71,42 +62,19 @@ class Matches(NamedTuple):
 
 def read_roster(path: Path) -> Roster:
     """Read a roster. Raise UserError if the file cannot be read, or has no column that names students."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_ROSTER_BYTES + 1)
-    except OSError as failed:
-        raise UserError([file_problem("read", path, failed)], 2) from failed
-    if len(data) > MAX_ROSTER_BYTES:
-        message = f"is not a roster: it is larger than {MAX_ROSTER_BYTES >> 20} MiB"
-        raise UserError([Problem("R013", str(path), message)], 2)
-    text = _decoded(data)
-    marked = data.startswith((codecs.BOM_UTF8, *UTF16_MARKS))
-    first = text.partition("\n")[0].removesuffix("\r")
-    if given := re.fullmatch("sep=(.)", first):  # written by a spreadsheet for a spreadsheet
-        text, delimiter = text.partition("\n")[2], given[1]
-    else:
-        delimiter = max(",;\t", key=first.count)
-    try:
-        lines = [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(line)]
-    except csv.Error as wrong:
-        raise UserError([Problem("R013", str(path), f"is not a table of text: {wrong}")], 2) from wrong
-    columns = [title.strip() for title in lines[0]] if lines else []
-    if not {_meaning(title) for title in columns} - {None}:
+    sheet = read_sheet(path)
+    if not names_students(sheet):
         message = "names no students: its first line must have the title of at least one column"
         hint = "name, first name and last name, id, e-mail, file or bot"
         raise UserError([Problem("R013", str(path), message, hint=hint)], 2)
-    rows = [dict(zip(columns, [*line, *[""] * len(columns)], strict=False)) for line in lines[1:]]
-    return Roster(columns, rows, delimiter, marked)
+    columns = [title.strip() for title in sheet.lines[0]]
+    rows = [dict(zip(columns, [*line, *[""] * len(columns)], strict=False)) for line in sheet.lines[1:]]
+    return Roster(columns, rows, sheet.delimiter, sheet.marked)
 
 
-def _decoded(data: bytes) -> str:
-    encodings = ["utf-16"] if data.startswith(UTF16_MARKS) else ["utf-8-sig", "cp1252"]
-    for encoding in encodings:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("latin-1")
+def names_students(sheet: Sheet) -> bool:
+    """Return whether the first line of a sheet has the title of a column that names students."""
+    return any(map(_meaning, sheet.lines[0] if sheet.lines else ()))
 
 
 def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:

@@ -1,6 +1,5 @@
 """The command `season invite`: draws links for authors."""
 
-import csv
 import hashlib
 import secrets
 from collections.abc import Iterator
@@ -11,20 +10,12 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.base.sheet import read_sheet
 from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_result
 
 SECRET_BYTES = 32
 MAX_ROWS = 10_000
-TITLES = (
-    ("author",),
-    ("first name", "last name"),
-    ("firstname", "lastname"),
-    ("first name", "surname"),
-    ("vorname", "nachname"),
-    ("name",),
-)
-"""Titles of the columns of a sheet that make the name of an author, in lower case; the first that are there count."""
 
 
 class Invited(NamedTuple):
@@ -116,34 +107,18 @@ def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]
 
 
 def names_in(sheet: Path | None) -> list[str]:
-    """Return the authors of a CSV file as a spreadsheet writes it, with the names that they can have in a season.
+    """Return the authors of a sheet, with the names that they can have in a season. Raise UserError if it cannot be read.
 
-    Raise UserError if it cannot be read.
+    Without a line of titles, its first column has the authors.
     """
+    from host.inspect.roster import names_students, read_roster, roster_name
     from host.season.entries.names import MAX_AUTHOR_CHARS, usable_name
 
     if sheet is None:
         return []
-    try:
-        lines = _decoded(sheet.read_bytes()).splitlines()[:MAX_ROWS]
-        separator = max(",;\t", key=(lines[0] if lines else "").count)
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
-    except (OSError, UnicodeDecodeError, csv.Error) as failed:
-        error = failed if isinstance(failed, OSError) else OSError(0, "it is not a CSV file")
-        raise UserError([file_problem("read", sheet, error)], 2) from failed
-    head = [cell.lower() for cell in rows[0]] if rows else []
-    columns = next(
-        ([head.index(title) for title in titles] for titles in TITLES if all(title in head for title in titles)), None
+    content = read_sheet(sheet)
+    found = (
+        map(roster_name, read_roster(sheet).rows) if names_students(content) else (line[0] for line in content.lines)
     )
-    found = [" ".join(row[at] for at in columns or [0] if at < len(row)) for row in rows[columns is not None :]]
-    return [usable_name(name, MAX_AUTHOR_CHARS) or name for name in map(str.strip, found) if name]
-
-
-def _decoded(content: bytes) -> str:
-    """Return the text of a spreadsheet: UTF-16 or UTF-8 with its mark, else UTF-8, else the code page of Windows."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")
+    names = [*filter(None, map(str.strip, found))][:MAX_ROWS]
+    return [usable_name(name, MAX_AUTHOR_CHARS) or name for name in names]
