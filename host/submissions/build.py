@@ -472,13 +472,13 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
     row = LANGUAGES[submission.spec.language]
     compiler = tuple(map(need, row.programs[:1]))
     executable = _proc_self_exe(submission)
-    home = Home(staged, writable=True, scratch=SCRATCH_BYTES, executable=executable, readable=row.build_view.folders)
+    home = Home(staged, writable=True, scratch=SCRATCH_BYTES, executable=executable, readable=row.view.folders)
     env = environment(compiler)
     for program in () if compiler else [name for other in LANGUAGES.values() for name in other.programs[:1]]:
         env |= environment((need(program),))  # its commands may call the tools of a JDK, which need their libraries
     env |= requirements.environment(submission)
     async with running_monitor() as watcher, sandboxed(level, home, BUILD_LIMITS) as sandbox:
-        env |= row.build_view.env(sandbox.tmp or "/tmp")
+        env |= row.build_env(sandbox.tmp or "/tmp")
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
         too_much = quota_check(folders, enlarged(BUILDING, submission.limits.submission))
         deadline = time.monotonic() + BUILD_TIMEOUT_S
@@ -546,7 +546,7 @@ def _proc_self_exe(submission: Submission) -> str:
     suffixes = {PurePosixPath(name).suffix for name in submission.files}
     for row in LANGUAGES.values():
         own = submission.spec.language in (row.name, ANY.name) and not suffixes.isdisjoint(row.suffixes)
-        if row.build_view.proc_self_exe and own and (compiler := tool(row.programs[0])):
+        if row.view.proc_self_exe and own and (compiler := tool(row.programs[0])):
             return str(Path(compiler).resolve())
     return ""
 

@@ -116,7 +116,7 @@ def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "", *, sile
     shown += [f"stderr: {line}" for line in Output(piece.stderr).lines(STDERR_LINES_SHOWN)]
     symptom = symptom_of(piece)
     if symptom is not None and symptom.code == code:
-        return Problem(code, bot.name, _runtime_message(symptom, piece), "\n".join(shown), symptom.hint(bot, piece))
+        return Problem(code, bot.name, _runtime_message(symptom, piece), "\n".join(shown), symptom.cure(bot, piece))
     hint = _hint_of_time_out(bot, piece, silent=silent) if code == "B031" else hint_of(code, bot, game, piece)
     return Problem(code, bot.name, MESSAGES.get(code, _any)(bot, game, piece), "\n".join(shown), hint)
 
@@ -302,7 +302,7 @@ def _access_denied(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 def _runtime_message(symptom: Symptom, piece: Evidence) -> str:
     """Return the message about a fault, from the output of the runtime."""
     line = next((line for line in _printed(piece).splitlines() if symptom.pattern.search(line)), "")
-    return symptom.message(piece, shown_line(line.strip()))
+    return symptom.text(piece, shown_line(line.strip()))
 
 
 MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {

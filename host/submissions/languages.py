@@ -1,4 +1,7 @@
-"""Defines the languages, one row each: how to find, build, start and diagnose a bot. `any` is any other program."""
+"""Defines the languages, one row each: how to find, build, start and diagnose a bot. `any` is any other program.
+
+languages.toml has what can be said without code; this module has the rest, and reads the table.
+"""
 
 import hashlib
 import json
@@ -10,9 +13,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError
@@ -56,7 +59,7 @@ class Starter(NamedTuple):
     """
 
     file: str
-    keys: Mapping[str, object]
+    keys: Mapping[str, object] = {}
     referee: str = ""
 
 
@@ -103,15 +106,22 @@ class Symptom(NamedTuple):
 
     code: str
     pattern: re.Pattern[str]
-    message: Callable[[Evidence, str], str]  # from the fault and the line that matches the pattern
-    hint: Callable[[BuiltBot, Evidence], str]
+    message: str  # {line} stands for the line that matches, {ended} for how the process ended
+    hint: str = ""  # empty if CURES has a function for it
     at_start: bool = True  # whether a bot with this symptom can never start
+
+    def text(self, fault: Evidence, line: str) -> str:
+        """Return the message about a fault."""
+        return self.message.format(line=line, ended=fault.ended or "waits for input")
+
+    def cure(self, bot: BuiltBot, fault: Evidence) -> str:
+        """Return the suggested fix."""
+        return self.hint or CURES[self.code](bot, fault)
 
 
 class BuildView(NamedTuple):
     """What the compiler of a language needs in the sandbox of a build, besides /usr."""
 
-    env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
     folders: tuple[str, ...] = ()  # folders that it reads
     proc_self_exe: bool = False  # whether programs[0] finds its own files through /proc/self/exe
 
@@ -136,7 +146,8 @@ class Language(NamedTuple):
     is_executable: bool = False  # any program: the submitted file itself is executed
     marks: Marks = Marks()
     output: OutputHints = OutputHints()
-    build_view: BuildView = BuildView()
+    view: BuildView = BuildView()
+    build_env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
     symptoms: tuple[Symptom, ...] = ()
     programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
@@ -172,17 +183,16 @@ def include_options(submission: Submission) -> Command:
     return tuple(f"-I{folder}" for folder in sorted(found))
 
 
-def build_c(submission: Submission, _question: Command) -> list[Step]:
-    """Compile C as permissively as in 2011. A missing header is only a warning with any version of the compiler."""
-    lax = ("-std=gnu17", "-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int")
-    options = (*lax, *include_options(submission))
-    return [Step((need("cc"), "-O2", *options, "-o", "bot", *submission.spec.sources, "-lm"))]
+def compiled(words: Command, submission: Submission, _question: Command) -> list[Step]:
+    """Return the step of a compiler; {sources}, {entry} and {includes} in its words stand for the files of a submission."""
+    spec = submission.spec
+    files = {"{sources}": spec.sources, "{entry}": (spec.entry,), "{includes}": include_options(submission)}
+    return [Step((need(words[0]), *(word for each in words[1:] for word in files.get(each, (each,)))))]
 
 
-def build_cpp(submission: Submission, _question: Command) -> list[Step]:
-    """Compile C++."""
-    options = ("-std=gnu++20", *include_options(submission))
-    return [Step((need("c++"), "-O2", *options, "-o", "bot", *submission.spec.sources, "-lm"))]
+def interpreted(words: Command, submission: Submission, _files: frozenset[str]) -> Command:
+    """Return the command of an interpreter that runs the entry of a submission."""
+    return (need(words[0]), *words[1:], submission.spec.entry)
 
 
 JAVA_LEAN = (
@@ -583,86 +593,9 @@ def any_programs(submission: Submission) -> Command:
 
 def lisp_programs(submission: Submission) -> Command:
     """Return the Lisp that a bot needs."""
-    return (submission.spec.compiler or LISP.compilers[0],)
+    return (submission.spec.compiler or LANGUAGES[submission.spec.language].compilers[0],)
 
 
-C_HELLO = '#include <stdio.h>\nint main(void) { puts("S"); return 0; }\n'
-
-C_CRASH = re.compile(
-    r"^==\d+==ERROR: (\w+Sanitizer: [\w-]+).*\n(?:.*\n)*?"
-    r"\s+#\d+ 0x[0-9a-f]+ (?:(in .+) (?!\.\.|/usr/)(?:\S*/)?([^/\s]+:\d+).*| \((/proc/self/exe\+0x[0-9a-f]+)\))$"
-    r"|^==\d+==(?:ERROR: )?(\w+Sanitizer: .+)"
-    r"|^(.+:\d+:\d+: runtime error: .+)"
-    r"|^(terminate called .+(?:\n +what\(\): .+)?)"
-    r"|^(.+: Assertion `.+' failed\.)"
-    r"|^((?:\*\*\* .+ detected \*\*\*|(?:free|malloc|realloc)\(\)|double free|corrupted|munmap_chunk).*)",
-    re.MULTILINE,
-)
-"""Sanitizers, with the first frame in a file of the bot; uncaught exceptions, assertions, and what the C library finds."""
-
-JAVA_CRASH = re.compile(r"^(?:Exception in thread |Caused by: |Error: ).+", re.MULTILINE)
-
-C = Language(
-    name="c",
-    suffixes=(".c",),
-    programs=("cc",),
-    package="gcc libc6-dev",
-    keys=("sources",),
-    build=build_c,
-    empty=EmptyBot(C_HELLO),
-    starter=Starter("bot.c", {}, "goofspiel_c"),
-    output=OutputHints(flush="C: fflush(stdout)", debug="fprintf(stderr, …)", crash=C_CRASH),
-)
-CPP = Language(
-    name="cpp",
-    suffixes=(".cpp", ".cc", ".cxx"),
-    programs=("c++",),
-    package="g++",
-    keys=("sources",),
-    build=build_cpp,
-    empty=EmptyBot(C_HELLO),
-    starter=Starter("bot.cpp", {}),
-    output=OutputHints(flush="C++: std::flush", debug="std::cerr << …"),
-)
-JAVA = Language(
-    name="java",
-    suffixes=(".java",),
-    programs=("java", "javac", "jar"),
-    package="default-jdk-headless",
-    keys=("main", "heap", "sources"),
-    build=build_java,
-    run=run_java,
-    empty=EmptyBot('public class Hello { public static void main(String[] a) { System.out.println("S"); } }\n', 70),
-    starter=Starter("Bot.java", {"heap": "64 MiB"}, "goofspiel_java"),
-    output=OutputHints(flush="Java: out.flush()", debug="System.err.println(…)", crash=JAVA_CRASH),
-    symptoms=(
-        Symptom(
-            "B011",
-            re.compile(r"Could not find or load main class|Main method not found in class"),
-            lambda _fault, line: f"Java does not find the main class:  {line}",
-            lambda bot, _fault: main_hint(bot),
-        ),
-        Symptom(
-            "B012",
-            re.compile(r"Could not reserve enough space for|insufficient memory for the Java|Invalid maximum heap"),
-            lambda _fault, line: f"the JVM cannot reserve its heap:  {line}",
-            lambda _bot, _fault: (
-                'heap = "64 MiB" in bot.toml: croupier then passes -Xmx64m and limits the memory that is really used'
-            ),
-        ),
-    ),
-)
-PYTHON_2_ERROR = re.compile(
-    r"NameError: name '(?:raw_input|xrange|unicode|unichr|basestring|long|execfile|reduce|cmp)' is not defined"
-    r"|No module named '(?:Queue|StringIO|cPickle|ConfigParser|urllib2|urlparse|commands)'"
-    r"|'dict' object has no attribute '(?:has_key|iter(?:items|keys|values))'"
-)
-"""The errors of Python 3 at a name that only Python 2 has. Such a file compiles."""
-
-PYTHON_CRASH = re.compile(
-    r"^Traceback \(most recent call last\):\n(?:(?:[ \t].*)?\n)*(\S.*)|^([A-Z]\w*(?:Error|Exception): .+)", re.MULTILINE
-)
-MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 PACKAGE_OF = {
     "cv2": "opencv-python-headless",
     "PIL": "pillow",
@@ -674,119 +607,14 @@ PACKAGE_OF = {
 """Packages that are not called like their module."""
 
 
+MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+
+
 def requires_hint(fault: Evidence) -> str:
     """Return the line of bot.toml that names the package of a missing module."""
     found = MISSING_MODULE.search(fault.stderr.decode(errors="replace"))
     module = found[1].partition(".")[0] if found else ""
     return f'requires = ["{PACKAGE_OF.get(module, module)}"] in bot.toml, or put {module}.py into its folder'
-
-
-PYTHON = Language(
-    name="python",
-    suffixes=(".py",),
-    programs=("python3",),
-    package="python3",
-    keys=("entry", "python", "requires", "warm"),
-    run=run_python,
-    empty=EmptyBot('print("S")\n', 20),
-    starter=Starter("bot.py", {"entry": "bot.py"}, "goofspiel_python"),
-    output=OutputHints(
-        "Python: print(…, flush=True)", "print(…, file=sys.stderr)", PYTHON_CRASH, is_line_buffered=True
-    ),
-    marks=Marks(re.compile(rb"(import|from|def|class|print|if|#.*python)\b"), re.compile("python")),
-    programs_of=python_programs,
-    source_problems=python_problems,
-    symptoms=(
-        Symptom(
-            "B006",
-            PYTHON_2_ERROR,
-            lambda _fault, line: f"is Python 2:  {line}",
-            lambda bot, _fault: f"rewrite it for Python 3; {python_2_cure(bot.spec.entry or 'FILE')}",
-            at_start=False,
-        ),
-        Symptom(
-            "B036",
-            re.compile(r"\(Pdb\)|bdb\.BdbQuit|^> .+\.py\(\d+\)", re.MULTILINE),
-            lambda _fault, _line: "stopped in Python's debugger, which reads the questions as its commands",
-            lambda _bot, _fault: "remove breakpoint() and pdb.set_trace()",
-            at_start=False,
-        ),
-        Symptom(
-            "B041",
-            MISSING_MODULE,
-            lambda _fault, line: f"needs a module that is not installed:  {line}",
-            lambda _bot, fault: requires_hint(fault),
-        ),
-    ),
-    warm=WarmStart(warm_python, reason_not_warm_python),
-)
-LISP_CRASH = re.compile(
-    r"^(Unhandled \S+|debugger invoked on an? \S+) (?:@\S+ )?in thread .+(?:\n +\{.+)?\n((?:[ \t]+\S.*\n?)+)"
-    r"|^An error occurred during initialization:\n((?:.+\n?)+)"
-    r"|^(\*\*\* - .+)"
-    r"|^(Heap exhausted.*)",
-    re.MULTILINE,
-)
-LISP = Language(
-    name="lisp",
-    suffixes=(".lisp", ".lsp", ".cl"),
-    programs=("sbcl",),
-    package="sbcl",
-    project=Project("*.asd"),
-    compilers=("sbcl", "ecl", "clisp"),
-    keys=("entry", "compiler", "heap"),
-    build=build_lisp,
-    run=run_lisp,
-    empty=EmptyBot('(format t "S~%")\n', 15),
-    starter=Starter("bot.lisp", {"entry": "bot.lisp"}, "goofspiel_lisp"),
-    output=OutputHints(flush="Lisp: (finish-output)", debug="(format *error-output* …)", crash=LISP_CRASH),
-    programs_of=lisp_programs,
-    symptoms=(
-        Symptom(
-            "B013",
-            re.compile(r"can't allocate|can't map|failed to allocate", re.IGNORECASE),
-            lambda _fault, line: f"SBCL cannot reserve its heap:  {line}",
-            lambda _bot, _fault: 'heap = "128 MiB" in bot.toml: croupier passes it as --dynamic-space-size',
-        ),
-        Symptom(
-            "B036",
-            re.compile(r"debugger invoked|Type HELP for debugger|Available restarts|Lisp debugger", re.IGNORECASE),
-            lambda fault, _line: f"stopped in the Lisp debugger, and {fault.ended or 'waits for input'}",
-            lambda _bot, _fault: (
-                "sbcl --script, or --disable-debugger (the preset does it); handle the error that is shown"
-            ),
-            at_start=False,
-        ),
-    ),
-)
-ANY = Language(
-    name="any",
-    keys=("entry", "sources"),
-    is_executable=True,
-    run=run_any,
-    empty=EmptyBot("#!/bin/sh\necho S\n"),
-    starter=Starter("bot", {"run": ["./bot"]}),
-    programs_of=any_programs,
-)
-
-
-def scripts(
-    name: str, *, suffixes: Command, package: str, command: Command, empty: str, output: OutputHints
-) -> Language:
-    """Return the row of a language whose scripts are run by an interpreter; `command` is the interpreter with its options."""
-    file = f"bot{suffixes[0]}"
-    return Language(
-        name=name,
-        suffixes=suffixes,
-        programs=command[:1],
-        package=package,
-        keys=("entry",),
-        run=lambda submission, _files: (need(command[0]), *command[1:], submission.spec.entry),
-        starter=Starter(file, {"entry": file}, "goofspiel_js" if suffixes[0] == ".js" else ""),
-        marks=Marks(interpreter=re.compile(command[0])),
-        output=output,
-        empty=EmptyBot(empty, 20),
-    )
 
 
 CARGO = "Cargo.toml"
@@ -818,7 +646,7 @@ def cargo_program(submission: Submission) -> str:
 def build_go(submission: Submission, _question: Command) -> list[Step]:
     """Compile Go: all files, or the only package `main` of a module."""
     what = submission.spec.sources
-    if GO.project.file in submission.files:
+    if "go.mod" in submission.files:
         programs = {str(PurePosixPath(name).parent) for name in what if GO_MAIN.search(source_text(submission, name))}
         what = (f"./{programs.pop()}" if len(programs) == 1 else ".",)
     return [Step((need("go"), "build", "-o", "bot", *what))]
@@ -827,10 +655,9 @@ def build_go(submission: Submission, _question: Command) -> list[Step]:
 GO_MAIN = re.compile(r"^package[ \t]++main\b", re.MULTILINE)
 
 
-def build_haskell(submission: Submission, _question: Command) -> list[Step]:
-    """Compile Haskell."""
-    options = ("-O", "-with-rtsopts=-V0", "-no-keep-hi-files", "-no-keep-o-files")
-    return [Step((need("ghc"), *options, "-o", "bot", submission.spec.entry))]
+def go_environment(tmp: str) -> Mapping[str, str]:
+    """Return the variables with which Go writes only into the temporary folder, and downloads nothing."""
+    return {"GOCACHE": f"{tmp}/go-cache", "GOPATH": f"{tmp}/go", "GOFLAGS": "-buildvcs=false", "GOPROXY": "off"}
 
 
 @cache
@@ -842,59 +669,6 @@ def haskell_libraries(_tmp: str) -> Mapping[str, str]:
     return {"LD_LIBRARY_PATH": ":".join(folders)}
 
 
-JAVASCRIPT = scripts(
-    "javascript",
-    suffixes=(".js", ".mjs", ".cjs"),
-    package="nodejs",
-    empty='console.log("S");\n',
-    command=("node", "--openssl-config=/dev/null", "--single-threaded-gc", "--v8-pool-size=1"),
-    output=OutputHints(
-        debug="console.error(…)",
-        crash=re.compile(r"^.+:\d+\n(?:.*\n){1,2}[ \t]*\^+\n+(\S.*)|^(FATAL ERROR: .+)", re.MULTILINE),
-    ),
-)
-PERL = scripts(
-    "perl",
-    suffixes=(".pl",),
-    package="perl",
-    empty='print "S\\n";\n',
-    command=("perl",),
-    output=OutputHints(
-        flush="Perl: $| = 1", debug="print STDERR …", crash=re.compile(r"^.+ at \S+ line \d+\.$", re.MULTILINE)
-    ),
-)
-RUBY = scripts(
-    "ruby",
-    suffixes=(".rb",),
-    package="ruby",
-    empty='puts "S"\n',
-    command=("ruby",),
-    output=OutputHints(
-        flush="Ruby: $stdout.sync = true", debug="warn …", crash=re.compile(r"^\S+:\d+:in .+", re.MULTILINE)
-    ),
-)
-PHP = scripts(
-    "php",
-    suffixes=(".php",),
-    package="php-cli",
-    empty='<?php echo "S\\n";\n',
-    command=("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-f"),
-    output=OutputHints(
-        debug="fwrite(STDERR, …)", crash=re.compile(r"^(?:PHP )?(?:Fatal|Parse) error: .+", re.MULTILINE)
-    ),
-)
-LUA = scripts(
-    "lua",
-    suffixes=(".lua",),
-    package="lua5.4",
-    empty='print("S")\n',
-    command=("lua",),
-    output=OutputHints(
-        flush='Lua: io.stdout:setvbuf("line")',
-        debug="io.stderr:write(…)",
-        crash=re.compile(r"^(?:\S*/)?(lua[\d.]*: .+)", re.MULTILINE),
-    ),
-)
 SHELLS = frozenset({"sh", "bash", "dash"})
 
 
@@ -908,87 +682,60 @@ def line_end_problems(contents: FileTree, name: str) -> list[Problem]:
     return []
 
 
-BASH = scripts(
-    "bash",
-    suffixes=(".bash",),
-    package="bash",
-    empty="echo S\n",
-    command=("bash", "--norc"),
-    output=OutputHints(debug="echo … >&2", crash=re.compile(r"^\S+: (?:line )?\d+: .+", re.MULTILINE)),
-)._replace(
-    fallback_suffixes=(
-        ".sh",
-    ),  # many folders have a build.sh, and a script with a '#!' line may be one of another shell
-    source_problems=lambda contents, name, _manifest: line_end_problems(contents, name),
-)
-RUST = Language(
-    name="rust",
-    suffixes=(".rs",),
-    programs=("rustc", "cc"),
-    package="rustc cargo gcc libc6-dev",
-    project=Project(CARGO, ("cargo",)),
-    keys=("entry",),
-    build=build_rust,
-    build_view=BuildView(proc_self_exe=True),
-    empty=EmptyBot('fn main() { println!("S"); }\n'),
-    starter=Starter("bot.rs", {"entry": "bot.rs"}),
-    output=OutputHints(
-        debug="eprintln!(…)",
-        crash=re.compile(r"^thread '.*' (?:\(\d+\) )?(panicked at (?:'.*', \S+|.+\n.+))", re.MULTILINE),
-    ),
-)
-GO = Language(
-    name="go",
-    suffixes=(".go",),
-    programs=("go",),
-    package="golang-go",
-    project=Project("go.mod"),
-    keys=("sources",),
-    build=build_go,
-    build_view=BuildView(
-        env=lambda tmp: {
-            "GOCACHE": f"{tmp}/go-cache",
-            "GOPATH": f"{tmp}/go",
-            "GOFLAGS": "-buildvcs=false",
-            "GOPROXY": "off",
-        }
-    ),
-    empty=EmptyBot('package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("S") }\n'),
-    starter=Starter("bot.go", {}),
-    output=OutputHints(
-        flush="Go: Flush() of a bufio.Writer",
-        debug="fmt.Fprintln(os.Stderr, …)",
-        crash=re.compile(r"^(?:panic|fatal error): .+", re.MULTILINE),
-    ),
-)
-HASKELL = Language(
-    name="haskell",
-    suffixes=(".hs",),
-    programs=("ghc",),
-    package="ghc",
-    keys=("entry",),
-    build=build_haskell,
-    build_view=BuildView(
-        env=haskell_libraries,
-        folders=("/var/lib/ghc/package.conf.d",),  # Debian's list of packages
-    ),
-    empty=EmptyBot('main :: IO ()\nmain = putStrLn "S"\n'),
-    starter=Starter("bot.hs", {"entry": "bot.hs"}),
-    output=OutputHints(
-        flush="Haskell: hSetBuffering stdout LineBuffering",
-        debug="hPutStrLn stderr …",
-        crash=re.compile(r"^bot: .+", re.MULTILINE),
-    ),
-)
-LANGUAGES: Mapping[str, Language] = {
-    row.name: row
-    for row in (
-        *(C, CPP, JAVA, PYTHON, LISP),
-        *(JAVASCRIPT, PERL, RUBY, PHP, LUA, BASH),
-        *(RUST, GO, HASKELL),
-        ANY,
-    )
+CURES: Mapping[str, Callable[[BuiltBot, Evidence], str]] = {
+    "B006": lambda bot, _fault: f"rewrite it for Python 3; {python_2_cure(bot.spec.entry or 'FILE')}",
+    "B011": lambda bot, _fault: main_hint(bot),
+    "B041": lambda _bot, fault: requires_hint(fault),
 }
+"""The suggested fixes for symptoms that depend on the bot or its output, by the code of the symptom."""
+
+FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
+    "java": {"build": build_java, "run": run_java},
+    "python": {
+        "run": run_python,
+        "programs_of": python_programs,
+        "source_problems": python_problems,
+        "warm": WarmStart(warm_python, reason_not_warm_python),
+    },
+    "lisp": {"build": build_lisp, "run": run_lisp, "programs_of": lisp_programs},
+    "bash": {"source_problems": lambda contents, name, _manifest: line_end_problems(contents, name)},
+    "rust": {"build": build_rust},
+    "go": {"build": build_go, "build_env": go_environment},
+    "haskell": {"build_env": haskell_libraries},
+    "any": {"run": run_any, "programs_of": any_programs},
+}
+"""The fields of a row that need code, by the name of the language."""
+
+
+def _row(name: str, facts: Mapping[str, Any]) -> Language:
+    """Return a row of LANGUAGES, from a table of languages.toml."""
+    values = _tuples(facts)
+    parts = {"empty": EmptyBot, "starter": Starter, "project": Project, "view": BuildView}
+    values |= {key: part(**_tuples(facts[key])) for key, part in parts.items() if key in facts}
+    if marks := facts.get("marks"):
+        start = re.compile(marks["start"].encode()) if "start" in marks else None
+        values["marks"] = Marks(start, re.compile(marks["interpreter"]))
+    if output := facts.get("output"):
+        crash = re.compile("|".join(output["crash"]), re.MULTILINE) if "crash" in output else None
+        values["output"] = OutputHints(**output | {"crash": crash})
+    symptoms = facts.get("symptoms", ())
+    values["symptoms"] = tuple(Symptom(**each | {"pattern": re.compile(each["pattern"], re.M)}) for each in symptoms)
+    if compiler := values.pop("compile", ()):
+        values["build"] = partial(compiled, compiler)
+    if interpreter := values.pop("interpret", ()):
+        values["run"] = partial(interpreted, interpreter)
+    return Language(name=name, **values, **FUNCTIONS.get(name, {}))
+
+
+def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+LANGUAGES: Mapping[str, Language] = {
+    name: _row(name, facts)
+    for name, facts in tomllib.loads(Path(__file__).with_name("languages.toml").read_text()).items()
+}
+JAVA, PYTHON, BASH, ANY = (LANGUAGES[name] for name in ("java", "python", "bash", "any"))
 
 EXAMPLE = PYTHON
 """The language of the example for participants."""
