@@ -10,6 +10,11 @@ import pytest
 from command import croupier
 from season_fixtures import STANDS
 
+from host.inspect.recorded import root_of
+from host.inspect.replay import Event
+from host.inspect.table_replays import for_author, load
+from host.journal.reader import reading
+
 CONFIG = """
 game = "pazaak"
 bots = ["bots/*"]
@@ -69,6 +74,15 @@ def test_a_packet_has_nothing_of_other_bots(played: Path) -> None:
     for table in tables:
         asked = {event["seat"] for event in table["events"] if event["ev"] == "ask"}
         assert asked <= {table["seat"]}
+
+
+def test_an_author_sees_of_the_faults_of_others_only_the_kind(played: Path) -> None:
+    with reading(played / "run" / "run.sqlite") as book:
+        table = next(load(book, root_of(book), book.paths()[0]))
+    answers = [Event("answer", {"n": number, "seat": number - 1, "a": "(exception: KeyError)"}) for number in (1, 2)]
+    seen = for_author(table._replace(events=answers, times={1: (5, 4), 2: (3, 2)}), 0)
+    assert [event.facts["a"] for event in seen.events] == ["(exception: KeyError)", "(exception)"]
+    assert seen.times == {1: (5, 4)}
 
 
 def test_the_same_packet_has_the_same_bytes(played: Path) -> None:

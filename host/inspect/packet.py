@@ -3,14 +3,14 @@
 Nothing of another bot is in it but its name, and what the bot's own seat was shown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
 from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import known_root
-from host.inspect.table_replays import ReplayedTable, as_seen_by, load
+from host.inspect.table_replays import ReplayedTable, for_author, load
 from host.inspect.visibility import table_of, visible
 from host.journal.reader import Journal
 from host.play.fixture_id import FixtureId
@@ -147,15 +147,7 @@ def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -
 
 
 def _own(table: ReplayedTable, seat: int) -> OwnTable:
-    seen = as_seen_by(table, seat)
+    seen = for_author(table, seat)
     scores = next((tuple(each.facts["scores"]) for each in reversed(table.events) if "scores" in each.facts), ())
-    events = tuple({"ev": each.ev, **_without_detail(each.facts, seat)} for each in seen.events)
+    events = tuple({"ev": each.ev, **each.facts} for each in seen.events)
     return OwnTable(table.sitting.path, seat, tuple(table.sitting.bots), scores, events)
-
-
-def _without_detail(facts: Mapping[str, Any], seat: int) -> Mapping[str, Any]:
-    """Return the facts of an event; of a fault of another bot only its kind, because a detail may quote its output."""
-    answer = facts.get("a")
-    if facts.get("seat") == seat or not isinstance(answer, str) or not answer.startswith("("):
-        return facts
-    return {**facts, "a": f"{answer.partition(':')[0].rstrip(')')})"}

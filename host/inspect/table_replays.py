@@ -209,6 +209,25 @@ def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
     return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
 
 
+def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
+    """Return what the author of the bot at a seat may see of a table: what the seat saw, and times of its own decisions.
+
+    Of a fault of another bot it has only the kind, because a detail may quote its output.
+    """
+    seen = as_seen_by(table, seat)
+    own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    events = [Event(event.ev, event.facts | _kind_of_fault(event.facts, seat)) for event in seen.events]
+    return seen._replace(events=events, times={number: each for number, each in table.times.items() if number in own})
+
+
+def _kind_of_fault(facts: Mapping[str, Any], seat: int) -> dict[str, str]:
+    """Return the answer of an event without its detail, if it is a fault of another seat."""
+    answer = facts.get("a")
+    if facts.get("seat") == seat or not isinstance(answer, str) or not answer.startswith("("):
+        return {}
+    return {"a": f"{answer.partition(':')[0].rstrip(')')})"}
+
+
 # The format of a table on a page: events by shape, questions by column. Compressed, it is a third of plain events.
 
 

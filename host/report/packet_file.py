@@ -2,13 +2,14 @@
 
 import io
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from host.base.safe_text import escape_control_chars
 from host.inspect.packet import OwnTable, Packet
+from host.inspect.replay import Event, as_text
 from host.report.page import environment
 
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -41,18 +42,7 @@ def page_of(packet: Packet) -> str:
     return environment().get_template("packet.html").render(packet=packet, tables=tables, safe=escape_control_chars)
 
 
-def _told(table: OwnTable) -> Iterable[str]:
+def _told(table: OwnTable) -> Iterator[str]:
     """Yield the events of a table as lines."""
-    for event in table.events:
-        seat = event.get("seat")
-        who = table.bots[seat] if isinstance(seat, int) and seat < len(table.bots) else ""
-        match event["ev"]:
-            case "ask" if "q" in event:
-                yield f"asked    {event['q']}"
-            case "answer":
-                yield f"{who + ':':<8} {event['a']}"
-            case "table.start":
-                continue
-            case other:
-                facts = ", ".join(f"{key} {value}" for key, value in event.items() if key not in ("ev", "seat"))
-                yield f"{other:<8} {who} {facts}".rstrip()
+    events = [Event(each["ev"], {key: value for key, value in each.items() if key != "ev"}) for each in table.events]
+    return as_text(events, table.bots, [])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.config.tournament_config import Tournament
 from host.inspect.recorded import root_of
-from host.inspect.table_replays import ReplayedTable, as_seen_by, load
+from host.inspect.table_replays import ReplayedTable, for_author, load
 from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.report.export import as_lines
@@ -57,7 +57,7 @@ def _own_tables(journal: Journal, authors: Mapping[str, str]) -> dict[str, str]:
         for table in _first(journal, root, path, tables):
             for seat, label in enumerate(table.sitting.bots):
                 if label in wanted and left[label] > 0:
-                    written.setdefault(authors[label], []).append(as_lines(from_seat(table, seat)))
+                    written.setdefault(authors[label], []).append(as_lines(for_author(table, seat)))
             for label in wanted:
                 left[label] -= 1
     return {author: "".join(parts) for author, parts in written.items()}
@@ -70,10 +70,3 @@ def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[Re
         return list(load(journal, root, path, wanted))
     except UserError:
         return ()
-
-
-def from_seat(table: ReplayedTable, seat: int) -> ReplayedTable:
-    """Return what one seat saw of a table, with the times of its own decisions alone."""
-    seen = as_seen_by(table, seat)
-    own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
-    return seen._replace(times={number: time for number, time in table.times.items() if number in own})
