@@ -113,10 +113,8 @@ def closest_match(word: str, words: Iterable[str]) -> str:
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Return the message for an unknown name, with the most similar known name."""
-    import difflib
-
-    near = difflib.get_close_matches(name, [*known], 1)
-    return f"there is no {what} {name!r}" + (f"; did you mean {near[0]} ?" if near else "")
+    near = closest_match(name, known)
+    return f"there is no {what} {name!r}" + (f"; did you mean {near} ?" if near else "")
 
 
 def unknown_with_list(what: str, name: str, known: Iterable[str]) -> str:

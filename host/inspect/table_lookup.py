@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from host.inspect.recorded import load_fixture, root_of
-from host.inspect.table_replays import TableLocation, named_while_running
+from host.inspect.table_replays import TableLocation, find
 from host.journal.reader import reading
-from host.play.fixture_id import FixtureId, group_of, with_sorted_bots
+from host.play.fixture_id import group_of, with_sorted_bots
 from host.stages import Registry
 
 
@@ -15,17 +15,11 @@ def find_table(journals: Sequence[Path], registry: Registry, name: str) -> Table
     name = with_sorted_bots(name)
     for path in journals:
         with reading(path, registry) as journal:
-            paths = journal.paths()
-            if name == "last":
-                if paths:
-                    return TableLocation(path, paths[-1], -1, registry)
-                continue
-            if (running := named_while_running(journal, name)) is not None:
-                return TableLocation(path, running.fixture, running.nth, registry)
-            for fixture in _candidates(paths, name):
-                for nth, sitting in enumerate(load_fixture(journal, root_of(journal), fixture).sittings):
-                    if sitting.path == name or sitting.path.endswith("/" + name):
-                        return TableLocation(path, fixture, nth, registry)
+            paths = journal.paths() if name == "last" else []
+            if paths:
+                return TableLocation(path, paths[-1], -1, registry)
+            if found := find(journal, name, spoilers=True):
+                return TableLocation(path, found.fixture, found.nth, registry)
     return None
 
 
@@ -36,11 +30,3 @@ def example_names(journals: Sequence[Path], registry: Registry) -> Iterator[str]
             groups = {group_of(path): path for path in sorted(journal.paths(), reverse=True)}
             for fixture in reversed(groups.values()):
                 yield load_fixture(journal, root_of(journal), fixture).sittings[0].path
-
-
-def _candidates(paths: Sequence[str], name: str) -> list[str]:
-    """Return the fixtures that may contain a table of this name: those of its group."""
-    if FixtureId.parse(name).first_table is None:
-        return []
-    group = group_of(name)
-    return [path for path in paths if path.endswith(group) or group_of(path).endswith(group)]

@@ -122,7 +122,7 @@ def shown_name(journal: Journal, shown: Visible, stage: StageConfig, path: str, 
 
 
 def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None:
-    """Return the place of the table with this full name; None if there is none.
+    """Return the place of the table with this name; None if there is none. Its stage, or its stage and round, may be missing.
 
     While its stage runs a table has no name but `running_name`. Raise UserError (exit code 5) for its own name.
     """
@@ -130,14 +130,18 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
         return place
     wanted = FixtureId.parse(name)
     number = wanted.first_table or 0
+
+    def is_wanted(group: str) -> bool:
+        return group == wanted.group or group.endswith(f"/{wanted.group}")
+
     shown = visible(journal, spoilers)
     for stage in journal.state().configs:
         for path in journal.paths(stage.name):
             played = FixtureId.parse(path)
             if kind_of(stage).tourneys:
-                nth = number - 1 if path == wanted.group else -1
+                nth = number - 1 if is_wanted(path) else -1
             else:
-                nth = number - (played.first_table or number + 1) if played.group == wanted.group else -1
+                nth = number - (played.first_table or number + 1) if is_wanted(played.group) else -1
             if 0 <= nth < len(journal.full_record(path).scores):
                 if stage.name not in shown.stages:
                     raise still_running(stage.name)

@@ -390,24 +390,22 @@ def block_size(stage: PairStageConfig, tables: int, pairs: int, least: int = SMA
     return min(MAX_BLOCK_TABLES, max(least, -(-tables // fixtures)))
 
 
-def blocks(
-    blank: Fixture, group: str, bots: Sequence[str], tables: int, block: int = MAX_BLOCK_TABLES, start: int = 1
-) -> list[Fixture]:
-    """Divide tables `start` to `tables` between the same bots into fixtures of at most `block` tables.
+def blocks(whole: Fixture, block: int = MAX_BLOCK_TABLES) -> list[Fixture]:
+    """Divide the tables of a fixture, whose path is the seed path of its bots, into fixtures of at most `block` tables.
 
     Tables that share a deal stay in one fixture.
     """
-    if shares_deals(blank):
-        block += -block % len(bots)
+    if shares_deals(whole):
+        block += -block % len(whole.bots)
+    end = whole.first + whole.tables
     return [
-        blank._replace(
-            plan=blank.plan or "independent",
-            path=f"{group}/{first}",
-            bots=tuple(bots),
+        whole._replace(
+            plan=whole.plan or "independent",
+            path=f"{whole.path}/{first}",
             first=first,
-            tables=min(block, tables - first + 1),
+            tables=min(block, end - first),
         )
-        for first in range(start, tables + 1, block)
+        for first in range(whole.first, end, block)
     ]
 
 
@@ -460,20 +458,20 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: in
         place = FixtureId.parse(path)
         if place.first_table is not None:
             played.setdefault(place.group, []).append((place.first_table, number))
-    bots = ("",) * seats
-    own = {group: _around(sorted(some), blank._replace(bots=bots), tables, block) for group, some in played.items()}
-    return BlockPlans(blocks(blank, "", bots, tables, block), own)
+    whole = blank._replace(path="", bots=("",) * seats, first=1, tables=tables)
+    own = {group: _around(sorted(some), whole, block) for group, some in played.items()}
+    return BlockPlans(blocks(whole, block), own)
 
 
-def _around(played: Sequence[tuple[int, int]], blank: Fixture, tables: int, block: int) -> list[Fixture]:
+def _around(played: Sequence[tuple[int, int]], whole: Fixture, block: int) -> list[Fixture]:
     """Return fixtures that have been played, given by their first table and their number of tables, and the missing ones."""
-    deal = len(blank.bots) if shares_deals(blank) else 1  # tables that share one
+    deal = len(whole.bots) if shares_deals(whole) else 1  # tables that share one
 
     def between(first: int, last: int, block: int = block) -> list[Fixture]:
-        return blocks(blank, "", blank.bots, last, block, first)
+        return blocks(whole._replace(first=first, tables=last - first + 1), block)
 
     found, start = list[Fixture](), 1
-    for first, number in [*played, (tables + 1, 0)]:
+    for first, number in [*played, (whole.tables + 1, 0)]:
         even = min(start + -(start - 1) % deal, first)  # what was played may end between tables that share a deal
         found += [*between(start, even - 1), *between(even, first - 1)]
         if number:

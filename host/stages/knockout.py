@@ -212,7 +212,7 @@ def set_of(stage: Knockout, blank: Fixture, tie: pairing.Pair, number: int) -> l
     pair = _pair(tie)
     size = block_size(stage, stage.set, stage.min_bots // 2)  # all ties of a round are played at the same time
     group = FixtureId(stage.name, meeting=f"{contestants(pair)}/set {number}").group
-    return blocks(with_plan(stage, blank), group, pair, stage.set, size)
+    return blocks(with_plan(stage, blank)._replace(path=group, bots=pair, tables=stage.set), size)
 
 
 def set_winner(tie: pairing.Pair, played: Sequence[Record]) -> str | None:

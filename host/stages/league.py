@@ -42,11 +42,16 @@ def design_of(stage: League, blank: Fixture, bots: int) -> Design:
     return design(bots, seats, stage.tables, seats if stage.mirror else 1)
 
 
+def blocks_of(stage: League, blank: Fixture, plan: Design) -> list[Fixture]:
+    """Return the fixtures of each set of bots, without the names of the bots."""
+    return blocks(with_plan(stage, blank)._replace(path="", bots=("",) * plan.seats, tables=plan.length))
+
+
 def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> Schedule:
     """Yield all tables; the seed draws the places of the bots. None of them waits for another."""
     plan = design_of(stage, blank, len(field.bots))
     bots = list(Luck(field.seed, f"{stage.name}/draw").shuffled(sorted(field.bots)))
-    whole = blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length)
+    whole = blocks_of(stage, blank, plan)
     yield Lazy(
         plan.meetings * len(whole),
         (
@@ -66,7 +71,7 @@ def meeting_of(stage: League, block: Fixture, bots: list[str], number: int) -> F
 def size(stage: League, blank: Fixture, bots: int) -> Size:
     """Count a whole stage."""
     plan = design_of(stage, blank, bots)
-    fixtures = plan.meetings * len(blocks(with_plan(stage, blank), "", ("",) * plan.seats, plan.length))
+    fixtures = plan.meetings * len(blocks_of(stage, blank, plan))
     return Size(fixtures, plan.meetings * plan.length, bots, about=about(plan))
 
 

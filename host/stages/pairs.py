@@ -157,7 +157,8 @@ def blocks_of(stage: Pairs, blank: Fixture, meeting: ListedMeeting, meetings: in
     block = block_size(stage, meeting.tables, meetings)
     if seats > 2:
         block = min(block, SCORED_TABLES - SCORED_TABLES % seats)
-    return blocks(with_plan(stage, blank), meeting_path(stage, meeting.bots), meeting.bots, meeting.tables, block)
+    path = meeting_path(stage, meeting.bots)
+    return blocks(with_plan(stage, blank)._replace(path=path, bots=meeting.bots, tables=meeting.tables), block)
 
 
 def schedule(stage: Pairs, blank: Fixture, field: Field, _records: Records) -> Schedule:

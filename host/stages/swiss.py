@@ -91,7 +91,7 @@ def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs:
     """Return the blocks of a set: `swiss/3/A+B/1` is a block of round 3. The first bot of the pair begins."""
     group = FixtureId(stage.name, number, contestants(pair)).group
     size = block_size(stage, stage.tables_per_pairing, pairs)
-    return blocks(with_plan(stage, blank), group, pair, stage.tables_per_pairing, size)
+    return blocks(with_plan(stage, blank)._replace(path=group, bots=pair, tables=stage.tables_per_pairing), size)
 
 
 def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str]) -> tuple[int, int]:
