@@ -207,12 +207,14 @@ def test_stop_after_stops_and_can_go_on(uninterrupted: Result, tmp_path: Path) -
 
 def test_the_command_to_go_on_with_is_the_one_that_was_given(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "a cup", ["davey.c", "cautious.c"], tourneys=50)
-    (cup / "croupier.toml").rename(cup / "other.toml")
-    done = croupier("run", cup / "other.toml", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
-    assert (
-        done.err.splitlines()[-1]
-        == f"    continue with:  croupier -C '{cup}' run '{cup}/other.toml' --stage tables --unsafe"
-    )
+    done = croupier("run", "--unsafe", "-C", cup, "--stop-after", "100 ms", "--stage", "tables")
+    assert done.err.splitlines()[-1] == f"    continue with:  croupier -C '{cup}' run --stage tables --unsafe"
+
+
+def test_a_folder_is_named_by_one_option_only(tmp_path: Path) -> None:
+    for command in ("run", "serve"):
+        refused = croupier(command, tmp_path)
+        assert (refused.code, refused.first.endswith(": -C DIR names the folder of a tournament")) == (2, True)
 
 
 # Killed.

@@ -278,6 +278,8 @@ def usage_error(error: click.ClickException) -> UserError:
         parameter = error.param
         name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
         message, example = f"{name} is missing", error.ctx.info_name if error.ctx else None
+    if found := re.fullmatch(r"Got unexpected extra argument \((.+)\)", message.removesuffix(".")):
+        message += ": -C DIR names the folder of a tournament" if Path(found[1]).exists() else ""
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "croupier"
     hint = f"{command} --help" + (f"; for example  croupier {_example(example)}" if example else "")
     return UserError([Problem("U001", "", message.removesuffix("."), hint=hint)], error.exit_code)

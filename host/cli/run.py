@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # trio takes longer to import than most commands take
 
 
 @click.command()
-@click.argument("config", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--dry-run", is_flag=True, help="print who plays whom and an estimate of the time, from a short trial; play nothing"
 )
@@ -59,7 +58,6 @@ if TYPE_CHECKING:  # trio takes longer to import than most commands take
 def run(
     context: CliContext,
     /,
-    config: Path | None,
     dry_run: bool,
     progress: str,
     stop_after: str | None,
@@ -70,16 +68,15 @@ def run(
 
     chosen = RunOptions(**values)
     check_cluster(chosen.cluster, chosen.workers)
-    path = config or context.folder
     if dry_run:
-        _estimate(context, path, chosen)
+        _estimate(context, chosen)
         return
     chosen = chosen._replace(until=_seconds(stop_after), reason=" ".join(chosen.reason.split()))
     if len(chosen.reason) > MAX_REASON_CHARS:
         raise click.UsageError(f"--reason has more than {MAX_REASON_CHARS} characters")
-    outcome = _play(context, path, chosen, progress)
-    _print_standings(context, path, outcome, on_one_line=progress == "json")
-    again = _same_command(context, config, chosen)
+    outcome = _play(context, chosen, progress)
+    _print_standings(context, outcome, on_one_line=progress == "json")
+    again = _same_command(context, chosen)
     if outcome.interrupted:
         stopped = f"    stopped: {outcome.reason}; finished fixtures are saved, and the standings above include them."
         click.echo(f"{stopped}\n    continue with:  {again}", err=True)
@@ -111,7 +108,7 @@ def _seconds(stop_after: str | None) -> float | None:
         raise click.UsageError(f"--stop-after: {error}") from error
 
 
-def _estimate(context: CliContext, path: Path, chosen: "RunOptions") -> None:
+def _estimate(context: CliContext, chosen: "RunOptions") -> None:
     import trio
 
     from host.backends.backend import open_backend
@@ -121,11 +118,11 @@ def _estimate(context: CliContext, path: Path, chosen: "RunOptions") -> None:
 
     shown = sys.stderr.isatty() and not (context.quiet or context.json)
     with progress_view("stderr" if shown else "none") as view:
-        found = trio.run(forecast, path, view, open_backend, chosen)
+        found = trio.run(forecast, context.folder, view, open_backend, chosen)
     print_estimate(context, found)
 
 
-def _play(context: CliContext, path: Path, chosen: "RunOptions", progress: str) -> "RunOutcome":
+def _play(context: CliContext, chosen: "RunOptions", progress: str) -> "RunOutcome":
     import trio
 
     from host.backends.backend import open_backend
@@ -133,26 +130,24 @@ def _play(context: CliContext, path: Path, chosen: "RunOptions", progress: str) 
     from host.tournament.running import run_tournament
 
     with progress_view("none" if context.json and progress == "auto" else progress, quiet=context.quiet) as view:
-        return trio.run(run_tournament, path, view, open_backend, chosen)
+        return trio.run(run_tournament, context.folder, view, open_backend, chosen)
 
 
-def _print_standings(context: CliContext, path: Path, outcome: "RunOutcome", *, on_one_line: bool) -> None:
+def _print_standings(context: CliContext, outcome: "RunOutcome", *, on_one_line: bool) -> None:
     """Print the standings of the last stage played. An interrupted run may have none."""
     from host.journal.tournament_dir import Folder
 
-    journal = Folder(path if path.is_dir() else path.parent).journal
-    context = context._replace(folder=path, json=context.json or on_one_line)  # its code is named in `path`
+    journal = Folder(context.folder).journal
+    context = context._replace(json=context.json or on_one_line)
     with contextlib.suppress(UserError) if outcome.interrupted else contextlib.nullcontext():
         print_standings(context, journal, interrupted=outcome.interrupted, on_one_line=on_one_line)
 
 
-def _same_command(context: CliContext, config: Path | None, chosen: "RunOptions") -> str:
+def _same_command(context: CliContext, chosen: "RunOptions") -> str:
     words = ["croupier"]
     if context.folder != Path():
         words += ["-C", str(context.folder)]
     words.append("run")
-    if config:
-        words.append(str(config))
     if chosen.last:
         words += ["--stage", chosen.last]
     if chosen.cluster:

@@ -12,14 +12,13 @@ from host.ops.journals import journal_of
 
 
 @click.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
 @options.JOURNAL
 @click.option(
     "--bind", default=options.DEFAULT_BIND, show_default=True, metavar="HOST:PORT", help="port 0 chooses a free port"
 )
 @click.option("--spoilers", is_flag=True, help="include cards and replays of running stages; for the organiser only")
 @click.pass_obj
-def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: str, spoilers: bool) -> None:
+def serve(context: CliContext, journal: Path | None, bind: str, spoilers: bool) -> None:
     """Show a run live in the browser, read-only. Cards are hidden while their stage runs."""
     import trio
 
@@ -29,13 +28,12 @@ def serve(context: CliContext, folder: Path | None, journal: Path | None, bind: 
         hint = "pip install '.[web]'   in a clone of croupier"
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
 
-    place = folder or context.folder
     try:
-        path = journal_of(place, journal)
+        path = journal_of(context.folder, journal)
     except UserError:
         if journal is not None:
             raise
-        path = place / "run" / "run.sqlite"  # spectators may come before the first table
+        path = context.folder / "run" / "run.sqlite"  # spectators may come before the first table
     socket = open_listener(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from host.games.engine import Game
-from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job
 from host.play.lines import Repeats, repeats_in
 from host.play.records import Fixture, Record
@@ -22,7 +21,7 @@ from host.rating.statistics import (
     sequential_points,
     student_quantile,
 )
-from host.stages.kind import block_size, blocks, shares_deals
+from host.stages.kind import block_size, blocks, meeting_path, shares_deals
 from host.tournament.adhoc import AdhocSession
 
 DUEL = "duel"  # the name of its stage
@@ -195,11 +194,12 @@ async def run_comparison(
     The comparison also ends if a whole batch repeats earlier tables: more of them would decide nothing.
     """
     names = [bot.name for bot in session.bots]
-    group, pool = FixtureId(DUEL, meeting=contestants(names)).group, session.pool
+    pool = session.pool
+    whole = session.blank._replace(path=meeting_path(session.stage, names), bots=tuple(names))
     duel, played = Comparison(), list[Record]()
     for first, size in batches(most, len(names) if shares_deals(session.blank) else 1):
         share = block_size(session.stage, size, 1, least=1)
-        due = {fixture.path: fixture for fixture in blocks(session.blank, group, names, first + size - 1, share, first)}
+        due = {fixture.path: fixture for fixture in blocks(whole._replace(first=first, tables=size), share)}
         for fixture in due.values():
             await pool.submit(Job(fixture))
         for _ in due:

@@ -9,7 +9,6 @@ import trio
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.play.fixture_id import FixtureId, contestants
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
@@ -18,7 +17,7 @@ from host.rules.catalogue import origin
 from host.sandbox.levels import Level
 from host.season.entries.values import PracticeResult
 from host.stages.adhoc import Adhoc
-from host.stages.kind import PairStageConfig, block_size, blocks, with_plan
+from host.stages.kind import PairStageConfig, block_size, blocks, meeting_path, with_plan
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.stage_runner import Executor
 
@@ -86,12 +85,11 @@ def _fixtures(ground: Ground, bots: Sequence[BuiltBot], tables: int) -> list[Fix
     tables += -tables % len(bots)
     stage: PairStageConfig = Adhoc(name="practice", tables=tables, mirror=ground.game.chance.shared(ground.rules))
     stage = stage.with_fixture_tables(fewest_tables(ground.game, bots, len(bots)))
-    names = [bot.name for bot in bots]
-    blank = with_plan(stage, Fixture(ground.game.name, ground.rules, "", "", (), 0))
-    group = FixtureId(stage.name, meeting=contestants(names)).group
-    rest = block_size(stage, tables, 1, least=len(bots))
+    names, size = tuple(bot.name for bot in bots), len(bots)
+    whole = with_plan(stage, Fixture(ground.game.name, ground.rules, "", meeting_path(stage, names), names, size))
+    rest = whole._replace(first=size + 1, tables=tables - size)
     # The first fixture is small, so that a slow bot has a result, too.
-    return [*blocks(blank, group, names, len(bots)), *blocks(blank, group, names, tables, rest, len(bots) + 1)]
+    return [*blocks(whole), *blocks(rest, block_size(stage, tables, 1, least=size))]
 
 
 def _summary(
