@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, partial
