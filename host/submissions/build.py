@@ -478,7 +478,7 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
         env |= environment((need(program),))  # its commands may call the tools of a JDK, which need their libraries
     env |= requirements.environment(submission)
     async with running_monitor() as watcher, sandboxed(level, home, BUILD_LIMITS) as sandbox:
-        env |= row.build_env(sandbox.tmp or "/tmp")
+        env |= row.view.env(sandbox.tmp or "/tmp")
         folders = [staged, *([Path(sandbox.tmp)] if sandbox.tmp else [])]
         too_much = quota_check(folders, enlarged(BUILDING, submission.limits.submission))
         deadline = time.monotonic() + BUILD_TIMEOUT_S

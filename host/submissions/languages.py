@@ -123,6 +123,7 @@ class Symptom(NamedTuple):
 class BuildView(NamedTuple):
     """What the compiler of a language needs in the sandbox of a build, besides /usr."""
 
+    env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
     folders: tuple[str, ...] = ()  # folders that it reads
     proc_self_exe: bool = False  # whether programs[0] finds its own files through /proc/self/exe
 
@@ -148,7 +149,6 @@ class Language(NamedTuple):
     marks: Marks = Marks()
     output: OutputHints = OutputHints()
     view: BuildView = BuildView()
-    build_env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
     symptoms: tuple[Symptom, ...] = ()
     programs_of: Callable[[Submission], Command] | None = None  # the programs that one bot needs, if not `programs`
     source_problems: Callable[[FileTree, str, "BotSpec"], list[Problem]] = lambda _tree, _name, _manifest: []
@@ -701,18 +701,23 @@ FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
     "lisp": {"build": build_lisp, "run": run_lisp, "programs_of": lisp_programs},
     "bash": {"source_problems": lambda contents, name, _manifest: line_end_problems(contents, name)},
     "rust": {"build": build_rust},
-    "go": {"build": build_go, "build_env": go_environment},
-    "haskell": {"build_env": haskell_libraries},
+    "go": {"build": build_go},
     "any": {"run": run_any, "programs_of": any_programs},
 }
 """The fields of a row that need code, by the name of the language."""
 
 
+ENVIRONMENTS = {"go": go_environment, "haskell": haskell_libraries}
+"""The variables of a build, by the name of the language."""
+
+
 def _row(name: str, facts: Mapping[str, Any]) -> Language:
     """Return a row of LANGUAGES, from a table of languages.toml."""
     values = _tuples(facts)
-    parts = {"empty": EmptyBot, "starter": Starter, "project": Project, "view": BuildView}
+    parts = {"empty": EmptyBot, "starter": Starter, "project": Project}
     values |= {key: part(**_tuples(facts[key])) for key, part in parts.items() if key in facts}
+    view = BuildView(**_tuples(facts.get("view", {})))
+    values["view"] = view._replace(env=ENVIRONMENTS.get(name, view.env))
     if marks := facts.get("marks"):
         start = re.compile(marks["start"].encode()) if "start" in marks else None
         values["marks"] = Marks(start, re.compile(marks["interpreter"]))
