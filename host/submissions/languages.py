@@ -707,7 +707,7 @@ FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
 """The fields of a row that need code, by the name of the language."""
 
 
-ENVIRONMENTS = {"go": go_environment, "haskell": haskell_libraries}
+ENVIRONMENTS: Mapping[str, Callable[[str], Mapping[str, str]]] = {"go": go_environment, "haskell": haskell_libraries}
 """The variables of a build, by the name of the language."""
 
 
