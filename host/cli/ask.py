@@ -17,7 +17,6 @@ from host.sandbox.levels import DEFAULT_LEVEL, Level
 if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
-    from host.cli.export import Export
     from host.inspect.repro import Repro, Target
     from host.journal.reader import Journal
 
@@ -196,7 +195,18 @@ def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot"
     return bot._replace(limits=repro.bot.limits)
 
 
-def bundled(context: CliContext, export: "Export") -> tuple[Path, int]:
+class Export(NamedTuple):
+    """What to export, and where to."""
+
+    form: str
+    selection: str | None  # a stage, a table, fault:ID or `last`; for `public` the folder
+    journal: Path | None
+    output: Path | None  # None: standard output
+    spoilers: bool
+    with_bots: bool
+
+
+def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
     """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault.
 
     The selection is fault:ID, TABLE (its first fault), or TABLE:N; by default the last fault.
@@ -223,7 +233,7 @@ def bundled(context: CliContext, export: "Export") -> tuple[Path, int]:
     return output, len(repro.before) + len(repro.asked)
 
 
-def _fault_or(context: CliContext, export: "Export") -> str:
+def _fault_or(context: CliContext, export: Export) -> str:
     """Return the question to bundle: by default the last fault of the journal."""
     from host.journal.reader import reading
 

@@ -4,7 +4,7 @@ import contextlib
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -13,6 +13,7 @@ from host.base.format import counted
 from host.base.output import whole_file, write
 from host.base.system_errors import file_problem
 from host.cli import CliContext, Facts, options, print_result
+from host.cli.ask import Export, bundled
 from host.ops.journals import open_journal
 
 FORMS = ("csv", "decisions", "jsonl", "playlog", "bundle", "public")
@@ -21,17 +22,6 @@ GONE = {
     "changes": "croupier status --json has them",
 }
 """Forms that there were, and what has the same."""
-
-
-class Export(NamedTuple):
-    """What to export, and where to."""
-
-    form: str
-    selection: str | None  # a stage, a table, fault:ID or `last`; for `public` the folder
-    journal: Path | None
-    output: Path | None  # None: standard output
-    spoilers: bool
-    with_bots: bool
 
 
 class Form(click.Choice[str]):
@@ -68,8 +58,6 @@ def export(context: CliContext, /, **values: Any) -> None:
     if is_public:
         _export_public(context, chosen)
     elif chosen.form == "bundle":
-        from host.cli.ask import bundled
-
         path, questions = bundled(context, chosen)
         _print(
             context, chosen._replace(output=path), questions, "question", f" → croupier ask {shlex.quote(str(path))}"
