@@ -90,7 +90,7 @@ class FixtureQueue:
         await self.feed_several(worker, play_first)
 
     async def feed_several(self, worker: str, play: PlayJobs) -> None:
-        """Do the same, but send several short fixtures at once, and requeue those that were not played."""
+        """Send fixtures to a worker as `feed` does, but several short ones at once. Requeue those that were not played."""
         seconds = math.inf  # of the longest of the last fixtures
         with self._shares.hand() as hand:
             while True:

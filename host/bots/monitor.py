@@ -44,8 +44,8 @@ MOST_NAMES = 10_000  # files in a sandbox's /tmp; each takes 1 KiB of kernel mem
 class MonitoredSandbox:
     """A sandbox that is monitored: its processes, its limits, and the limit exceeded, if any."""
 
-    def __init__(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer) -> None:
-        self.sandbox, self.memory, self._bursts = sandbox, memory, bursts
+    def __init__(self, sandbox: Sandbox, memory: int, disk_is_full: Callable[[], bool], turns: Freezer) -> None:
+        self.sandbox, self.memory, self._disk_is_full = sandbox, memory, disk_is_full
         self.turn = FreezeState(turns, sandbox.keeper, sandbox.group.computed if sandbox.group else None)
         self.samples = StallSampler(sandbox)
         self.limit_exceeded: FaultKind | None = None
@@ -118,7 +118,7 @@ class MonitoredSandbox:
         breach = self._too_much()
         if breach is None and self._names() > MOST_NAMES:
             breach = FaultKind.MEMORY
-        if breach is None and self._bursts():
+        if breach is None and self._disk_is_full():
             breach = FaultKind.FLOOD
         if breach is not None:
             self._break(breach)
@@ -183,9 +183,9 @@ class CgroupMonitored(MonitoredSandbox):
     """A monitored sandbox with a control group: the kernel counts its usage and enforces its memory limit."""
 
     def __init__(
-        self, group: Cgroup, sandbox: Sandbox, memory: int, bursts: Callable[[], bool], turns: Freezer
+        self, group: Cgroup, sandbox: Sandbox, memory: int, disk_is_full: Callable[[], bool], turns: Freezer
     ) -> None:
-        super().__init__(sandbox, memory, bursts, turns)
+        super().__init__(sandbox, memory, disk_is_full, turns)
         self._group = group
         self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
@@ -316,12 +316,14 @@ class Monitor:
         self._turns = Freezer()
 
     @contextmanager
-    def watching(self, sandbox: Sandbox, memory: int, bursts: Callable[[], bool] = bool) -> Iterator[MonitoredSandbox]:
-        """Monitor a sandbox for the length of the block. `bursts` returns whether its files on disk are too large."""
+    def watching(
+        self, sandbox: Sandbox, memory: int, disk_is_full: Callable[[], bool] = bool
+    ) -> Iterator[MonitoredSandbox]:
+        """Monitor a sandbox for the length of the block. `disk_is_full` returns whether the files of the bot exceed its limit."""
         watched = (
-            MonitoredSandbox(sandbox, memory, bursts, self._turns)
+            MonitoredSandbox(sandbox, memory, disk_is_full, self._turns)
             if sandbox.group is None
-            else CgroupMonitored(sandbox.group, sandbox, memory, bursts, self._turns)
+            else CgroupMonitored(sandbox.group, sandbox, memory, disk_is_full, self._turns)
         )
         self._watched.add(watched)
         try:

@@ -168,7 +168,10 @@ async def play(plan: TablePlan, seating: Seating, game: Game, root: bytes) -> li
 async def play_source(
     plan: TablePlan, seating: Seating, game: Game, root: bytes, source: SteadySource
 ) -> list[PlayedTable]:
-    """Do the same with rules that run in another process. Raise FixtureUndecided as `SteadySource.advance` does."""
+    """Play the tables of a fixture, as `play` does, with rules that run in another process.
+
+    Raise FixtureUndecided as `SteadySource.advance` does.
+    """
     return await _Match(seating, _ForeignRules(game, root, source, seating.seats)).play(plan)
 
 

@@ -215,7 +215,7 @@ class _Choices:
         return None if len(self._chosen) <= FEW else self.large_field(anchor)
 
     def large_field(self, anchor: float) -> "LargeField":
-        """Return the same model for linear algebra, for any number of bots."""
+        """Return the model for linear algebra: for any number of bots, and faster for many."""
         from host.rating.strength_of_many import LargeField  # numpy takes 0.15 s to import
 
         return LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)

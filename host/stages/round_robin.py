@@ -79,7 +79,7 @@ class PairTally(NamedTuple):
     records: tuple[Record, ...] = ()
 
     def after(self, record: Record) -> "PairTally":
-        """Return the same after one more block."""
+        """Return the tally after one more block."""
         return self._replace(records=(*self.records, record))
 
     @property

@@ -155,7 +155,7 @@ class Conformance:
                 await self._asked(game, Question(number, 1, view), edge)
 
     async def source_tables(self, game: Game, rules: Any, source: SteadySource) -> None:
-        """Do the same as `tables` for a game whose rules run in another process.
+        """Ask the questions of whole tables, as `tables` does, for a game whose rules run in another process.
 
         If a referee fails, ask no more: no bot is to blame. Raise OwnGameFailed if an organiser's code fails.
         """

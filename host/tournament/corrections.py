@@ -133,7 +133,7 @@ def _paired_later(begun: Begun, records: Records, without: Container[str]) -> li
 
 
 def _not_reached(begun: Begun, records: Records, without: Container[str]) -> list[str]:
-    """Return the same fixtures, and those in `without` that the results of others in it have brought about."""
+    """Return what `_paired_later` returns, and the fixtures in `without` that exist only by the results of others in it."""
     left = _Without(records, without)
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:

@@ -79,7 +79,7 @@ class ViewReader:
     def read(self, asked: Ask, shown: str) -> View:
         """Return the view of a question, with the texts that its seat was shown before.
 
-        Raise Violation if a field has a wrong type, or if it asks for lines in vain.
+        Raise Violation if a field has a wrong type, or if the question sets `lines` although game.toml allows only one line.
         """
         values = asked.view
         for name in self._texts:
