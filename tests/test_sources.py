@@ -170,6 +170,17 @@ def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path
         assert bundle["rules"] == {"seats": 2, "chips": 10} and bundle["given_by"] == ["cyd"]
 
 
+def test_a_run_without_any_result_is_tried_again(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always", bots=("ada", "cyd"), often=1)
+    for _ in range(2):
+        run(folder, code=7)
+        assert standings(folder)["undecided"] and not decided(folder)
+    set_mode(folder, "never")
+    run(folder)
+    assert decided(folder) and not standings(folder)["undecided"]
+    assert "undecided" not in verified(folder)
+
+
 @pytest.mark.long
 def test_running_again_tries_undecided_fixtures_again(unfailing: Path, tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always")

@@ -67,16 +67,16 @@ def refused(where: str, message: str, hint: str) -> UserError:
 
 
 def last_begun(journal: Journal, seed: bytes) -> Begun:
-    """Return the last stage in which something has been played. Raise UserError if there is none."""
+    """Return the last stage in which something has been played, or is tried again. Raise UserError if there is none."""
     state = journal.state()
+    if not journal.begun:
+        raise nothing_played(journal.path)
     begun = [
         number
         for number, stage in enumerate(state.stages)
         if journal.first_number(stage.name) is not None or journal.undecided(stage.name)
     ]
-    if not begun:
-        raise nothing_played(journal.path)
-    number, played = begun[-1], Played(journal.stage_records, journal.sizes)
+    number, played = max(begun, default=0), Played(journal.stage_records, journal.sizes)
     positions = course(state, journal.bots(), seed, played)
     return Begun(number, positions[number], journal.blank(), positions[number + 1 :])
 
