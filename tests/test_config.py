@@ -232,15 +232,15 @@ WRONG = [
     # stages
     (CARDS + '[[stage]]\nkind = "mixed_tabels"', 'error[C008] croupier.toml:3: kind = "mixed_tabels" is not a kind of stage\n  hint: mixed_tables'),
     (CARDS + 'stage = ["x"]', 'error[C006] croupier.toml:2: stage: "x" is not a table\n  hint: write [[stage]] on a line of its own, and its keys below it'),
-    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss, pairs"),
+    (CARDS + '[[stage]]\nname = "x"', "error[C007] croupier.toml:2: [[stage]] has no kind\n  hint: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss, pairs, solo"),
     (CARDS + '[stage]\nkind = "mixed_tables"', 'error[C006] croupier.toml:2: stage = { kind = "mixed_tables" } is not a list\n  hint: [[stage]]'),
-    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet, pairs'),
+    (CARDS + '[[stage]]\nkind = "knockout"', 'error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one\n  hint: for cardshark: mixed_tables, league, gauntlet, pairs, solo'),
     (PAIRS + '[[stage]]\nkind = "mixed_tables"', 'error[C013] croupier.toml:3: kind = "mixed_tables" needs a game in which chips are carried from table to table, and pazaak is not one\n  hint: for pazaak: round-robin, knockout, league, gauntlet, swiss, pairs'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntorneys = 3', 'error[C001] croupier.toml:4: unknown key "torneys" in [[stage]]\n  hint: tourneys'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\ntourneys = 0', "error[C009] croupier.toml:4: tourneys = 0 is out of range\n  hint: 1 to 10000000"),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\nname = "../x"', 'error[C009] croupier.toml:4: name = "../x" is not a name of a stage\n  hint: up to 40 letters, digits, _ and -'),
     (CARDS + '[[stage]]\nkind = "mixed_tables"\n[[stage]]\nkind = "mixed_tables"', 'error[C009] croupier.toml:4: two stages are called "tables"\n  hint: name = "tables-2"'),
-    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["sets"]', 'error[C013] croupier.toml:4: rank_by = "sets" needs rounds in which every bot plays one set, and kind = "round-robin" has none\n  hint: one of win_rate, total_score, score, wins, elo'),
+    (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["sets"]', 'error[C013] croupier.toml:4: rank_by = "sets" needs rounds in which every bot plays one set, and kind = "round-robin" has none\n  hint: one of win_rate, total_score, score, wins, elo, runoff'),
     (PAIRS + '[[stage]]\nkind = "round-robin"\nrank_by = ["luck"]', 'error[C008] croupier.toml:4: rank_by: "luck" is not a way to rank\n  hint: one of win_rate, total_score, score, advances, wins, sets, buchholz, elo, runoff'),
     *(
         (PAIRS + f'[[stage]]\nkind = "round-robin"\nrank_by = ["{old}"]', f'error[C008] croupier.toml:4: rank_by: "{old}" is not a way to rank\n  hint: {new}')
@@ -402,7 +402,7 @@ def test_all_problems_of_a_file_are_reported_with_their_lines() -> None:
     assert [f"{problem.where} {problem.message}: {problem.hint}" for problem in refused.value.problems] == [
         "f.toml:2 bots = 5 is not a list: ",
         "f.toml:3 stage: 3 is not a table: write [[stage]] on a line of its own, and its keys below it",
-        "f.toml:3 [[stage]] has no kind: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss, pairs",
+        "f.toml:3 [[stage]] has no kind: one of mixed_tables, round-robin, knockout, groups, league, gauntlet, swiss, pairs, solo",
         'f.toml:3 kind = "swis" is not a kind of stage: swiss',
         'f.toml:3 unknown key "round" in [[stage]]: rounds',
         'f.toml:5 move = 1 has no unit: "1 s" or "1000 ms"',

@@ -216,7 +216,7 @@ ODD = """
         elif turn == "2" and task == "SAY" and int(seat) < 2:
             sys.exit(3)
         else:
-            print("x" * (2000 if turn == "0" else 3), flush=True)
+            print("\\x07" if turn == "0" else "xxx", flush=True)
 """
 
 
@@ -339,7 +339,7 @@ GAME = Game(
 """
 EVIL = """<script>alert(1)</script><img src=x onerror=evil()>&"'=cmd()|[red]{{7*7}}%2C,%0A,!crash \\\\x1b[31m"""
 SHOUT = 'import sys\n\nfor line in sys.stdin:\n    print("SAY", TEXT, flush=True)\n'
-TEXTS = {"evil": repr(EVIL), "long": "'x' * 1000", "endless": "'y' * 1001", "no": f"'no ' + {EVIL!r}"}
+TEXTS = {"evil": repr(EVIL), "long": "'x' * 1000", "endless": "'y' * 3000", "no": f"'no ' + {EVIL!r}"}
 
 
 @pytest.fixture(scope="module")
@@ -360,12 +360,12 @@ def shouted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_text_is_bounded_stored_whole_and_replayed(shouted: Path) -> None:
     rows = {row["bot"]: row for row in croupier("-C", shouted, "standings", "--json").json["rows"]}
-    assert rows["endless"]["faults"] == 12 and rows["long"]["faults"] == rows["evil"]["faults"] == 0
+    assert rows["endless"]["faults"] == rows["long"]["faults"] == rows["evil"]["faults"] == 0
     assert croupier("-C", shouted, "verify").code == 0
     fixtures = answers_in(shouted / "run" / "run.sqlite").values()
     said = Counter(answer for fixture in fixtures for table in unpack(fixture[1]) for answer in table)
     assert said[Move("SAY", text=EVIL)] == 12 and said[Move("SAY", text="x" * 1000)] == 12
-    assert "unreadable" in croupier("-C", shouted, "faults", "endless").out
+    assert said[Move("SAY", text="y" * 3000)] == 12
     assert "illegal" in croupier("-C", shouted, "faults", "no").out
 
 
@@ -377,7 +377,13 @@ def test_a_text_is_escaped_wherever_it_is_shown(shouted: Path) -> None:
     assert croupier("-C", shouted, "export", "jsonl", "-o", shouted / "out.jsonl").code == 0
     events = [json.loads(line) for line in (shouted / "out.jsonl").read_text().splitlines()]
     assert Counter(event.get("a") for event in events)[f"SAY {EVIL}"] == 12
-    assert {event["text"] for event in events if event["ev"] == "say"} <= {EVIL, f"no {EVIL}", "x" * 1000, "-"}
+    assert {event["text"] for event in events if event["ev"] == "say"} <= {
+        EVIL,
+        f"no {EVIL}",
+        "x" * 1000,
+        f"{'y' * 999}…",
+        "-",
+    }
     number = next(event["n"] for event in events if event.get("a") == f"SAY {EVIL}")
     where = next(event["table"] for event in events if event["ev"] == "table.start" and "evil" in event["bots"])
     asked = croupier("-C", shouted, "ask", "evil", where, "--as", "evil", "--json")

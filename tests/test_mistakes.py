@@ -40,7 +40,7 @@ COMMANDS: list[tuple[str, int, str, str]] = [
     ("-C nowhere run", 2, "U001", "-C nowhere"),
     ("run -C nowhere", 2, "U001", "-C nowhere"),
     ("add x -C {empty}", 3, "C011", "{empty}/croupier.toml"),
-    ("run {cup}/croupier.tmol", 3, "C011", "{cup}/croupier.tmol"),
+    ("run -C {cup}/croupier.tmol", 2, "U001", "-C {cup}/croupier.tmol"),
     ("status -C {empty}", 3, "R006", "{empty}/run/run.sqlite"),
     ("standings -C {empty}", 3, "R006", "{empty}"),
     ("ask davey last -C {empty}", 3, "R006", "{empty}"),

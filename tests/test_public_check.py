@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -249,7 +250,9 @@ def test_a_fixture_that_is_missing_is_named_if_the_standings_are_made_to_fit(fol
         said = check(copy).stderr
         if ", but the records have " not in said:
             break
-        key, bot = said.partition("tables: ")[2].partition(" is ")[0].split(" of ")
+        wrong = re.search(r"tables: (\w+) of (\S+) is ", said)
+        assert wrong, said
+        key, bot = wrong.groups()
         right, rows = said.rpartition("records have ")[2].strip(), read_rows(copy)
         if key == "rank":
             break

@@ -39,7 +39,7 @@ MOST_CARDS = 100  # in one event
 LONGEST_CARD = 20  # characters
 
 EXACT = 2**53  # browsers represent whole numbers exactly up to here
-TEXT_CHARS = 1000  # characters of a text
+TEXT_CHARS = 1000  # characters of a text; a longer one is cut
 MAX_VALUES = 1000  # values in one list or mapping
 DEEPEST = 4  # levels of nested lists
 
@@ -121,12 +121,17 @@ def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: 
             raise refusal(game, f"{where} = {_shortly(wrong[0])}: {rule}")
         return [checked_value(game, where, card) for card in cards]
     if name == "text":
-        if not isinstance(fact, str) or len(fact) > TEXT_CHARS:
-            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text of at most {TEXT_CHARS} characters")
-        return escape_control_chars(fact) if event == "state" else one_line(fact)
+        if not isinstance(fact, str):
+            raise refusal(game, f"{where} = {_shortly(fact)}, which is not a text")
+        return escape_control_chars(_cut(fact)) if event == "state" else one_line(_cut(fact))
     if type(fact) not in (int, float):
         raise refusal(game, f"{where} = {_shortly(fact)}, which is not a number")
     return checked_value(game, where, fact)
+
+
+def _cut(text: str) -> str:
+    """Return a text of at most TEXT_CHARS characters. It is cut, not refused: it may be what a bot has said."""
+    return text if len(text) <= TEXT_CHARS else f"{text[: TEXT_CHARS - 1]}…"
 
 
 def _is_card(card: Any) -> bool:
@@ -147,8 +152,8 @@ def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
-    if isinstance(value, str) and len(value) <= TEXT_CHARS:
-        return one_line(value)
+    if isinstance(value, str):
+        return one_line(_cut(value))
     if isinstance(value, int) and abs(value) <= EXACT:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
