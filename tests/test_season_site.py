@@ -693,12 +693,17 @@ def test_an_author_who_asks_too_much_waits_and_others_do_not(running: Site) -> N
 
 
 @pytest.mark.timing  # an address may ask 20 times a second: a slow machine would not get beyond that
-def test_an_address_that_asks_too_much_waits_and_others_do_not(running: Site) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: running.get("/api/rounds", x_forwarded_for="203.0.113.9").status, range(400)))
-    assert set(answers) == {200, 429}
-    assert running.get("/api/rounds", x_forwarded_for="203.0.113.10").status == 200
-    assert running.get("/api/rounds").status == 200
+def test_an_address_that_asks_too_much_waits_and_others_do_not(tmp_path: Path) -> None:
+    with serving_season(season_in(tmp_path), "--proxy", "127.0.0.1") as running:
+        answers = set[int]()
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):  # the slower the machine, the later the address has used up its burst
+                some = pool.map(lambda _: running.get("/api/rounds", x_forwarded_for="203.0.113.9").status, range(200))
+                answers |= {*some}
+                if 429 in answers:
+                    break
+        assert answers == {200, 429}
+        assert running.get("/api/rounds", x_forwarded_for="203.0.113.10").status == 200
 
 
 def test_two_uploads_of_an_author_run_at_the_same_time_and_no_third(running: Site) -> None:
