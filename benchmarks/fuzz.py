@@ -187,7 +187,7 @@ def failures(name: str, count: int, seed: int) -> int:
             check()
         except UserError as refused:
             why = "" if refused.exit_code in (2, 3, 4) else f"exit code {refused.exit_code}: {refused}"
-        except Exception as failed:
+        except Exception as failed:  # any other exception is what is looked for
             why = f"{type(failed).__name__}: {failed}"
         if time.process_time() - computed > SLOW_S:
             why += " slow"

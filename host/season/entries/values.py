@@ -146,7 +146,7 @@ class Answer(msgspec.Struct, frozen=True):
     """What the season has answered to a request: a sentence, or a refusal with its code and cure."""
 
     request: str  # its id, which `write_request` has returned
-    author: str  # who has left it; empty for the organiser
+    author: str  # the author who wrote the request; empty for the organiser
     at: float  # seconds since 1970
     text: str
     submission: str = ""  # the id of the submission, if the request was about one

@@ -155,7 +155,7 @@ class SeasonPages:
         return conditional_response(request, season_asset(file), f"{ASSETS[file]}; charset=utf-8")
 
     async def events(self, request: Request) -> Response:
-        """Return a stream of events; for a private page, also about what is for whoever the cookies say."""
+        """Return a stream of events; for a private page, also about the author named by the cookies."""
         private = "private" in request.query_params
         return self.stream(request, self._season.viewer(request) if private else Viewer())
 
