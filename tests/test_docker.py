@@ -29,7 +29,7 @@ from host.journal.reader import reading
 pytestmark = pytest.mark.long
 HERE = ROOT / "docker"
 BASE = "debian:bookworm-slim"  # as in the Dockerfile
-PROJECT = "croupier-tests"
+PROJECT, SEASON = "croupier-tests", "croupier-tests-season"
 TOURNEYS = 16
 RUN = ("run", "-T", "--use-aliases", "tournament")
 """The documented command of compose, without a terminal. Its container stays, so that it can be inspected."""
@@ -127,6 +127,14 @@ class Compose:
         return self("logs", "--no-color", "tournament").out
 
 
+def remove(project: str) -> None:
+    """Remove what is left of a project of compose, also by a test that was killed: its networks would be gone."""
+    label = f"label=com.docker.compose.project={project}"
+    for kind, every, how in (("container", ["-a"], ["-f", "-v"]), ("network", [], []), ("volume", [], [])):
+        if found := ran("docker", kind, "ls", *every, "-q", "--filter", label).out.split():
+            ran("docker", kind, "rm", *how, *found)
+
+
 def versions() -> list[bool]:
     """Return which versions of compose are installed; True is version 1."""
     return [False] * (ran("docker", "compose", "version").code == 0) + [True] * bool(shutil.which("docker-compose"))
@@ -140,11 +148,9 @@ def compose(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Compose]
     if not here:
         pytest.skip("NO DOCKER COMPOSE: neither version 1 nor 2")
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
-    project = Compose(cup, workers, wanted if wanted in here else here[0])
-    try:
-        yield project
-    finally:
-        project("down", "-v", "-t", "2")
+    remove(PROJECT)
+    yield Compose(cup, workers, wanted if wanted in here else here[0])
+    remove(PROJECT)
 
 
 @pytest.fixture(scope="module")
@@ -321,7 +327,7 @@ class SeasonInContainers(TestSeason):
 
     def compose(self, *words: str) -> Done:
         """Run a command of compose."""
-        return ran("docker", "compose", "-p", f"{PROJECT}-season", "-f", "season.yaml", *words, env=self._env)
+        return ran("docker", "compose", "-p", SEASON, "-f", "season.yaml", *words, env=self._env)
 
     def kill(self, service: str) -> None:
         """Kill the first process of a container; the engine starts it again."""
@@ -355,11 +361,12 @@ def season(tmp_path: Path) -> Iterator[SeasonInContainers]:
     if False not in versions():
         pytest.skip("NO DOCKER COMPOSE 2: a season in containers is not tested")
     made = SeasonInContainers(tmp_path / "cup")
+    remove(SEASON)
     try:
         assert (done := made.compose("up", "-d")).code == 0, done.err
         yield made
     finally:
-        made.compose("down", "-v", "-t", "5")
+        remove(SEASON)
 
 
 def test_a_season_in_containers_goes_on_whatever_is_killed(season: SeasonInContainers, tmp_path: Path) -> None:
@@ -377,4 +384,4 @@ def test_a_season_in_containers_goes_on_whatever_is_killed(season: SeasonInConta
     assert season.compose("stop", "-t", "30").code == 0
     verified = croupier_process("-C", season.folder, "season", "verify", "--json")
     assert verified.code == 0 and verified.json["differences"] == [], verified
-    assert {row["label"] for row in season.document("ladder.json")["rows"]} == {"adas-1", "bobs-1"}
+    assert {row["label"] for row in season.document("ladder")["rows"]} == {"adas-1", "bobs-1"}

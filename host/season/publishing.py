@@ -225,4 +225,5 @@ class Publishing:
         for large in too_old(self._player.rounds, season.terms.keep):
             note = await trio.to_thread.run_sync(remove_answers, season.folder, large, season.tournament)
             self._player.replace(season.book.note(large, note))
+            self.publish()
             season.event("kept", f"round {large.number}", note)
