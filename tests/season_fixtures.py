@@ -15,7 +15,6 @@ import trio
 
 from host.backends.kept import KeptWorkers
 from host.backends.local import local_workers
-from host.config.season_config import AuthorLimits
 from host.rules.catalogue import game_by_name
 from host.sandbox.limits import Limits
 from host.season.entries.inbox import Request, StoredRequest, Submit, read_requests, write_request
@@ -23,6 +22,7 @@ from host.season.entries.store import Store
 from host.season.entries.values import Answer, Submission
 from host.season.intake.intake import IntakeTerms, SeasonIntake
 from host.season.intake.requests import EntryTerms
+from host.season.season_config import AuthorLimits
 from host.submissions.discovery import load_submission
 
 STANDS = "import sys\nfor line in sys.stdin:\n    print('END', flush=True)\n"

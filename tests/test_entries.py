@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from season_fixtures import HASH, NONSENSE, STANDS, Season, leave, season, terms_of
 
 from host.base.errors import UserError
-from host.config.season_config import AuthorLimits
 from host.season.entries.inbox import (
     REQUEST_FILE,
     UPLOAD_FILE,
@@ -29,6 +28,7 @@ from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.rounds.book import Book, RoundSums
 from host.season.rounds.scheduler import Meeting, Player, RoundTerms
+from host.season.season_config import AuthorLimits
 
 AUTHORS = st.sampled_from("abcde")
 SUBMISSIONS = st.lists(st.tuples(AUTHORS, st.integers(0, 50)), max_size=30)

@@ -33,6 +33,7 @@ FLOORS = [
     {"host.report"},
     {"host.web", "host.ops"},
     {"host.cli"},
+    {"host.season.season_config"},
     {"host.season.entries"},
     {"host.season.documents", "host.season.folder"},
     {"host.season.site_database"},
@@ -104,6 +105,15 @@ def test_imports_go_down() -> None:
 def test_nothing_outside_the_wing_of_seasons_imports_it() -> None:
     others = [module for module in MODULES if not module.startswith("host.season")]
     assert not [f"{module}: {used}" for module in others for used in imports(MODULES[module]) if "host.season" in used]
+
+
+NAMES_THE_WING = {"host.cli", "host.config.tournament_config"}
+"""The table of commands, and the table [season] of a croupier.toml."""
+
+
+def test_only_the_table_of_commands_and_that_of_keys_name_the_wing_of_seasons() -> None:
+    named = {module for module, path in MODULES.items() if "host.season" in path.read_text()}
+    assert {module for module in named if not module.startswith("host.season")} == NAMES_THE_WING
 
 
 def test_the_lowest_floors_are_pure() -> None:

@@ -18,7 +18,6 @@ from season_process import TestSeason, later_crash, plain_bot
 
 from host.base.errors import UserError
 from host.base.toml_file import read, read_text
-from host.config.season_config import Keep
 from host.config.tournament_config import load
 from host.games.luck import derive
 from host.season.entries.inbox import Activate
@@ -26,6 +25,7 @@ from host.season.entries.values import Version
 from host.season.folder import final_seed, round_root
 from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.scheduler import Meeting
+from host.season.season_config import Keep
 from host.season.site.published import Published
 from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES

@@ -36,13 +36,13 @@ from season_fixtures import (
 
 from host.base.errors import UserError
 from host.base.paths import size_of
-from host.config.season_config import AuthorLimits
 from host.season.entries.inbox import Cancel, Manage, Practise
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Verdict, Version
 from host.season.intake.examination import unpacked_upload
 from host.season.intake.pruning import prune_old_builds, prune_uploads
 from host.season.intake.unpack import UnpackRequest
+from host.season.season_config import AuthorLimits
 from host.submissions.build import prune_builds
 from host.submissions.discovery import load_submission
 

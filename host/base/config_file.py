@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin,
 from host.base.errors import Problem, UserError, closest_match
 from host.base.safe_text import one_line
 from host.base.toml_file import KeyPath, Toml, read, to_toml
-from host.base.value_types import PLAIN, InvalidValue, TaggedBy, ValueType, one_of
+from host.base.value_types import PLAIN, DefinedIn, InvalidValue, TaggedBy, ValueType, one_of
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class _Reader:
         return self._add("C008", (*key, tagged.key), message, hint)
 
     def _table(self, model: Any, table: Mapping[str, Any], key: KeyPath) -> Any:
-        before, types, values = len(self.problems), _types(model), dict[str, Any]()
+        before, types, values = len(self.problems), types_of(model), dict[str, Any]()
         for each in dataclasses.fields(model):
             if each.name in table:
                 values[each.name] = self.value(types[each.name], table[each.name], (*key, each.name))
@@ -116,9 +116,14 @@ class _Reader:
 
 
 @cache
-def _types(model: Any) -> Mapping[str, Any]:
-    """Return the types of the fields of a dataclass."""
-    return get_type_hints(model, include_extras=True)
+def types_of(model: Any) -> Mapping[str, Any]:
+    """Return the types of the fields of a dataclass, also of tables that a package above defines."""
+    return {name: _found(kind) for name, kind in get_type_hints(model, include_extras=True).items()}
+
+
+def _found(kind: Any) -> Any:
+    how = get_args(kind)[1] if get_origin(kind) is Annotated else None
+    return how.find() if isinstance(how, DefinedIn) else kind
 
 
 def _fields(model: Any) -> list[str]:
@@ -162,14 +167,12 @@ def _table_header(key: KeyPath) -> str:
 def _tables_of_keys(model: Any) -> dict[str, str]:
     """Return the place of each key of a model, for hints about keys in the wrong place."""
     tables: dict[str, str] = {}
-    for name, kind in get_type_hints(model).items():
-        if dataclasses.is_dataclass(kind):
+    for name, kind in types_of(model).items():
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             inner = {
-                key: f"in [{name}.{key}]"
-                for key, each in get_type_hints(kind).items()
-                if dataclasses.is_dataclass(each)
+                key: f"in [{name}.{key}]" for key, each in types_of(kind).items() if dataclasses.is_dataclass(each)
             }
             for key, place in inner.items():
-                tables |= dict.fromkeys(_fields(get_type_hints(kind)[key]), place)
+                tables |= dict.fromkeys(_fields(types_of(kind)[key]), place)
             tables |= dict.fromkeys(set(_fields(kind)) - {*inner}, f"in [{name}]")
     return tables | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

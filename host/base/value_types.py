@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
@@ -43,6 +44,19 @@ class TaggedBy(NamedTuple):
     key: str
     find: Callable[[str], type | None]
     names: Callable[[], Iterable[str]]  # the known tags
+
+
+class DefinedIn(NamedTuple):
+    """The type of a table whose keys a package above defines: the dataclass `name` of `module`, imported when it is needed."""
+
+    module: str
+    name: str
+
+    def find(self) -> type:
+        """Return the dataclass."""
+        found = getattr(import_module(self.module), self.name)
+        assert isinstance(found, type)
+        return found
 
 
 def integer(minimum: int, maximum: int) -> ValueType:

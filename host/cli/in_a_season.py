@@ -16,8 +16,8 @@ IN_A_SEASON = {
     "verify": "croupier season verify",
     "seed": "croupier season open  commits to the seed",
     "ls": "croupier season status",
-    "remove": "the organiser's page withdraws a bot",
-    "withdraw": "the organiser's page withdraws a bot",
+    "remove": "croupier season withdraw BOT",
+    "withdraw": "croupier season withdraw BOT",
 } | dict.fromkeys(
     ("standings", "grades", "faults", "replay", "report", "redo", "export", "ask"),
     "each round is a tournament: -C rounds/0001, in the folder of the season",

@@ -5,7 +5,6 @@ from typing import Any
 
 from host.base.toml_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
-from host.config.season_config import season_settings
 from host.config.tournament_config import Tournament
 from host.journal.state import Terms, plain
 from host.rules.catalogue import origin
@@ -70,7 +69,7 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
             | ({"cluster": tournament.run.cluster} if tournament.run.cluster else {}),
             "report": {"html": tournament.html},
         }
-        | ({"season": season_settings(tournament.season)} if tournament.season else {})
+        | ({"season": tournament.season.settings()} if tournament.season else {})
     )
 
 

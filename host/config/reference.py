@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from host import __version__
+from host.base.config_file import types_of
 from host.base.toml_file import to_toml
 from host.base.value_types import OWN_CODE, InvalidValue, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
@@ -147,7 +148,7 @@ def spelled(annotated: Any, value: Any) -> Any:
 
 def keys_of(model: type, usual: Mapping[str, Any] | None = None) -> list[KeyDescription]:
     """Return the keys of a table: the fields of its model. `usual` has default values that the model does not have."""
-    hints, docs = get_type_hints(model, include_extras=True), attribute_docs(model)
+    hints, docs = types_of(model), attribute_docs(model)
     found = []
     for each in fields(model):
         annotated = hints[each.name]
@@ -226,7 +227,7 @@ def write_with_schema(path: Path, text: str) -> None:
 
 def _tables(model: type, around: str = "") -> Iterator[tuple[str, type]]:
     """Yield the tables of a model with their names, each before the tables in it."""
-    for name, inner in get_type_hints(model).items():
+    for name, inner in types_of(model).items():
         if is_dataclass(inner) and isinstance(inner, type):
             yield f"{around}{name}", inner
             yield from _tables(inner, f"{around}{name}.")

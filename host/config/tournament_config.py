@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args, get_origin, get_type_hints
 
 from host.base.config_file import load_model, sorted_by_line, unknown_key
 from host.base.errors import Problem, UserError, closest_match
@@ -11,6 +11,7 @@ from host.base.system_errors import cure
 from host.base.toml_file import Toml, read, to_toml
 from host.base.value_types import (
     FLAG,
+    DefinedIn,
     Flag,
     InvalidValue,
     TaggedBy,
@@ -24,7 +25,6 @@ from host.base.value_types import (
 )
 from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
 from host.config.resolver import CONFIG, resolve
-from host.config.season_config import SeasonTable, season_problems
 from host.games.engine import Game
 from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
@@ -116,6 +116,16 @@ class ReportTable:
     """The file that `croupier report` writes. Example: `html = "public/index.html"`"""
 
 
+class WingTable(Protocol):
+    """A table of croupier.toml that a wing defines. Nothing else here knows its keys."""
+
+    def problems(self, toml: Toml, folder: Path, game: str) -> list[Problem]:
+        """Return what is wrong between keys, with their lines."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the table as a croupier.toml states it."""
+
+
 @dataclass(frozen=True)
 class ConfigFile:
     """The content of a croupier.toml."""
@@ -140,7 +150,7 @@ class ConfigFile:
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
-    season: SeasonTable = field(default_factory=SeasonTable)
+    season: Annotated[WingTable | None, DefinedIn("host.season.season_config", "SeasonTable")] = None
 
 
 class Tournament(NamedTuple):
@@ -164,7 +174,7 @@ class Tournament(NamedTuple):
     guests: frozenset[str]  # the names of bots that play only as references
     warnings: tuple[Problem, ...]
     registry: Registry  # what the names in its journal stand for
-    season: SeasonTable | None = None  # None: an ordinary tournament
+    season: WingTable | None = None  # None: an ordinary tournament
 
     @property
     def level(self) -> Level:
@@ -235,8 +245,7 @@ def load(place: Path) -> Tournament:
     if config.run.cluster and config.run.workers:
         message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
-    season = config.season if "season" in toml.data else None
-    problems += season_problems(toml, season, path.parent, config.game) if season else []
+    problems += config.season.problems(toml, path.parent, config.game) if config.season else []
     if problems:
         raise UserError(sorted_by_line(problems), 3)
     named = {name for stage in stages for name in references_of(stage)}
@@ -262,7 +271,7 @@ def load(place: Path) -> Tournament:
         guests=frozenset(named - own),
         warnings=tuple(_warnings(toml, config, stages)),
         registry=registry,
-        season=season,
+        season=config.season,
     )
 
 

@@ -25,6 +25,7 @@ from host.season.intake.requests import FROZEN
 from host.season.manage import manage
 from host.season.rounds.play import copy_own_code, toml_of
 from host.season.rounds.season import Season, entries_in
+from host.season.season_config import terms_of
 from host.submissions.discovery import expand_patterns
 
 POLL_S = 0.5
@@ -125,8 +126,8 @@ def _write(
     (unfinished / "bots").mkdir(parents=True)
     for label, place in places.items():
         shutil.copytree(folder.path / place, unfinished / "bots" / label, symlinks=True)
-    if references and tournament.season:
-        for path in expand_patterns(tournament.season.references, folder.path, tournament.game):
+    if references:
+        for path in expand_patterns(terms_of(tournament).references, folder.path, tournament.game):
             copy = shutil.copytree if path.is_dir() else shutil.copy
             copy(path, unfinished / "bots" / path.name)
     stages = [

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
-from host.config.season_config import AuthorLimits
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.rules.catalogue import game_by_name
@@ -33,6 +32,7 @@ from host.season.rounds.book import Round
 from host.season.rounds.ladder import Listed
 from host.season.rounds.scheduler import SLOW_COST
 from host.season.rounds.season import Season
+from host.season.season_config import AuthorLimits
 
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
 NOTICE_KINDS = (

@@ -20,7 +20,6 @@ from host.backends.backend import require_local
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.toml_file import read
-from host.config.season_config import late_freeze
 from host.config.tournament_config import Tournament, load
 from host.rules.catalogue import game_by_name
 from host.season.entries.inbox import read_requests
@@ -34,6 +33,7 @@ from host.season.publishing import Publishing
 from host.season.rounds.machines import Backends, opened_backends
 from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.rounds.season import ORGANISER, Log, Season
+from host.season.season_config import late_freeze, terms_of
 from host.season.site_database import published
 from host.season.site_process import run_site, url_of
 from host.submissions.discovery import load_submissions
@@ -70,9 +70,9 @@ def loaded_season(place: Path) -> Tournament:
 
 def site_address(place: Path, bind: str) -> str:
     """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
-    season = loaded_season(place).season
+    season = terms_of(loaded_season(place))
     host, _, port = bind.rpartition(":")
-    return (season.address if season else "") or url_of(host.strip("[]"), port)
+    return season.address or url_of(host.strip("[]"), port)
 
 
 async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[[str], None]) -> str:
@@ -83,8 +83,7 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
     folder = SeasonFolder(place)
     signature = signature_of(folder.config)  # before it is read: a later change is seen
     tournament = loaded_season(place)
-    assert tournament.season is not None  # `loaded_season` has checked it
-    if problems := late_freeze(read(tournament.path), tournament.season, time.time(), folder.store.exists()):
+    if problems := late_freeze(read(tournament.path), terms_of(tournament), time.time(), folder.store.exists()):
         raise UserError(problems, 3)
     folder.create()
     with Store.open(folder.path) as store:
@@ -169,8 +168,7 @@ class Service:
                 nursery.start_soon(player.run, publishing.round_over)
 
     async def _intake_terms(self, tournament: Tournament) -> IntakeTerms:
-        season, terms = self._season, tournament.season
-        assert terms is not None  # `loaded_season` has checked it
+        season, terms = self._season, terms_of(tournament)
         level = await require_local(tournament.level)
         references = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
         return IntakeTerms(

@@ -59,10 +59,10 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.season.entries.store import Store
     from host.season.folder import SeasonFolder
     from host.season.rounds.season import SITE
+    from host.season.season_config import terms_of
     from host.season.service import loaded_season
 
     tournament = loaded_season(place)
-    assert tournament.season is not None  # `loaded_season` has checked it
     if not names and not again:
         raise click.UsageError("name an author, or use --csv FILE or --again NAME")
     folder = SeasonFolder(place)
@@ -79,7 +79,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = tournament.season.address or site or f"http://{options.DEFAULT_BIND}"  # the season was never opened
+    site = terms_of(tournament).address or site or f"http://{options.DEFAULT_BIND}"  # the season was never opened
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)

@@ -38,8 +38,11 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
 
     if (Path(context.folder) / "croupier.toml").exists():  # a container of the site alone has none
         from host.config.tournament_config import load
+        from host.season.season_config import terms_of
 
-        if known := load(Path(context.folder)).season:
+        tournament = load(Path(context.folder))
+        if tournament.season:
+            known = terms_of(tournament)
             url, proxies = url or known.address, proxies or known.proxy
             proxy_header = proxy_header or known.login_header
     listener = open_listener(bind)

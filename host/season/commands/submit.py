@@ -77,8 +77,8 @@ def submit(context: CliContext, file: Path, link: str, name: str | None, wait: i
 def contents_of(path: Path) -> tuple[str, bytes]:
     """Return the name and the bytes of what is handed in; a folder is packed. Raise UserError if it cannot be read."""
     from host.base.system_errors import file_problem
+    from host.season.intake.pack import packed
     from host.submissions.file_tree import SUBMITTED
-    from host.submissions.pack import packed
 
     try:
         if path.is_dir():

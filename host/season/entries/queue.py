@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from host.base.errors import Problem
 from host.base.format import counted, rough_duration
-from host.config.season_config import AuthorLimits
+from host.season.season_config import AuthorLimits
 
 HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day
 from host.base.safe_text import one_line
-from host.config.season_config import AuthorLimits
 from host.season.entries.inbox import Activate, Cancel, Invite, Join, Manage, Practise, StoredRequest, Submit
 from host.season.entries.names import submitted_file_name
 from host.season.entries.queue import Used, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Version, submission_id
 from host.season.folder import SeasonFolder
+from host.season.season_config import AuthorLimits
 from host.submissions.intake_log import file_stem
 
 DOORS = ("web", "api", "submit")

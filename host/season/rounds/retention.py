@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from host.base.format import thousands
-from host.config.season_config import Keep
 from host.config.tournament_config import Tournament
 from host.journal.tournament_dir import Folder
 from host.journal.writer import writing
 from host.season.folder import SeasonFolder
 from host.season.rounds.book import Round
+from host.season.season_config import Keep
 
 REDUCED = "answers removed"
 """The note of a round whose answers have been removed."""

@@ -11,7 +11,6 @@ import trio
 
 from host.base.errors import UserError
 from host.config.difference import difference
-from host.config.season_config import SeasonTable
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
 from host.season.documents import EntriesDocument, EntryRow, LadderDocument, State
@@ -21,6 +20,7 @@ from host.season.folder import SeasonFolder
 from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.play import how_tables_are_played
+from host.season.season_config import SeasonTable, terms_of
 
 TERMS, ORGANISER, SITE, LADDER = "terms", "organiser", "site", "ladder"
 """Settings of the store. `terms`: [season], as it was shown last. `organiser`:
@@ -70,8 +70,7 @@ class Season:
     @property
     def terms(self) -> SeasonTable:
         """The [season] of croupier.toml."""
-        assert self.tournament.season is not None  # `open_season` has checked it
-        return self.tournament.season
+        return terms_of(self.tournament)
 
     def event(self, kind: str, subject: str, text: str) -> None:
         """Store an event, print it, and wake the tasks that wait for a change."""
@@ -176,8 +175,7 @@ class Season:
 
 def terms_text(tournament: Tournament) -> str:
     """Return the terms of a season as JSON: [season], and what decides how tables are played."""
-    season = tournament.season
-    assert season is not None
+    season = terms_of(tournament)
     own = {key: value for key, value in vars(season).items() if key != "per_author"}
     tables = {"season": own, "season.per_author": vars(season.per_author)} | json.loads(
         how_tables_are_played(tournament)

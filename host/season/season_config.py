@@ -11,6 +11,7 @@ from host.base.errors import Problem, UserError
 from host.base.toml_file import Toml
 from host.base.value_types import InvalidValue, Text, ValueType, integer, matches, one_of
 from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
+from host.config.tournament_config import Tournament
 from host.sandbox.limits import BYTES, GIB, size
 from host.submissions.discovery import expand_patterns
 
@@ -169,49 +170,53 @@ class SeasonTable:
         """When entry really closes, in seconds since 1970; None without a freeze."""
         return self.freeze + self.grace if self.freeze else None
 
+    def settings(self) -> dict[str, Any]:
+        """Return [season] as a croupier.toml states it."""
+        found: dict[str, Any] = {
+            "submissions": self.submissions,
+            "grace": format_limit(self.grace),
+            "round_every": format_limit(self.round_every),
+            "budget": format_limit(self.budget),
+            "active": self.active,
+            "places": self.places,
+            "references": list(self.references),
+            "practice": self.practice,
+            "keep": f"{self.keep.rounds} rounds" if self.keep.rounds else format_limit(self.keep.size),
+            "proxy": list(self.proxy),
+        }
+        for key in ("freeze", "final"):
+            found |= {key: datetime.fromtimestamp(at, UTC)} if (at := getattr(self, key)) else {}
+        found |= {key: value for key in ("address", "login_header") if (value := getattr(self, key))}
+        own = self.per_author
+        return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
 
-def season_settings(season: SeasonTable) -> dict[str, Any]:
-    """Return [season] as a croupier.toml states it."""
-    found: dict[str, Any] = {
-        "submissions": season.submissions,
-        "grace": format_limit(season.grace),
-        "round_every": format_limit(season.round_every),
-        "budget": format_limit(season.budget),
-        "active": season.active,
-        "places": season.places,
-        "references": list(season.references),
-        "practice": season.practice,
-        "keep": f"{season.keep.rounds} rounds" if season.keep.rounds else format_limit(season.keep.size),
-        "proxy": list(season.proxy),
-    }
-    for key in ("freeze", "final"):
-        found |= {key: datetime.fromtimestamp(at, UTC)} if (at := getattr(season, key)) else {}
-    found |= {key: value for key in ("address", "login_header") if (value := getattr(season, key))}
-    own = season.per_author
-    return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
+    def problems(self, toml: Toml, folder: Path, game: str) -> list[Problem]:
+        """Return what is wrong between keys, with their lines."""
+        problems = [*_references(toml, self, folder, game)]
+        if self.address.startswith("https:") and not self.proxy:
+            message = f'address = "{self.address}" needs a reverse proxy: croupier itself speaks no TLS'
+            problems.append(_contradiction(toml, "address", message, 'proxy = ["127.0.0.1"], or address = "http://…"'))
+        if self.login_header and not self.proxy:
+            message = f'login_header = "{self.login_header}" needs a reverse proxy: otherwise anybody could send it'
+            problems.append(_contradiction(toml, "login_header", message, 'proxy = ["127.0.0.1"]'))
+        if self.final and self.final < (self.closes or 0.0):
+            message = "final is before entry has closed: freeze and its grace"
+            problems.append(_contradiction(toml, "final", message, "choose a later time"))
+        if self.round_every < LEAST_ROUND_S:
+            problems.append(_contradiction(toml, "round_every", "round_every is less than a second", '"10 s"'))
+        if toml.data.get("seed", "random") != "random":
+            message = "a season draws its own seed and commits to it"
+            problems.append(Problem("C013", toml.where("seed"), message, hint="leave out seed"))
+        if "bots" in toml.data:
+            hint = 'leave out bots; bots of the organiser are references = ["…"]'
+            problems.append(Problem("C013", toml.where("bots"), "in a season, people hand in the bots", hint=hint))
+        return problems
 
 
-def season_problems(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:
-    """Return the problems of [season], with their lines."""
-    problems = [*_references(toml, season, folder, game)]
-    if season.address.startswith("https:") and not season.proxy:
-        message = f'address = "{season.address}" needs a reverse proxy: croupier itself speaks no TLS'
-        problems.append(_contradiction(toml, "address", message, 'proxy = ["127.0.0.1"], or address = "http://…"'))
-    if season.login_header and not season.proxy:
-        message = f'login_header = "{season.login_header}" needs a reverse proxy: otherwise anybody could send it'
-        problems.append(_contradiction(toml, "login_header", message, 'proxy = ["127.0.0.1"]'))
-    if season.final and season.final < (season.closes or 0.0):
-        message = "final is before entry has closed: freeze and its grace"
-        problems.append(_contradiction(toml, "final", message, "choose a later time"))
-    if season.round_every < LEAST_ROUND_S:
-        problems.append(_contradiction(toml, "round_every", "round_every is less than a second", '"10 s"'))
-    if toml.data.get("seed", "random") != "random":
-        message = "a season draws its own seed and commits to it"
-        problems.append(Problem("C013", toml.where("seed"), message, hint="leave out seed"))
-    if "bots" in toml.data:
-        hint = 'leave out bots; bots of the organiser are references = ["…"]'
-        problems.append(Problem("C013", toml.where("bots"), "in a season, people hand in the bots", hint=hint))
-    return problems
+def terms_of(tournament: Tournament) -> SeasonTable:
+    """Return the [season] of a croupier.toml that has one, as `loaded_season` has checked."""
+    assert isinstance(tournament.season, SeasonTable)
+    return tournament.season
 
 
 def _references(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:
