@@ -326,6 +326,13 @@ def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> Non
     with pytest.raises(UserError, match="its build makes it a folder"):
         built(tmp_path)
 
+    manifest = tmp_path / "bot.toml"
+    manifest.write_text(
+        manifest.read_text().replace('"memory"', '"memory/"').replace('memory"]', 'memory; touch memory/x"]')
+    )
+    with pytest.raises(UserError, match="its build puts files there"):
+        built(tmp_path)
+
 
 def test_four_rogues_at_one_table_do_not_disturb_an_honest_bot_at_theirs() -> None:
     names = ("floods", "hydra", "fork_bomb", "signals_everybody")

@@ -567,6 +567,54 @@ def test_two_state_files_are_two(make: Make) -> None:
     assert [answer for answer in answers_of(record)[0] if answer == Move("B", 1)] == [Move("B", 1)] * 2
 
 
+def test_a_state_file_may_be_absent_at_first(make: Make) -> None:
+    source = """
+        import os, sys
+
+        last = 0
+        if os.path.exists("price.txt"):
+            last = int(open("price.txt").read())
+        if sys.argv[4] == "10":
+            open("price.txt", "w").write(str(last + 1))
+        print(f"B {last + 1}" if sys.argv[4] == "10" else "S")
+    """
+
+    assert fixtures(make(source, state="price.txt", state_absent=True), 2, 3) == [[1, 2, 3], [1, 2, 3]]
+
+
+FILES_IN_A_FOLDER = """
+    import os, sys
+    from pathlib import Path
+
+    if sys.argv[4] != "10":
+        print("S")
+        sys.exit()
+    memory, seen = Path("memory"), 0
+    clean = memory.stat().st_mode & 0o777 == 0o700 and not any(memory.iterdir())
+    if (memory / "a/b/c").is_dir():
+        seen = int((memory / "a/b/c/seen").read_text())
+    elif not clean:
+        seen = 10
+    (memory / "a/b/c").mkdir(parents=True, exist_ok=True)
+    (memory / "a/b/c/seen").write_text(str(seen + 1))
+    (memory / "moved-0").write_text("x")
+    try:
+        (memory / "large").write_bytes(bytes(60_000))
+        (memory / "second").write_bytes(bytes(60_000))
+        seen = 20
+    except OSError:
+        (memory / "second").unlink(missing_ok=True)
+    memory.chmod(0o777)
+    print("B", seen + 1)
+"""
+
+
+def test_a_state_folder_has_a_size_and_is_empty_in_the_next_fixture(make: Make) -> None:
+    bot = make(FILES_IN_A_FOLDER, state="memory/", limits=AMPLE._replace(state=100_000))
+
+    assert fixtures(bot, 3, 3) == [[1, 2, 3]] * 3
+
+
 def fixtures(bot: BuiltBot, count: int, tables: int) -> list[list[int]]:
     """Play fixtures with the same pool of bots; return the bets in each."""
 

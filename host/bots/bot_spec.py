@@ -146,7 +146,7 @@ class RequestedLimits:
     output: ByteCount = -1
     """Bytes of one answer on standard output, at most 1 MiB, or 64 KiB over argv. Example: `output = "8 KiB"`"""
     state: SizeOrNone = -1
-    """Size of the one file that a bot may keep (the key `state` of bot.toml). 0: bots may not keep a file.
+    """Size of the file or folder that a bot may keep (the key `state` of bot.toml). 0: bots may keep nothing.
     Example: `state = "64 KiB"`"""
     files: ByteCount = -1
     """Size of each file that a bot writes in its temporary folder, and of all of them together. Example: `files = "8 MiB"`"""
@@ -295,11 +295,16 @@ class BotSpec:
     raw_arguments: Flag = False
     """`true`: over argv, a text is an argument as it is, with its blanks and line ends. An empty one is an empty
     argument."""
-    state: Annotated[str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "name of one file")] = ""
-    """The name of the one file that the bot may write and keep. At first it is empty. Example: `state = "memory.bin"`"""
+    state: Annotated[
+        str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}/?", "name of one file or folder")
+    ] = ""
+    """The name of the one file that the bot may write and keep, and that is empty at first. With a `/` at the end, that of a
+    folder for any files. Example: `state = "memory.bin"`"""
+    state_absent: Flag = False
+    """`true`: the file does not exist at first."""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
-    """How long the file is kept. With `"stage"`, the fixtures of the bot are played one after another.
-    Example: `state_lifetime = "stage"`"""
+    """How long the file is kept. A folder, or a file that does not exist at first, is kept for a fixture. With `"stage"`, the
+    fixtures of the bot are played one after another. Example: `state_lifetime = "stage"`"""
     cores: Annotated[int, integer(1, 1024)] = 1
     """The number of processor cores for the threads of the bot. Only where workers are placed on cores: a worker and its
     bots then share this many cores instead of one. Example: `cores = 2`"""
@@ -308,6 +313,11 @@ class BotSpec:
     def ask(self, view: View) -> list[bytes]:
         """Return a question: its arguments, or all its lines as one piece."""
         return ask_raw(view) if self.raw_arguments else PROTOCOLS[self.protocol].ask(view)
+
+    @property
+    def state_is_folder(self) -> bool:
+        """Whether the bot keeps a folder of files, not one file."""
+        return self.state.endswith("/")
 
     @property
     def process_lifetime(self) -> str:

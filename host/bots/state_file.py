@@ -1,4 +1,4 @@
-"""Creates a bot's sandbox with what its bot.toml requests: its folder, and a state file."""
+"""Creates a bot's sandbox with what its bot.toml requests: its folder, and a state file or a state folder."""
 
 import contextlib
 import os
@@ -9,19 +9,28 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.bots.bot_spec import BuiltBot
-from host.sandbox.bubblewrap import Home
+from host.sandbox.bubblewrap import BOT, Home
 from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 
+ABSENT_AT_FIRST = "/run/state"
+"""The folder in a sandbox for a state file that does not exist at first. The bot's folder has a link to the file."""
+
 
 class BotSandbox(NamedTuple):
-    """A sandbox, and the host's descriptor of its state file; -1 if it has none."""
+    """A sandbox, the host's descriptor of its state file, -1 if it has none, and whether it has a state folder instead."""
 
     sandbox: Sandbox
     state: int
+    has_folder: bool = False
 
     def write_state(self, content: bytes = b"") -> None:
-        """Replace the content of the state file. Reset its mode and times, which could carry data from the bot as well."""
+        """Replace the content of the state file. Reset its mode and times, which could carry data from the bot as well.
+
+        A state folder is emptied.
+        """
+        if self.has_folder:
+            self.sandbox.keeper.forget()
         if self.state >= 0:
             os.ftruncate(self.state, 0)
             os.pwrite(self.state, content, 0)
@@ -37,16 +46,19 @@ class BotSandbox(NamedTuple):
 async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
     """Create a bot's sandbox with an empty state file; leaving the block removes both. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
-        place, descriptor, limits = None, -1, bot.limits
-        if bot.spec.state and limits.state:
+        place, descriptor, limits, kept = None, -1, bot.limits, ""
+        if limits.state and (bot.spec.state_is_folder or bot.spec.state_absent):
+            kept = f"{BOT}/{bot.spec.state}" if bot.spec.state_is_folder else ABSENT_AT_FIRST
+        elif bot.spec.state and limits.state:
             limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one limit for all files
             descriptor, name = tempfile.mkstemp(dir=_states())
             files.callback(os.unlink, name)
             files.callback(os.close, descriptor)
             place = Path(name)
         home = Home(Path(bot.folder), state=place, state_name=bot.spec.state, warm=bool(bot.warm))
+        home = home._replace(kept=kept, kept_size=limits.state)
         async with sandboxed(level, home, limits) as sandbox:
-            made = BotSandbox(sandbox, descriptor)
+            made = BotSandbox(sandbox, descriptor, bool(kept))
             made.write_state()
             yield made
 

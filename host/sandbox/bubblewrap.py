@@ -24,6 +24,8 @@ class Home(NamedTuple):
     writable: bool = False
     state: Path | None = None
     state_name: str = ""
+    kept: str = ""  # a writable folder that outlives the processes of the bot: its path in the sandbox
+    kept_size: int = 0  # bytes of all its files
     scratch: int = 0  # bytes of /tmp; 0: as many as a file may have
     warm: bool = False  # whether an interpreter stays in the sandbox, from which the bot is forked
     readable: tuple[str, ...] = ()  # further folders of the system, at their own paths; for a compiler
@@ -63,6 +65,8 @@ def command(home: Home, scratch: int, keeper: Path, filter_fd: int) -> list[str]
     mounts = ["--bind" if home.writable else "--ro-bind", str(home.folder), BOT]
     if home.state is not None:
         mounts += ["--bind", str(home.state), f"{BOT}/{home.state_name}"]
+    if home.kept:
+        mounts += ["--size", str(home.kept_size), "--tmpfs", home.kept]
     for folder in home.readable:
         mounts += ["--ro-bind-try", folder, folder]
     if home.executable:

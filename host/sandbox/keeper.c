@@ -9,9 +9,10 @@
  * that, with the flag REAP_PENDING. A patient `kill all` then reports what the killed processes have used since. Nothing
  * starts before they are gone.
  *
- * Three requests have no reply:
+ * Four requests have no reply:
  *   kill now  kill everything at once; the pending question is answered with the output so far
  *   pause, resume   stop everything, and let it continue
+ *   forget    kill everything, and empty the folder that otherwise outlives the processes of a bot
  *
  * When the socket closes, the keeper exits, and the kernel kills its whole PID namespace.
  *
@@ -57,7 +58,7 @@
 
 enum { SIGNALS = 512 }; /* queued at once; the kernel counts them per user, for all sandboxes of the user */
 enum { WORDS = 1024, REQUEST = 128 << 10, ANSWER = 64 << 10, COMPLAINT = 8 << 10, QUESTION = 64 << 10 };
-enum { ASK = 'A', START = 'S', KILL_ALL = 'K', KILL_NOW = 'X', PAUSE = 'P', RESUME = 'R' };
+enum { ASK = 'A', START = 'S', KILL_ALL = 'K', KILL_NOW = 'X', PAUSE = 'P', RESUME = 'R', FORGET = 'F' };
 enum { TIMED_OUT = 1, FLOODED = 2, OVER_CPU = 4, EXITED = 8, STOPPED = 16, REAP_PENDING = 32 };
 static const int64_t MS = 1000000;
 static const int64_t LINGER = 50 * MS; /* a process that has closed its output must exit within this time */
@@ -93,6 +94,7 @@ static int wire = -1;     /* socket to the interpreter */
 static int spare = -1;    /* socket to the fork made ahead, which sends its process number and then receives a question */
 static struct rlimit tasks, files, open_files;
 static int control, children, folder;     /* the control socket; a signalfd for SIGCHLD; the bot's /tmp, -1 = none */
+static int kept;                          /* the folder that outlives processes of the bot; -1 = none */
 static int numbers = -1;                  /* the file with the last process number, which it sets; -1 = none */
 static pid_t expected;                    /* number of the next process, as set in that file; 0: not set */
 static pid_t reaped;                      /* the last process that was reaped */
@@ -219,9 +221,9 @@ static void await_exit(int64_t patience)
 
 static int taken(int error) { return error == ENOTEMPTY || error == EEXIST || error == ENOTDIR; }
 
-/* Empty /tmp without recursion, at any depth: move folders inside a folder up, then remove the folder. The bot may
- * have taken permissions from any folder, /tmp included, and may have used the names that we move folders to. The
- * times of /tmp are reset, so that no bot can store data in them. */
+/* Empty a folder without recursion, at any depth: move folders inside a folder up, then remove the folder. The bot may
+ * have taken permissions from any folder, the first one included, and may have used the names that we move folders to.
+ * The times of the folder are reset, so that no bot can store data in them. */
 static void wipe(int top)
 {
     static unsigned long moved;
@@ -568,8 +570,9 @@ static struct rlimit limit(const char *number)
 int main(int argc, char **argv)
 {
     /* Arguments: the control socket · tasks (0: no limit), bytes of a file, open files · the bot's /tmp, empty for
-     * none · descriptors of the ruleset, of the filter, and of the file that sets the last process number, -1 for none */
-    if (argc != 9 || !keep_to_ourselves()) return 2;
+     * none · descriptors of the ruleset, of the filter, and of the file that sets the last process number, -1 for none ·
+     * the folder that outlives its processes, empty for none */
+    if (argc != 10 || !keep_to_ourselves()) return 2;
     control = atoi(argv[1]), tasks = limit(argv[2]), files = limit(argv[3]), open_files = limit(argv[4]);
     ruleset = atoi(argv[6]);
     int filtered = atoi(argv[7]);
@@ -598,6 +601,7 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &child, NULL);
     children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     folder = own_number(open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    kept = open(argv[9], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (children < 0) return 3;
 
     for (;;) {
@@ -626,6 +630,11 @@ int main(int argc, char **argv)
         }
         if (asked->kind == KILL_NOW) {
             kill_all(0);
+            continue;
+        }
+        if (asked->kind == FORGET) {
+            sweep(FOREVER);
+            if (kept >= 0) wipe(kept);
             continue;
         }
         if (asked->kind == KILL_ALL) await_exit(asked->wall);

@@ -164,12 +164,13 @@ class KeeperConfig(NamedTuple):
     ruleset: int = -1  # descriptor of Landlock's ruleset; -1 = none
     filter: int = -1  # descriptor of a system call filter for bots only; -1 = none
     numbers: int = -1  # descriptor of the file that sets the next process number; -1 = none
+    kept: str = ""  # a folder that outlives the processes of a bot, until `forget`
 
 
 def arguments(control: int, limits: Limits, world: KeeperConfig) -> list[str]:
     """Return the keeper's arguments: its socket, the limits of every process that it starts, and its settings."""
     numbers = (control, world.tasks, max(limits.files, limits.state), limits.open_files)
-    return [*map(str, numbers), world.tmp, *map(str, (world.ruleset, world.filter, world.numbers))]
+    return [*map(str, numbers), world.tmp, *map(str, (world.ruleset, world.filter, world.numbers)), world.kept]
 
 
 class CgroupSnapshot(NamedTuple):
@@ -253,6 +254,10 @@ class Keeper:
     def resume(self) -> None:
         """Resume all processes in the sandbox."""
         self._tell(b"R")
+
+    def forget(self) -> None:
+        """Kill everything in the sandbox, and empty the folder that outlives its processes."""
+        self._tell(b"F")
 
     def _tell(self, kind: bytes) -> None:
         """Send a request that has no reply. A broken connection is detected by the next request that has one."""

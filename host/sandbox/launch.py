@@ -124,7 +124,7 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
         lent.callback(os.close, numbers)
         inherited.append(numbers)
     command = bubblewrap.command(request.home, request.home.scratch or limits.files, keeper.binary(), filtered)
-    world = keeper.KeeperConfig(limits.tasks + 1, filter=unwoken, numbers=numbers)
+    world = keeper.KeeperConfig(limits.tasks + 1, filter=unwoken, numbers=numbers, kept=request.home.kept)
     yield LaunchPlan(command, "/", world, tuple(inherited))
 
 

@@ -21,6 +21,7 @@ from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
+from host.bots.state_file import ABSENT_AT_FIRST
 from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, Keeper, KeeperOutOfMemory
@@ -340,15 +341,28 @@ def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) 
         where = f"{submission.name}: {exceeded.path[:MAX_PROGRAM_NAME_CHARS]}" if exceeded.path else submission.name
         raise UserError([Problem("B016", escape_control_chars(where), exceeded.why)], 4) from exceeded
     if state := submission.spec.state:
-        place = finished / state
-        if place.is_dir():
-            raise UserError([Problem("B016", state, "is its state file, and its build makes it a folder")], 4)
-        place.touch()  # the sandbox mounts the state file over it
+        _make_place(finished / state, submission.spec)
     try:
         finished.rename(built)
     except OSError:
         if not built.exists():  # else another process has built the same bot
             raise
+
+
+def _make_place(place: Path, spec: BotSpec) -> None:
+    """Create what the sandbox mounts a bot's state over, or a link to it. Raise UserError (exit code 4) if that cannot be."""
+    if spec.state_is_folder:
+        if place.is_file() or (place.is_dir() and any(place.iterdir())):
+            raise UserError([Problem("B016", spec.state, "is empty at first, and its build puts files there")], 4)
+        place.mkdir(exist_ok=True)
+        return
+    if place.is_dir():
+        raise UserError([Problem("B016", spec.state, "is its state file, and its build makes it a folder")], 4)
+    if spec.state_absent:
+        place.unlink(missing_ok=True)
+        place.symlink_to(f"{ABSENT_AT_FIRST}/{spec.state}")
+    else:
+        place.touch()
 
 
 @asynccontextmanager

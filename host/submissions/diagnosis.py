@@ -214,6 +214,8 @@ def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:
     """Return the suggested fix for a denied operation; `words` is the output of the bot."""
     if not WRITE_DENIED.search(words.decode(errors="replace")):
         return HINT_OF_CODE["B037"]
+    if bot.spec.state_is_folder:
+        return f"a bot's folder is read-only; it may write in one folder: {bot.spec.state}"
     kept = (
         f"{bot.spec.state}, its state file"
         if bot.spec.state

@@ -374,8 +374,12 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
     if len(spec.build) > MAX_BUILD_COMMANDS:
         message = f"build has {len(spec.build)} commands; at most {MAX_BUILD_COMMANDS} are allowed"
         problems.append(Problem("C009", toml.where("build"), message, hint='build = ["sh build.sh"]'))
-    if spec.state_lifetime == "stage" and not spec.state:
-        against("state_lifetime", "needs `state`, which bot.toml does not set", 'state = "memory.bin"')
+    for key, given in (("state_lifetime", spec.state_lifetime == "stage"), ("state_absent", spec.state_absent)):
+        if given and (not spec.state or spec.state_is_folder):
+            why = "is not possible for a folder" if spec.state else "needs `state`, which bot.toml does not set"
+            against(key, why, 'state = "memory.bin"')
+    if spec.state_lifetime == "stage" and spec.state_absent:
+        against("state_absent", "is not possible for a file that is kept for a stage", 'state_lifetime = "fixture"')
     return problems
 
 
