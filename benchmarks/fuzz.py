@@ -105,7 +105,21 @@ def changed(text: bytes, luck: random.Random) -> bytes:
 
 def answers() -> list[bytes]:
     """Return the answers from which random ones are made."""
-    found = [b"", b"PASS", b"BID 7", b"3", b"S", b"D", b"F", b"SAY a b", b"4 B 15", b"! ValueError", b"a\nb"]
+    found = [
+        b"",
+        b"PASS",
+        b"BID 7",
+        b"3",
+        b"S",
+        b"D",
+        b"F",
+        b"SAY a b",
+        b"4 B 15",
+        b"! ValueError",
+        b"a\nb",
+        b"B 0",
+        b"PLAY 0",
+    ]
     moves = [
         *found,
         b'{"move":"B 15"}',

@@ -146,7 +146,10 @@ class Grammar(NamedTuple):
     def spell(self, move: Move) -> str:
         """Return a move as the bots of this game write it."""
         if move.verb != self.verb:
-            return str(move)
+            said = str(move)
+            if move.n or "n" not in self.pattern.groupindex or self.pattern.fullmatch(said):
+                return said
+            return f"{move.verb} 0 {move.text}".strip(" ")  # the bot has written the 0: without it, this is no answer
         is_number = move.n or (not move.text and "n" in self.pattern.groupindex)  # else an empty text stays empty
         number = str(move.n) if is_number else ""
         return f"{number} {move.text}".strip(" ")

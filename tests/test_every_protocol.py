@@ -431,6 +431,20 @@ def test_a_move_has_a_text_of_printable_characters(protocol: Protocol, text: str
     assert protocol.receive(SAYING, answer_line(protocol, b"PASS \x1b[31m")) == Fault(FaultKind.UNREADABLE)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize(
+    ("game", "said"), [("cardshark", "B 0"), ("pazaak", "PLAY 0"), ("holdem", "0"), ("hearts", "LOW")]
+)
+def test_a_move_that_was_read_is_written_with_its_number_even_if_that_is_0(
+    game: str, said: str, protocol: Protocol
+) -> None:
+    grammar = GAMES[game].grammar
+    move = protocol.receive(grammar, answer_line(protocol, said.encode()))
+
+    assert isinstance(move, Move) and grammar.spell(move) == said
+    assert protocol.receive(grammar, protocol.write(grammar, move).removesuffix(b"\n")) == move
+
+
 @pytest.mark.parametrize("number", [b"x", b"1.5", b"--1"])
 def test_a_number_that_is_none_is_unreadable_even_if_the_pattern_of_a_game_lets_it_pass(number: bytes) -> None:
     careless = Grammar(re.compile(r"(?P<verb>BID) (?P<n>.*)"), "BID <n>")

@@ -318,7 +318,7 @@ def test_a_process_that_the_machine_stalled_at_its_start_is_started_again_with_w
     source = (
         "import sys, time\ntime.sleep(0.3)\nfor line in sys.stdin:\n    time.sleep(0.3)\n    print('S', flush=True)\n"
     )
-    record = alone(make(source, limits=AMPLE._replace(startup=8.0)), 1)
+    record = alone(make(source, protocol="lines", limits=AMPLE._replace(startup=8.0)), 1)
 
     assert not record.evidence or record.evidence[0].kind == "slowest"
     assert grants[:2] == [8.0, 5.0] and len(record.stalls) == 1
@@ -410,13 +410,18 @@ def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
 @pytest.mark.parametrize("numbered", [False, True])
 @pytest.mark.parametrize("misdeed", ["twice", "always_twice"])
 def test_a_line_too_many_is_a_fault_and_nothing_is_played_again(misdeed: str, numbered: bool, make: Make) -> None:
-    for record in beside_other(misdeed, numbered, make):
-        counted = Counter(answer.kind for table in answers_of(record) for answer in table if isinstance(answer, Fault))
+    one, many = beside_other(misdeed, numbered, make)
 
+    for record in (one, many):
+        counted = Counter(answer.kind for table in answers_of(record) for answer in table if isinstance(answer, Fault))
         assert record.replayed == 0 and record.failures == ()
         assert counted == faults_of(record, "rogue")
-        assert set(counted) <= {"extra", "early", "unreadable"} and counted
+        assert set(counted) <= {"extra", "early", "unreadable"}
         assert faults_of(record, "other") == {}
+    assert faults_of(one, "rogue")
+    # Without numbers, a line too many in the middle of a wave moves the answers after it. The host sees it when the wave has
+    # a line left at its end, and that may come after the last wave of the fixture.
+    assert faults_of(many, "rogue") or (misdeed, numbered) == ("twice", False)
 
 
 @pytest.mark.timing
