@@ -89,7 +89,8 @@ def _publish(site: SiteDatabase, value: Any) -> None:
             site.put(topic, d.ANSWER, answer)
         for number in value.tables:
             content = f'{{"own": "{marker(author)}"}}\n'
-            site.put(topic, d.OWN_TABLES, d.OwnTables(author, number, content))
+            bot_name = value.versions[0].label.rpartition("-")[0]
+            site.put(topic, d.OWN_TABLES, d.OwnTables(bot_name, number, content))
 
 
 def publish_links(folder: Path, hashes: Mapping[str, str]) -> None:

@@ -26,6 +26,7 @@ from host.season.folder import final_seed, round_root
 from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.scheduler import Meeting
 from host.season.season_config import Keep
+from host.season.site.errors import Refusal
 from host.season.site.published import Published
 from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES
@@ -183,6 +184,23 @@ def test_an_author_gets_his_own_tables_as_seen_from_his_seat(played: TestSeason)
         seat = row["bots"].index("adas-1") if row["ev"] == "table.start" else seat
         if row["ev"] == "ask":
             assert row["seat"] == seat
+
+
+def test_a_renamed_author_keeps_his_own_tables(played: TestSeason, tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "copy")
+    subprocess.run(["cp", "-rT", played.folder, season.folder], check=True)
+    before, site = played.document("mine/ada")["tables"], Published(season.folder / "published")
+    season.croupier("season", "pause")  # no later round has his tables under the new name
+    with season.opened():
+        assert season.croupier("season", "rename", "ada", "lovelace").code == 0
+        season.until(lambda: site.author("lovelace").value.tables, "the tables of lovelace")
+        assert {*before} <= {*site.author("lovelace").value.tables}
+        assert before and all(b"adas-1" in site.own_tables("lovelace", number) for number in before)
+        assert not site.author("ada").value.tables
+        with pytest.raises(Refusal):
+            site.own_tables("ada", before[0])
+        season.until(lambda: "lovelace" in {row["author"] for row in season.document("ladder")["rows"]}, "the ladder")
+        assert "ada" not in {row["author"] for row in season.document("ladder")["rows"]}
 
 
 def test_verify_computes_every_list_and_every_score_again(played: TestSeason) -> None:

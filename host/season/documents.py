@@ -2,8 +2,8 @@
 
 The season process alone writes the database, after the transactions of its store. Everything in it follows from the store and
 from the rounds, so a damaged one is made again. The site opens it for reading, and reads nothing else but reports, and the
-uploads that it hands back to their author. Rows that are for one author have his name; the site selects them by it in one
-place (host/season/site/published.py).
+uploads that it hands back to their author. Rows that are for one author have his name, or that of a bot of his; they are
+selected in one place (host/season/site_database.py).
 """
 
 from pathlib import Path
@@ -247,9 +247,9 @@ class PublishedAuthor(NamedTuple):
 
 
 class OwnTables(NamedTuple):
-    """Tables of a round as an author saw them from his own seats, NDJSON."""
+    """Tables of a round as a bot saw them from its own seats, NDJSON. They are for the author of the bot."""
 
-    author: str
+    bot: str
     round: int
     content: str
 
@@ -268,7 +268,7 @@ BOT = Table("bot", BotDocument, "bot", own={"bot": "COLLATE NOCASE"})
 AUTHOR = Table("author", PublishedAuthor, "author")
 SUBMISSION = Table("submission", SubmissionRow, "id")
 ANSWER = Table("answer", Answer, "request")
-OWN_TABLES = Table("own_tables", OwnTables, "author", "round")
+OWN_TABLES = Table("own_tables", OwnTables, "bot", "round")
 REVISION = Table("revision", Revision, "topic")
 PUBLISHED = Schema(
     0x63727369,  # "crsi"

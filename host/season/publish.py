@@ -5,6 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
@@ -175,6 +177,13 @@ def listed(season: Season) -> list[Listed]:
         )
         for version in versions
     ]
+
+
+def with_authors(season: Season, ladder: LadderDocument) -> LadderDocument:
+    """Return a ladder with the names that authors have now: one may have been renamed since the round."""
+    authors = {version.bot: version.author for version in season.store.versions.all()}
+    rows = (msgspec.structs.replace(row, author=authors[row.bot]) for row in ladder.rows)
+    return msgspec.structs.replace(ladder, rows=tuple(rows))
 
 
 # Bots and versions.

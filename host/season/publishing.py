@@ -40,6 +40,7 @@ from host.season.publish import (
     quota_of,
     site_document,
     submission_row,
+    with_authors,
 )
 from host.season.rounds.book import Round
 from host.season.rounds.ladder import Before, LastRound, ladder
@@ -132,7 +133,7 @@ class Publishing:
             site.document("site", document)
             self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
         if now.ladder:
-            site.document("ladder", now.ladder)
+            site.document("ladder", with_authors(season, now.ladder))
         if (entries := entries_in(season.store)) is not None:
             site.document("entries", entries)
         else:
@@ -201,10 +202,11 @@ class Publishing:
         return next((each for each in self._player.rounds if each.number == due), None)
 
     async def _write_files(self, which: Round) -> None:
-        """Write the report of a round and the tables of authors. Both are made in a thread: it may take seconds."""
+        """Write the report of a round and the tables of bots. Both are made in a thread: it may take seconds."""
         season = self._season
-        authors = {player.label: player.author for player in which.players if not player.author.startswith(REFERENCE)}
-        work = partial(made_files, season.folder, which.number, season.tournament, authors)
+        own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
+        bots = {label: label.rpartition("-")[0] for label in own}
+        work = partial(made_files, season.folder, which.number, season.tournament, bots)
         try:
             files = await trio.to_thread.run_sync(work)
         except UserError as damaged:
@@ -215,8 +217,9 @@ class Publishing:
         last, site = which.number - KEPT_FILES, self._site
         with site.database.transaction():
             site.put("rounds", ROUND, published_round(which, files.report))
-            for author, content in files.tables.items():
-                site.put(topic_of(author), OWN_TABLES, OwnTables(author, which.number, content))
+            for bot, content in files.tables.items():
+                author = season.store.submissions.owner(bot)  # who may have been renamed since the round
+                site.put(topic_of(author), OWN_TABLES, OwnTables(bot, which.number, content))
             site.remove_old("rounds", OWN_TABLES, "round", last + 1)
             for old in site.rounds_with_report():
                 if old.number <= last:

@@ -80,8 +80,8 @@ class SiteDatabase:
 
     def remove_old(self, topic: str, table: Table[Any], column: str, least: float, author: str = "") -> None:
         """Remove the rows, of one author or of all, that are below a time or a number."""
-        condition = f"{column} < ? AND ? IN (author, '')"
-        if self.database.change(f"DELETE FROM {table.name} WHERE {condition}", least, author):
+        of_author, values = (" AND author = ?", (least, author)) if author else ("", (least,))
+        if self.database.change(f"DELETE FROM {table.name} WHERE {column} < ?{of_author}", *values):
             self._revise(topic)
 
     def _revise(self, topic: str) -> None:
@@ -132,7 +132,8 @@ class SiteDatabase:
         answers = self.database.select(ANSWER, "WHERE author = ? ORDER BY at, request", name)
         bots = self.database.select(BOT, "WHERE author = ?", name)
         versions = [version for bot in bots for version in bot.versions]
-        tables = self.database.rows("SELECT round FROM own_tables WHERE author = ? ORDER BY round DESC", name)
+        query = "SELECT DISTINCT round FROM own_tables JOIN bot USING (bot) WHERE author = ? ORDER BY round DESC"
+        tables = self.database.rows(query, name)
         return AuthorDocument(
             author=name,
             submissions=tuple(self.database.select(SUBMISSION, "WHERE author = ? ORDER BY at DESC, id", name)),
@@ -146,5 +147,6 @@ class SiteDatabase:
 
     def own_tables(self, author: str, number: int) -> bytes | None:
         """Return the tables of a round as an author saw them; None if there are none any more."""
-        found = self.database.first(OWN_TABLES, "WHERE author = ? AND round = ?", author, number)
-        return found.content.encode() if found else None
+        own = "WHERE round = ? AND bot IN (SELECT bot FROM bot WHERE author = ?) ORDER BY bot"
+        found = self.database.select(OWN_TABLES, own, number, author)
+        return "".join(each.content for each in found).encode() if found else None

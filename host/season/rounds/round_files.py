@@ -1,4 +1,4 @@
-"""Writes the files of a round that is over: a public report with replays, and the tables of each author from his seats."""
+"""Writes the files of a round that is over: a public report with replays, and the tables of each bot from its seats."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -23,14 +23,14 @@ KEPT_FILES = 10
 
 
 class RoundFiles(NamedTuple):
-    """The name of a round's report below published/, and its tables from the seats of each author, NDJSON."""
+    """The name of a round's report below published/, and its tables from the seats of each bot, NDJSON."""
 
     report: str
     tables: dict[str, str]
 
 
-def made_files(folder: SeasonFolder, number: int, tournament: Tournament, authors: Mapping[str, str]) -> RoundFiles:
-    """Write the report of a round, and remove those of old rounds. `authors` has the author of each label.
+def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
+    """Write the report of a round, and remove those of old rounds. `bots` has the bot of each label.
 
     It may be called in a thread. Raise UserError if the journal of the round cannot be read.
     """
@@ -39,16 +39,16 @@ def made_files(folder: SeasonFolder, number: int, tournament: Tournament, author
     with reading(Folder(folder.round(number)).journal, tournament.registry) as journal:
         text, _ = spectators_report(journal)
         write_atomically(folder.published / report, text.encode())
-        tables = _own_tables(journal, authors)
+        tables = _own_tables(journal, bots)
     for path in (folder.published / report).parent.glob("*.html"):
         if path.stem.isdecimal() and int(path.stem) <= number - KEPT_FILES:
             path.unlink(missing_ok=True)
     return RoundFiles(report, tables)
 
 
-def _own_tables(journal: Journal, authors: Mapping[str, str]) -> dict[str, str]:
+def _own_tables(journal: Journal, bots: Mapping[str, str]) -> dict[str, str]:
     root, written = root_of(journal), dict[str, list[str]]()
-    left = dict.fromkeys(authors, OWN_TABLES)
+    left = dict.fromkeys(bots, OWN_TABLES)
     for path in journal.paths(STAGE):
         wanted = [label for label in journal.full_record(path).results if left.get(label, 0) > 0]
         if not wanted:
@@ -57,10 +57,10 @@ def _own_tables(journal: Journal, authors: Mapping[str, str]) -> dict[str, str]:
         for table in _first(journal, root, path, tables):
             for seat, label in enumerate(table.sitting.bots):
                 if label in wanted and left[label] > 0:
-                    written.setdefault(authors[label], []).append(as_lines(for_author(table, seat)))
+                    written.setdefault(bots[label], []).append(as_lines(for_author(table, seat)))
             for label in wanted:
                 left[label] -= 1
-    return {author: "".join(parts) for author, parts in written.items()}
+    return {bot: "".join(parts) for bot, parts in written.items()}
 
 
 def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[ReplayedTable]:
