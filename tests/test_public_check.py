@@ -5,8 +5,14 @@ import hashlib
 import json
 import re
 import shutil
+import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -119,6 +125,24 @@ def copy(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "copy"))
 
 
+@cache
+def compiled(source: str) -> CodeType:
+    return compile(source, "check.py", "exec")
+
+
+def refusal(folder: Path) -> str:
+    """Run check.py in this process; return why it refuses the folder, or "" if it does not."""
+    file = folder / "check.py"
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves its files to the end of the process
+        patch.setattr(sys, "argv", [str(file)])
+        try:
+            exec(compiled(file.read_text()), {"__name__": "__main__"})
+        except SystemExit as refused:
+            return str(refused.code)
+    return ""
+
+
 def read_rows(folder: Path) -> list[dict[str, str]]:
     with (folder / "standings.csv").open(newline="") as file:
         return list(csv.DictReader(file))
@@ -168,7 +192,7 @@ def test_each_altered_cell_of_the_standings_is_found(copy: Path) -> None:
             if cell == row[key] or may_share(rows, number, key, cell):
                 continue
             write_rows(copy, [*row], [*rows[:number], {**row, key: cell}, *rows[number + 1 :]])
-            assert check(copy).returncode == 1, (row, key, cell)
+            assert refusal(copy), (row, key, cell)
 
 
 def test_missing_added_and_swapped_rows_are_found(copy: Path) -> None:
@@ -180,7 +204,7 @@ def test_missing_added_and_swapped_rows_are_found(copy: Path) -> None:
     altered += [[other, one, *rest], [{**other, "rank": "1"}, {**one, "rank": "2"}, *rest]]
     for some in altered:
         write_rows(copy, columns, some)
-        assert check(copy).returncode == 1, some
+        assert refusal(copy), some
 
 
 def test_each_altered_field_of_the_rules_and_the_seed_is_found(copy: Path) -> None:
@@ -199,18 +223,18 @@ def test_each_altered_field_of_the_rules_and_the_seed_is_found(copy: Path) -> No
     assert values.keys() <= rules.keys() <= {*values, "winners", "shuffles"}  # of the game: check.py says so
     for key, value in values.items():
         (copy / "rules.json").write_text(json.dumps({**rules, key: value}))
-        assert check(copy).returncode == 1, key
+        assert refusal(copy), key
     for inner in rules["rules"]:
         (copy / "rules.json").write_text(
             json.dumps({**rules, "rules": {key: value for key, value in rules["rules"].items() if key != inner}})
         )
-        assert check(copy).returncode == 1, inner
+        assert refusal(copy), inner
     (copy / "rules.json").write_text(json.dumps(rules))
     seed = (copy / "seed.txt").read_text()
     for old in ("sha256 ", "seed "):
         at = seed.index(f"{old}") + len(old)
         (copy / "seed.txt").write_text(seed[:at] + ("0" if seed[at] != "0" else "1") + seed[at + 1 :])
-        assert check(copy).returncode == 1, old
+        assert refusal(copy), old
 
 
 def resealed(folder: Path, alter: Callable[[list[dict[str, Any]]], None]) -> None:
@@ -233,7 +257,7 @@ def test_a_finished_stage_without_its_last_fixture_is_found(folder: Path, tmp_pa
         copy = Path(shutil.copytree(folder, tmp_path / stage["name"]))
         last = max(n for n, line in enumerate(lines) if line.get("fixture", {}).get("stage") == stage["name"])
         resealed(copy, lambda records, at=last: records.pop(at) and None)  # type: ignore[misc]
-        assert "✗" in check(copy).stderr, stage["name"]
+        assert "✗" in refusal(copy), stage["name"]
 
 
 def test_a_fixture_that_is_missing_is_named_if_the_standings_are_made_to_fit(folder: Path, tmp_path: Path) -> None:
@@ -247,7 +271,7 @@ def test_a_fixture_that_is_missing_is_named_if_the_standings_are_made_to_fit(fol
     resealed(copy, drop)
     said = ""
     for _ in range(60):  # copy what check.py expects into the standings
-        said = check(copy).stderr
+        said = refusal(copy)
         if ", but the records have " not in said:
             break
         wrong = re.search(r"tables: (\w+) of (\S+) is ", said)
@@ -271,4 +295,4 @@ def test_champions_of_the_sealed_places_must_be_those_of_the_records(folder: Pat
                 places[:2] = places[1::-1]
 
             resealed(copy, swap)
-            assert check(copy).returncode == 1, line["stage"]["name"]
+            assert refusal(copy), line["stage"]["name"]
