@@ -46,7 +46,7 @@ def parsed(text: str) -> Any:
     raise ValueError("a text is not canonical JSON")
 
 
-def line_after(seal: str, kind: ChainEntryKind, content: Mapping[str, Any]) -> str:
+def line_after(seal: str, kind: str, content: Mapping[str, Any]) -> str:
     """Return the line of an entry, without a line end. `seal` is the one before it; empty before the first line."""
     return canonical({"before": seal, kind: content})
 

@@ -1,12 +1,13 @@
 """Makes the folder of the final: an ordinary tournament with the versions that were entered when entry closed."""
 
 import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import counted
@@ -20,7 +21,7 @@ from host.journal.tournament_dir import Folder
 from host.season.documents import EntryRow
 from host.season.entries.inbox import Manage
 from host.season.entries.store import Store
-from host.season.folder import SeasonFolder, final_seed, write_atomically
+from host.season.folder import MadeFinal, SeasonFolder, final_seed, write_atomically
 from host.season.intake.requests import FROZEN
 from host.season.manage import manage
 from host.season.rounds.play import copy_own_code, toml_of
@@ -70,13 +71,8 @@ def make_final(
     if fixed is None or fixed.entries != tuple(entries):
         hint = "croupier season freeze  closes it; then make the final in another folder"
         raise UserError([Problem("E104", str(place), "entry has been opened again meanwhile", hint=hint)], 5)
-    said = {
-        "folder": str(target.absolute()),
-        "at": time.time(),
-        "digest": digest,
-        "entries": [each.label for each in playing],
-    }
-    write_atomically(folder.final_file, json.dumps(said).encode() + b"\n")
+    said = MadeFinal(str(target.absolute()), time.time(), digest, tuple(each.label for each in playing))
+    write_atomically(folder.final_file, msgspec.json.encode(said) + b"\n")
     promised = hashlib.sha256(final_seed(folder.seed())).hexdigest()
     return Final(target, playing, gone, digest, promised)
 

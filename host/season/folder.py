@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from host.base.errors import Problem, UserError
 from host.config.resolver import CONFIG
 from host.games.luck import derive
@@ -15,6 +17,19 @@ from host.journal.tournament_dir import Commitment, commitment
 
 FINAL = "final"
 """What the seed of the final is derived from, before it is bound to the entries."""
+
+
+CHAIN_FILE = "chain.ndjson"
+"""The chain of the season, below published/."""
+
+
+class MadeFinal(msgspec.Struct, frozen=True):
+    """The final that has been made: where, when, and who plays it."""
+
+    folder: str
+    at: float
+    digest: str  # of the hashes of its entries
+    entries: tuple[str, ...]  # labels
 
 
 class SeasonFolder(NamedTuple):
@@ -48,6 +63,11 @@ class SeasonFolder(NamedTuple):
         return self.path / "published"
 
     @property
+    def chain_file(self) -> Path:
+        """The chain of the season (docs/checking.md), which everybody may read."""
+        return self.published / CHAIN_FILE
+
+    @property
     def rounds(self) -> Path:
         """The tournament folders of the rounds."""
         return self.path / "rounds"
@@ -56,6 +76,13 @@ class SeasonFolder(NamedTuple):
     def final_file(self) -> Path:
         """Where the folder of the final is, once it has been made."""
         return self.path / "final.json"
+
+    def final(self) -> MadeFinal | None:
+        """Return the final; None if it has not been made, or its file is damaged."""
+        try:
+            return msgspec.json.decode(self.final_file.read_bytes(), type=MadeFinal)
+        except (OSError, msgspec.MsgspecError):
+            return None
 
     def round(self, number: int) -> Path:
         """Return the tournament folder of a round."""

@@ -31,26 +31,13 @@ from host.season.entries.queue import Place
 from host.season.entries.values import Submission, Version
 from host.season.folder import SeasonFolder
 from host.season.rounds.book import Round
+from host.season.rounds.chain import NOTICES
 from host.season.rounds.ladder import Listed
 from host.season.rounds.scheduler import SLOW_COST
 from host.season.rounds.season import Season
 from host.season.season_config import AuthorLimits
 
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
-NOTICE_KINDS = (
-    "terms",
-    "pause",
-    "resume",
-    "freeze",
-    "unfreeze",
-    "withdraw",
-    "readmit",
-    "rename",
-    "entries",
-    "final",
-    "damaged",
-)
-"""The events that everybody may see."""
 
 
 class Now(NamedTuple):
@@ -120,7 +107,7 @@ def quota_in_words(limits: AuthorLimits) -> dict[str, str]:
 
 def notices(season: Season) -> tuple[str, ...]:
     """Return what the organiser has changed or done, the newest last."""
-    found = season.store.events.last(SHOWN_NOTICES, *NOTICE_KINDS)
+    found = season.store.events.last(SHOWN_NOTICES, *NOTICES)
     return tuple(f"{day(event.at)}: {event.subject} {event.text}".strip() for event in found)
 
 

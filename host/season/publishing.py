@@ -111,6 +111,7 @@ class Publishing:
         season, rounds = self._season, self._player.rounds
         if self._everything is None:
             self._update_ladder()
+        season.chain.update(season, rounds)
         now, touched = self.now(), season.store.touched()
         everything = (season.state, season.closes, season.terms, now.ladder and now.ladder.round, len(rounds))
         if everything != self._everything:

@@ -19,6 +19,7 @@ SUBCOMMANDS: Mapping[str, str] = {
     "remove": "remove an author who has handed in nothing",
     "final": "close entry and make the folder of the final",
     "verify": "compute every round's list and every score again",
+    "export": "write what anyone needs to check the season",
     "backup": "copy the season into a file while it runs",
     "site": "serve the pages and the HTTP API of a season alone",
 }

@@ -112,6 +112,11 @@ class Submissions(_Queued[Submission]):
             for sha256, size, at, is_open, identity in self._database.rows(query)
         ]
 
+    def files(self) -> dict[str, tuple[str, float]]:
+        """Return for each id the SHA-256 of the file that was handed in, and when it was."""
+        rows = self._database.rows("SELECT id, sha256, at FROM submission")
+        return {identity: (sha256, at) for identity, sha256, at in rows}
+
     def owner(self, bot: str) -> str:
         """Return the author of a bot; empty if there is no bot of this name, whatever its case."""
         found = self._database.first(BOT, "WHERE name = ?", bot)

@@ -209,6 +209,7 @@ class RoundPlayer:
         problem: BaseException
         try:
             require_room(season.folder.path, which.began)
+            season.chain.update(season, self._rounds)  # who plays is published before anybody does
             own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
             versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)

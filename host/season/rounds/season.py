@@ -19,12 +19,13 @@ from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
 from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
+from host.season.rounds.chain import TERMS, SeasonChain
 from host.season.rounds.play import how_tables_are_played
 from host.season.season_config import SeasonTable, terms_of
 
-TERMS, ORGANISER, SITE, LADDER = "terms", "organiser", "site", "ladder"
-"""Settings of the store. `terms`: [season], as it was shown last. `organiser`:
-the SHA-256 of the secret of the organiser's link. `site`: the address of the site in links. `ladder`: the last one, as JSON."""
+ORGANISER, SITE, LADDER = "organiser", "site", "ladder"
+"""Settings of the store. `organiser`: the SHA-256 of the secret of the organiser's link.
+`site`: the address of the site in links. `ladder`: the last one, as JSON."""
 
 Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
@@ -61,6 +62,7 @@ class Season:
         self.folder, self.tournament, self.store = folder, tournament, store
         self.seed = folder.seed()
         self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
+        self.chain = SeasonChain(store)
         self._log = log
         self.now = ""
         """What is being done, in a line."""

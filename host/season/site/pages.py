@@ -20,6 +20,7 @@ from host.base.format import day, thousands
 from host.report.page import PAGES, asset, name
 from host.report.terminal import known_duration
 from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, SiteDocument
+from host.season.folder import CHAIN_FILE
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
@@ -146,6 +147,10 @@ class SeasonPages:
         """Return the rules and how to submit."""
         values = {"title": "Rules", "base": self._season.client(request).base}
         return self._public(request, self._view(request, "/rules"), "rules.html", values, [])
+
+    async def chain(self, request: Request) -> Response:
+        """Return the chain of the season. Whoever has its beginning asks for the rest with the header Range."""
+        return download(self._season.published.file(CHAIN_FILE), CHAIN_FILE, "application/x-ndjson")
 
     async def asset(self, request: Request) -> Response:
         """Return a style sheet or the script."""

@@ -91,6 +91,7 @@ class SeasonSite:
             Route("/bots/{name}", pages.bot),
             Route("/bots/{name}/replays/{number:int}", pages.replay),
             Route("/rules", pages.rules),
+            Route("/chain.ndjson", pages.chain),
             Route("/submit", pages.submit),
             Route("/submit", forms.submit, methods=["POST"]),
             Route("/join", forms.join, methods=["POST"]),

@@ -1,0 +1,26 @@
+"""The command `season export`: writes what anyone needs to check the season."""
+
+from pathlib import Path
+
+import click
+
+from host.base.format import counted
+from host.cli import CliContext, print_json
+
+
+@click.command("export")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.pass_obj
+def command(context: CliContext, folder: Path) -> None:
+    """Write the chain of the season, its ladder and the records of its rounds.
+
+    The command can be repeated while the season runs. When the final is over, the chain has the seed of the season.
+    """
+    from host.season.export import export_season
+    from host.season.service import loaded_season
+
+    rounds = export_season(context.folder, loaded_season(context.folder), folder)
+    if context.json:
+        print_json("season-export", folder=str(folder), rounds=rounds)
+        return
+    click.echo(f"{folder}: {counted(rounds, 'round')}")

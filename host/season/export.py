@@ -1,0 +1,53 @@
+"""Writes a season as a folder that anyone can check without croupier (docs/checking.md)."""
+
+from pathlib import Path
+
+from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
+from host.config.resolver import registry_of
+from host.config.tournament_config import Tournament
+from host.journal.lock import lock_holder
+from host.journal.reader import reading
+from host.journal.tournament_dir import Folder
+from host.report.public import public_lines
+from host.rules.catalogue import origin
+from host.season.entries.store import Store
+from host.season.folder import CHAIN_FILE, SeasonFolder
+from host.season.rounds.book import Book
+from host.season.rounds.chain import links_of
+from host.season.rounds.season import LADDER, Season
+
+
+def export_season(place: Path, tournament: Tournament, target: Path) -> int:
+    """Write the chain, the ladder, and the records of all rounds that are over. Return the number of rounds.
+
+    The season process may be running. Raise UserError if the store or a journal is damaged, or a file cannot be written.
+    """
+    folder = SeasonFolder(place)
+    if folder.store.exists() and not lock_holder(folder.store):  # the final may be over since the process ended
+        with Store.open(place) as store:
+            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            season.chain.update(season, season.book.rounds())
+    with Store.reading(place) as store:
+        links, ladder, rounds = links_of(store), store.setting(LADDER), Book(store).rounds()
+    if not links:
+        hint = "croupier season open  writes the chain of a season that an older croupier has opened"
+        raise UserError([Problem("R006", str(place), "this season has no chain yet", hint=hint)], 3)
+    over = [each.number for each in rounds if each.counted and f"round {each.number}" in {link.about for link in links}]
+    try:
+        (target / "rounds").mkdir(parents=True, exist_ok=True)
+        for number in over:
+            (target / "rounds" / f"{number:04d}.ndjson").write_text(_records(folder, tournament, number))
+        (target / CHAIN_FILE).write_text("".join(f"{link.line}\n" for link in links))
+        (target / "ladder.json").write_text(f"{ladder}\n" if ladder else "")
+    except OSError as failed:
+        raise UserError([file_problem("written", target, failed)], 6) from failed
+    return len(over)
+
+
+def _records(folder: SeasonFolder, tournament: Tournament, number: int) -> str:
+    """Return the chain of the journal of a round."""
+    place = folder.round(number)
+    registry = registry_of(place) if origin(tournament.game).has_referee else tournament.registry
+    with reading(Folder(place).journal, registry) as journal, journal.snapshot():
+        return "".join(public_lines(journal).lines)
