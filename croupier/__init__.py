@@ -4,9 +4,9 @@ Everything public is named here; docs/python.md describes it. The modules of `ho
 change from release to release.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from croupier.checking import CheckedBot, check
 from croupier.comparing import Comparison, compare
@@ -45,6 +45,7 @@ def env(
     seats: int | None = None,
     preset: str | None = None,
     limits: str | Mapping[str, str] | None = None,
+    obs: str | Callable[[Any], Sequence[float]] = "dict",
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
 ) -> "TableEnv":
@@ -54,6 +55,11 @@ def env(
     table are drawn from `opponents`, bots or functions (for self-play: the agent's own policy), and the agent changes its
     seat from table to table. `seats` is the number of seats at
     a table, by default the fewest. It needs the packages of `croupier[env]`. Raise Error where `croupier play` prints one.
+
+    `obs` is what an observation is: "dict", the fields of the view; "array", a float32 array of shape (n,) with the numbers
+    of the view, field by field, in its own units (chips, points; False and True are 0 and 1); or a function that returns
+    n numbers for a view. An array has no mask: `infos["action_mask"]` is it. Raise Error for "array" if a field of the view
+    is not a number, or a tuple of as many numbers in every example of the game.
     """
     try:
         from croupier.environment import make
@@ -62,4 +68,4 @@ def env(
     if isinstance(opponents, str):
         raise TypeError(f"opponents: a list of bots, not {opponents!r}")
     chosen = Conditions(game=game, preset=preset, limits=limits_of(limits), unsafe=unsafe)
-    return make(folder_of(folder), opponents, chosen, whole("tables", tables, 1), seats)
+    return make(folder_of(folder), opponents, chosen, whole("tables", tables, 1), seats, obs)

@@ -5,7 +5,7 @@ import secrets
 import warnings
 import weakref
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -22,6 +22,7 @@ from pettingzoo import AECEnv
 from croupier.functions import Player, answer_all, function_bots
 from croupier.playing import Bot
 from croupier.session import Bar, Error, errors, session
+from croupier.table_copy import TableCopy
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import BuiltBot
 from host.bots.host_failures import HostFailures
@@ -48,6 +49,9 @@ MAX_QUESTION = 1 << 20  # characters of a question
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 """The characters of a question, and of an answer as text."""
 
+
+Features = Callable[[Any], Sequence[float]]
+"""Returns the numbers of a view, always as many."""
 
 Functions = Sequence[tuple[BuiltBot, Player]]
 """The opponents that are functions of this process."""
@@ -164,6 +168,11 @@ class _Tables:
             nursery.cancel_scope.cancel()
         ended.set()
 
+    def copy(self, index: int, interface: "_Interface") -> TableCopy:
+        """Return a copy of the table at this index."""
+        with errors():
+            return TableCopy(self.tables[index].played, self._root, interface.answer, interface.meanings)
+
     def advance(self, moves: Mapping[int, Answer]) -> None:
         """Play moves, by index of the table, until every table asks the agent or is over."""
         self._session.run(partial(self._advance, moves))
@@ -222,8 +231,13 @@ class _Tables:
 class _Interface:
     """Observations and actions of a game: its spaces, and how views and moves are written in them."""
 
-    def __init__(self, game: Game, rules: Any) -> None:
+    def __init__(self, game: Game, rules: Any, obs: str | Features) -> None:
         self._game, self._rules = game, rules
+        if obs == "array":
+            obs = _numbers_of(game)
+        elif isinstance(obs, str) and obs != "dict":
+            raise _refused(f"there are no observations {obs!r}", '"dict", "array" or a function', "obs")
+        self._features = None if isinstance(obs, str) else obs
         self._moves = tuple(game.moves(rules)) if game.moves else ()
         self._fields: tuple[str, ...] = game.view._fields
         example = game.examples[0]
@@ -240,7 +254,10 @@ class _Interface:
         if self._moves:
             more["action_mask"] = spaces.Box(0, 1, (len(self._moves),), np.int8)
             self.actions = spaces.Discrete(len(self._moves))
-        self.observations = spaces.Dict({**fields, **more})
+        self.observations: spaces.Space[Any] = spaces.Dict({**fields, **more})
+        if self._features:
+            self._size = len(self._features(example))
+            self.observations = spaces.Box(-np.inf, np.inf, (self._size,), np.float32)
 
     @property
     def meanings(self) -> list[str]:
@@ -258,12 +275,26 @@ class _Interface:
             return self._moves[int(action)]
         return read_text(self._game.grammar, str(action))
 
-    def observation(self, view: View) -> dict[str, Any]:
-        """Return the observation of a view: its fields, its text and the mask of legal moves."""
-        return {name: column[0] for name, column in self.observations_of([view]).items()}
+    def observation(self, view: View) -> Any:
+        """Return the observation of a view: its numbers, or its fields, its text and the mask of legal moves."""
+        found = self.observations_of([view])
+        return found[0] if self._features else {name: column[0] for name, column in found.items()}
 
-    def observations_of(self, views: Sequence[View]) -> dict[str, Any]:
-        """Return the observations of views, column by column: arrays of numbers, and tuples of texts."""
+    def mask(self, views: Sequence[View]) -> dict[str, Any]:
+        """Return the legal moves of views where an observation does not have them."""
+        return {"action_mask": self._mask(views)} if self._features and self._moves else {}
+
+    def _mask(self, views: Sequence[View]) -> NDArray[Any]:
+        allows, rules, moves = self._game.allows, self._rules, self._moves
+        return np.array([[allows(rules, view, move) for move in moves] for view in views], np.int8)
+
+    def observations_of(self, views: Sequence[View]) -> Any:
+        """Return the observations of views: one array, or columns, which are arrays of numbers and tuples of texts."""
+        if self._features:
+            rows = [self._features(view) for view in views]
+            if wrong := [row for row in rows if len(row) != self._size]:
+                raise ValueError(f"obs: {self._size} numbers for the first view, {len(wrong[0])} for another")
+            return np.array(rows, np.float32)
         lines = encode_views(views).decode().splitlines()
         spelled = zip(*[line.split(" ") for line in lines], strict=True)
         found: dict[str, Any] = {
@@ -271,14 +302,29 @@ class _Interface:
             for name, values, texts in zip(self._fields, zip(*views, strict=True), spelled, strict=True)
         }
         found["text"] = tuple(lines)
-        if self._moves:
-            allows, rules, moves = self._game.allows, self._rules, self._moves
-            found["action_mask"] = np.array([[allows(rules, view, move) for move in moves] for view in views], np.int8)
-        return found
+        return found | ({"action_mask": self._mask(views)} if self._moves else {})
 
 
-def _refused(message: str, hint: str) -> UserError:
-    return UserError([Problem("U001", "action", message, hint=hint)], 2)
+def _flat(field: Any) -> list[Any]:
+    return [number for each in field for number in _flat(each)] if isinstance(field, tuple) else [field]
+
+
+def _numbers_of(game: Game) -> Features:
+    """Return what makes an array of a view. Raise UserError (exit code 2) if a field is not always as many numbers."""
+    columns = {name: list(map(_flat, values)) for name, *values in zip(game.view._fields, *game.examples, strict=True)}
+    unfit = [
+        name
+        for name, values in columns.items()
+        if len({*map(len, values)}) > 1 or not all(isinstance(each, int | float) for value in values for each in value)
+    ]
+    if unfit:
+        message = f"the view of {game.name} is not an array: {', '.join(unfit)} are not always as many numbers"
+        raise _refused(message, "a function that returns numbers for a view", "obs")
+    return _flat
+
+
+def _refused(message: str, hint: str, where: str = "action") -> UserError:
+    return UserError([Problem("U001", where, message, hint=hint)], 2)
 
 
 class _Closing:
@@ -309,16 +355,17 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
 
     The reward is the score of the table at its end, and 0 before. `reset()` begins the next table; `reset(seed=…)` begins
     again from the first one. An observation has the fields of the view, the question as `text`, and `action_mask` where
-    the game lists its moves. `infos` has the view itself, the seat, and the faults of the bots so far.
+    the game lists its moves, or is an array (`obs` of `croupier.env`). `infos` has the view itself, the seat, and the faults
+    of the bots so far.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "croupier", "render_modes": [], "is_parallelizable": False}
 
-    def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
+    def __init__(self, settings: AdhocSettings, functions: Functions, count: int, interface: _Interface) -> None:
         self._settings, self._functions, self._count = settings, functions, count
         self._tables = _Tables(settings, functions, 1)
         weakref.finalize(self, self._tables.release)
-        self._interface = _Interface(settings.game, settings.rules)
+        self._interface = interface
         self.possible_agents: list[str] = [AGENT]
         self.agents: list[str] = []
         self.action_meanings: list[str] = self._interface.meanings
@@ -353,11 +400,16 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
         table = self._tables.tables[0]
         if table.view is not None:
             self._observation = self._interface.observation(table.view)
-        self.infos = {AGENT: _info(table) | {"faults": self._tables.faults()}}
+            self._mask = {name: column[0] for name, column in self._interface.mask([table.view]).items()}
+        self.infos = {AGENT: _info(table) | self._mask | {"faults": self._tables.faults()}}
 
-    def observe(self, agent: str) -> dict[str, Any]:
+    def observe(self, agent: str) -> Any:
         """Return the last observation of the agent."""
         return self._observation
+
+    def clone(self) -> TableCopy:
+        """Return a copy of the table as it is now, of which the caller plays every seat."""
+        return self._tables.copy(0, self._interface)
 
     def step(self, action: Any) -> None:
         """Play a move. The bots answer until the agent is asked again, or the table is over."""
@@ -382,22 +434,22 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
 
     def vector(self) -> "TablesEnv":
         """Return as many tables as `tables` at the same time, as a vector environment of Gymnasium."""
-        return TablesEnv(self._settings, self._functions, self._count)
+        return TablesEnv(self._settings, self._functions, self._count, self._interface)
 
 
-class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
+class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
     """Tables that are played at the same time, as a vector environment of Gymnasium.
 
     When a table is over, the same step begins the next one (`AutoresetMode.SAME_STEP`): `infos["final_info"]` has the
     scores, and `infos["final_obs"]` the last observation. `views` are the views as the game writes them.
     """
 
-    def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
+    def __init__(self, settings: AdhocSettings, functions: Functions, count: int, interface: _Interface) -> None:
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.num_envs = count
         self._tables = _Tables(settings, functions, count)
         weakref.finalize(self, self._tables.release)
-        self._interface = _Interface(settings.game, settings.rules)
+        self._interface = interface
         self.single_observation_space = self._interface.observations
         self.single_action_space = self._interface.actions
         self.observation_space = batch_space(self.single_observation_space, count)
@@ -409,9 +461,13 @@ class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         """The view of the agent at each table."""
         return [table.view for table in self._tables.tables]
 
+    def clone(self, index: int) -> TableCopy:
+        """Return a copy of the table at an index as it is now, of which the caller plays every seat."""
+        return self._tables.copy(index, self._interface)
+
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin new tables; with a seed, from the first one on. The seed is one for all tables. `options` have no effect."""
         _ignore(options)
         one = seed if isinstance(seed, int) or seed is None else next(iter(seed), None)
@@ -421,9 +477,10 @@ class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
             else:
                 self._tables.renew(range(self.num_envs))
             self._tables.play_on({})
-        return self._observed(), {"faults": self._tables.faults()}
+        observed = self._observed()
+        return observed, {"faults": self._tables.faults()} | self._interface.mask(self._seen)
 
-    def step(self, actions: Any) -> tuple[dict[str, Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play a move at every table. The bots answer until the agent is asked again at all of them.
 
         Raise ValueError unless there are as many actions as tables.
@@ -444,9 +501,10 @@ class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
                 final = self._add_info(final, _info(table), index)
                 last[index] = self._interface.observation(seen[index])
             infos |= {"final_info": final, "_final_info": ended, "final_obs": last, "_final_obs": ended}
-        return self._observed(), rewards, ended, np.zeros(self.num_envs, bool), infos
+        observed = self._observed()
+        return observed, rewards, ended, np.zeros(self.num_envs, bool), infos | self._interface.mask(self._seen)
 
-    def _observed(self) -> dict[str, Any]:
+    def _observed(self) -> Any:
         self._seen = [table.view for table in self._tables.tables if table.view is not None]
         return self._interface.observations_of(self._seen)
 
@@ -455,7 +513,14 @@ class TablesEnv(_Closing, VectorEnv[dict[str, Any], Any, NDArray[Any]]):
         self._tables.close()
 
 
-def make(folder: Path, opponents: Sequence[Bot], chosen: Conditions, tables: int, seats: int | None) -> TableEnv:
+def make(
+    folder: Path,
+    opponents: Sequence[Bot],
+    chosen: Conditions,
+    tables: int,
+    seats: int | None,
+    obs: str | Features,
+) -> TableEnv:
     """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
     with errors():
         found = find_bots(folder, [str(bot) for bot in opponents if not callable(bot)], chosen.game)
@@ -468,4 +533,7 @@ def make(folder: Path, opponents: Sequence[Bot], chosen: Conditions, tables: int
     low, high = found.game.seats
     if not low <= (seats := seats or low) <= high:
         raise ValueError(f"seats: a table of {found.game.name} has {low} to {high}")
-    return TableEnv(settings._replace(rules=settings.rules._replace(seats=seats)), functions, tables)
+    settings = settings._replace(rules=settings.rules._replace(seats=seats))
+    with errors():
+        interface = _Interface(settings.game, settings.rules, obs)
+    return TableEnv(settings, functions, tables, interface)

@@ -69,7 +69,7 @@ def to_html(rows: Sequence[Standing], value: str, sentences: Sequence[str]) -> s
 
 
 class PlayedTable:
-    """A table that has been played. Its text is what `croupier replay` prints.
+    """A table that has been played. Its text is what `croupier replay` prints; in a notebook it is a page that plays it.
 
     `events` are those of `croupier replay --json`: dictionaries with the key `ev`. `scores` are in the order of `bots`,
     the bots by seat.
@@ -97,7 +97,12 @@ class PlayedTable:
         return f"<table {self.name}: {dict(zip(self.bots, self.scores, strict=True))}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from host.report.html_file import page_of  # slow to import
+
+        return (
+            '<iframe sandbox="allow-scripts" style="width: 100%; height: 44em; border: 0" '
+            f'srcdoc="{html.escape(page_of(self._table))}"></iframe>'
+        )
 
 
 class Result:

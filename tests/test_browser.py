@@ -18,10 +18,12 @@ from urllib.parse import quote
 
 import pytest
 
+from croupier.playing import PlayedTable
 from host.base.format import clock
 from host.games.engine import Table
 from host.games.luck import Luck
 from host.inspect import event_validation
+from host.inspect.recorded import known_seed
 from host.inspect.replay import Event
 from host.inspect.table_replays import find, load
 from host.journal.check import wal_files
@@ -200,6 +202,19 @@ def test_every_page_opens_from_a_file_and_says_something(page: Page, reported: R
 def test_a_page_of_a_bot_called_script_shows_its_name(page: Page, reported: Reported) -> None:
     page.open(f"{reported.url}#bot-1")
     assert page.text("#bot-1 h1") == EVIL
+
+
+def test_a_notebook_plays_a_table_in_a_frame(page: Page, reported: Reported, tmp_path: Path) -> None:
+    with reading(reported.journal) as journal:
+        (table,) = load(journal, known_seed(journal), journal.paths()[0], [0])
+    (tmp_path / "cell.html").write_text(f"<!doctype html><title>cell</title>{PlayedTable(table)._repr_html_()}")
+    page.open((tmp_path / "cell.html").as_uri())
+    page.driver.switch_to.frame(0)
+    try:
+        page.wait("document.querySelector('#picture .felt')")
+        assert page.where.endswith(f"of {len(page.js('window.casino.shown().steps'))}")
+    finally:
+        page.driver.switch_to.default_content()
 
 
 def test_only_one_page_shows_at_a_time(page: Page, reported: Reported) -> None:

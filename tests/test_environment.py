@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 from machines import until
@@ -91,6 +92,120 @@ def test_the_observations_are_in_their_space() -> None:
         ]
         observed, *_ = env.step(env.action_space.sample())
     env.close()
+
+
+def sums(view: Any) -> list[float]:
+    """Return three numbers of a view of Pazaak."""
+    return [sum(view.your_hand), sum(view.opponent_hand), len(view.your_side_deck)]
+
+
+def test_a_function_makes_arrays_of_views() -> None:
+    env = croupier.env("pazaak", [BOLD], tables=5, obs=sums).vector()
+    plain = croupier.env("pazaak", [BOLD], tables=5).vector()
+    (observed, infos), (fields, _) = env.reset(seed=1), plain.reset(seed=1)
+    ended = 0
+    for _ in range(40):
+        assert observed.dtype == np.float32 and env.observation_space.contains(observed)
+        assert observed.tolist() == [sums(view) for view in env.views] == [sums(view) for view in plain.views]
+        assert (infos["action_mask"] == fields["action_mask"]).all()
+        moves = infos["action_mask"].argmax(axis=1)
+        observed, _, over, _, infos = env.step(moves)
+        fields, *_ = plain.step(moves)
+        ended += over.sum()
+        if over.any():
+            assert all(last.shape == (3,) for last in infos["final_obs"][over])
+    assert ended
+    env.close()
+    plain.close()
+    lengthens = croupier.env("pazaak", [BOLD], obs=lambda view: view.your_hand)
+    lengthens.reset(seed=1)
+    with pytest.raises(ValueError, match="obs: 1 numbers for the first view, 2 for another"):
+        lengthens.step(0)
+    lengthens.close()
+
+
+BOARD = """
+import re
+from typing import NamedTuple
+from host.games.engine import Game, Opening, Request, best_unless_equal
+from protocols.wire import Grammar, Move
+class Rules(NamedTuple):
+    seats: int = 2
+class View(NamedTuple):
+    first: bool
+    cells: tuple[int, ...]
+def allows(rules, view, move): return view.cells[move.n] == 0
+def play(rules, luck, tell=None):
+    cells, first = [0] * 4, luck.below(2)
+    for turn in range(4):
+        seat = (first + turn) % 2
+        answer = yield Request(seat, View(not turn, tuple(cells)))
+        if not isinstance(answer, Move) or cells[answer.n]:
+            return tuple(int(each != seat) for each in range(2))
+        cells[answer.n] = 1 + seat
+    return (cells[0] == 1, cells[0] == 2)
+def grammar(): return Grammar(re.compile(r"(?P<verb>PUT) (?P<n>[0-3])"), "PUT 0 to PUT 3")
+GAME = Game(name="board", title="Board", seats=(2, 2), protocol="lines", presets={"d": Rules()}, grammar=grammar(),
+  play=play, allows=allows, winners=best_unless_equal, view=View, edges={"first": View(True, (0,) * 4)},
+  moves=lambda rules: [Move("PUT", n) for n in range(4)],
+  opening=Opening("cells", 1, below="PUT 0", otherwise="PUT 1"), card="x")
+"""
+
+
+def first_free(view: Any) -> str:
+    """Put a stone on the first free cell."""
+    return f"PUT {view.cells.index(0)}"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """Return a folder with a game whose view is numbers."""
+    (tmp_path / "board.py").write_text(BOARD)
+    (tmp_path / "croupier.toml").write_text('game = "board:GAME"\nbots = []\n[[stage]]\nkind = "round-robin"\n')
+    return tmp_path
+
+
+def test_the_numbers_of_a_view_are_an_array(board: Path) -> None:
+    env = croupier.env(None, [first_free], obs="array", folder=board)
+    env.reset(seed=2)
+    assert env.observation_space(AGENT).shape == (5,) and env.infos[AGENT]["seat"] == 0
+    before = env.observe(AGENT).tolist()
+    assert before in ([1, 0, 0, 0, 0], [0, 2, 0, 0, 0])
+    env.step(3)
+    after = [2, 0, 0, 1] if before[0] else [2, 2, 0, 1]
+    assert env.observe(AGENT).tolist() == [0, *after]
+    assert env.infos[AGENT]["action_mask"].tolist() == [int(not cell) for cell in after]
+    env.close()
+    with pytest.raises(
+        croupier.Error, match="your_hand, opponent_hand, your_side_deck, opponent_action are not always as"
+    ):
+        croupier.env("pazaak", [BOLD], obs="array")
+    with pytest.raises(croupier.Error, match="there are no observations 'tensor'"):
+        croupier.env("pazaak", [BOLD], obs="tensor")
+
+
+def test_a_copy_of_a_table_goes_on_as_the_table_does(board: Path) -> None:
+    for game, opponent in ((None, first_free), ("pazaak", lambda view: "STAND")):
+        env = croupier.env(game, [opponent], folder="." if game else board)
+        env.reset(seed=5)
+        while not env.terminations[AGENT]:
+            copy = env.clone()
+            mask = env.observe(AGENT)["action_mask"]
+            assert copy.view == env.infos[AGENT]["view"] and copy.seat == env.infos[AGENT]["seat"]
+            assert list(copy.legal) == np.flatnonzero(mask).tolist()
+            other = copy.clone()
+            other.step(other.legal[-1])
+            env.step(copy.legal[0])
+            copy.step(copy.legal[0])
+            stand = env.action_meanings.index("STAND") if game else None
+            while copy.seat not in {None, env.infos[AGENT]["seat"]}:
+                copy.step(copy.legal[0] if stand is None else stand)
+            assert (copy.scores is None) is not env.terminations[AGENT]
+            assert copy.scores is None or copy.scores == tuple(env.infos[AGENT]["scores"])
+        assert copy.seat is None and copy.view is None and copy.legal == ()
+        with pytest.raises(ValueError, match="the game is over"):
+            copy.step(0)
+        env.close()
 
 
 def test_the_rewards_are_the_scores_at_the_end() -> None:

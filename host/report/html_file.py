@@ -110,7 +110,11 @@ def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
 def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = False) -> tuple[str, str]:
     """Return a page with one table of a fixture, and the table's name. `nth` is from 0; -1 is the last table."""
     (table,) = load(journal, root_of(journal), fixture, [nth], spoilers)
+    return page_of(table), table.sitting.path
+
+
+def page_of(table: ReplayedTable) -> str:
+    """Return a page with one table, which it shows at once."""
     name = table.sitting.path
-    place = TableRef(name, fixture, nth, title=name)
-    data = {name: gzip_base64(to_json(table))}
-    return Page(RunSummary(one_line(name))).html([place], data), name
+    place = TableRef(name, "", 0, title=name)
+    return Page(RunSummary(one_line(name))).html([place], {name: gzip_base64(to_json(table))})

@@ -382,7 +382,8 @@ async function found(name) {
 
 window.casino = async (hash) => {
   const said = new URLSearchParams(hash.replace(/\+/g, "%2B"));
-  const name = said.get("r");
+  const tables = document.querySelectorAll("script.table");
+  const name = said.get("r") || (tables.length === 1 && !shown ? tables[0].dataset.name : "");
   $("drop").hidden = false;
   if (!name) return;
   if (shown && shown.table.table === name) {
