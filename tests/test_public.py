@@ -41,7 +41,7 @@ def published(journal: Path, folder: Path, *words: str) -> Path:
 
 def test_check_py_is_short_enough_to_be_read() -> None:
     source = Path(__file__).parents[1] / "host" / "report" / "public_check.py"
-    assert len(source.read_text().splitlines()) <= 370
+    assert len(source.read_text().splitlines()) <= 440
 
 
 @pytest.mark.parametrize("name", ["with_states", "corrected"])

@@ -48,6 +48,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "export": ("export csv", "export jsonl -o tables.jsonl"),
     "config": ("config check", "config schema bot.toml", "config reference"),
     "ask": ("ask fault:3", "ask mine league/ada+mine/17:4 --same", "ask mine last --diff sample:neptr"),
-    "ls": ("ls", "ls mine -v"),
+    "ls": ("ls", "ls mine -v", "ls --hashes"),
     "explain": ("explain B020", "explain C001"),
 }

@@ -90,23 +90,36 @@ def _export_public(context: CliContext, chosen: Export) -> None:
     import json
 
     from host.config.tournament_config import load
-    from host.report.public import public_files, write_sources
+    from host.inspect.recorded import known_seed
+    from host.report.public import public_files
+    from host.report.public_again import write_again, write_sources
 
     folder = Path(chosen.selection or "public")
     with open_journal(context.folder, chosen.journal) as book:
         content, versions = public_files(book), book.bots()
+        seed = known_seed(book) if book.state().finished else None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     for name, text in content.items():
         write(folder / name, text)
-    bots = write_sources(load(context.folder), versions, folder / "bots") if chosen.with_bots else 0
     rules = json.loads(content["rules.json"])
-    copied = f", sources of {counted(bots, 'bot')}" if chosen.with_bots else ""
+    copied, again, bots = "", list[str](), 0
+    if chosen.with_bots:
+        tournament = load(context.folder)
+        sources = write_sources(tournament, versions, folder)
+        bots = len(sources.places)
+        copied = f", sources of {counted(bots, 'bot')}"
+        if seed is not None:
+            write_again(tournament, sources, seed, folder)
+            again = [f"  play it again:  croupier -C {shlex.quote(str(folder))} run"]
+        if sources.with_packages:
+            again += [f"  not compared, because of their packages: {', '.join(sources.with_packages)}"]
     lines = [
         f"{folder}: {counted(rules['lines'], 'line')}{copied}, seal {rules['seal']}",
         f"  check it:  python3 {shlex.quote(str(folder / 'check.py'))}",
+        *again,
     ]
     facts = {"path": str(folder), "form": "public", "count": rules["lines"], "seal": rules["seal"], "bots": bots}
     print_result(context, "export", Facts(facts, [] if context.quiet else lines))

@@ -9,11 +9,16 @@ from host.ops.bots import find_entries
 
 @click.command()
 @click.argument("names", shell_complete=completers.bots, nargs=-1)
+@click.option("--hashes", is_flag=True, help="print the sha256 of each bot's program instead")
 @click.pass_obj
-def ls(context: CliContext, names: tuple[str, ...]) -> None:
-    """List the bots of the tournament: language, protocol, missing programs, problems."""
+def ls(context: CliContext, names: tuple[str, ...], hashes: bool) -> None:
+    """List the bots of the tournament: language, protocol, missing programs, problems.
+
+    With --hashes, each line is the sha256 by which a tournament identifies the program, and its bot. That of a bot that requires
+    packages covers them too, so it is known once the bot is built: run and export public print it.
+    """
     from host.config.tournament_config import load
-    from host.submissions.build import protocol_of
+    from host.submissions.build import program_hash, protocol_of
     from host.submissions.discovery import refuse_broken
     from host.submissions.languages import missing
 
@@ -26,6 +31,9 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
             "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
             "path": str(entry.path),
             "author": submission.spec.author if submission else "",
+            "sha256": program_hash(tournament.identified(submission))
+            if hashes and submission and not entry.problems and not submission.spec.requires
+            else None,
             "missing": missing(submission) if submission else [],
             "problems": [problem.code for problem in entry.problems],
         }
@@ -37,7 +45,9 @@ def ls(context: CliContext, names: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(3 if any(row["problems"] for row in rows) else 0)
     if not rows:
         click.echo(in_folder("no bots yet: croupier add FILE", str(context.folder)))
-    for row in rows:
+    for row in rows if hashes else ():
+        click.echo(f"{row['sha256'] or '-':<64}  {escape_control_chars(str(row['bot']))}")
+    for row in () if hashes else rows:
         lack = f"   ✗ missing {', '.join(row['missing'])}" if row["missing"] else ""
         lack += f"   ✗ {', '.join(row['problems'])}" if row["problems"] else ""
         path = f"   {escape_control_chars(str(row['path']))}" if context.verbose else ""

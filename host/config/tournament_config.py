@@ -214,6 +214,10 @@ class Tournament(NamedTuple):
         warm = submission.spec.warm or (self.sandbox.warm and submission.spec.language in languages_with("warm"))
         return submission.with_keys(warm=warm)
 
+    def identified(self, submission: Submission) -> Submission:
+        """Return a submission with all that its hash in the journal covers."""
+        return self.as_played(submission).with_keys(game=self.game)
+
 
 def load(place: Path) -> Tournament:
     """Return the tournament of a folder or of a file. Raise UserError (exit code 3) with all problems in it."""

@@ -14,6 +14,7 @@ import msgspec
 from host.base.bounded_zlib import decompress
 from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
+from host.journal.chain import SALT_BYTES
 from host.journal.changes import WITHDRAW, Change, withdrawn
 from host.journal.check import check_file, connected, does_not_fit, has_begun, refusal, reject_corrupt, stored_state
 from host.journal.descriptions import Description, read_description
@@ -398,6 +399,21 @@ class Journal:
             )
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
         return record._replace(evidence=pieces)
+
+    def salted_answers(self) -> Iterator[tuple[int, str, bytes, bytes]]:
+        """Yield the number and the stage of each fixture, also if it no longer counts, and the salt and text of its answers.
+
+        Their hash is in its line of the chain. Yield nothing if the answers have been removed.
+        """
+        query = (
+            "SELECT fixture.id, stage, salt, answers, summary FROM fixture JOIN record ON fixture.id = record.fixture "
+            "JOIN chain ON chain.kind = 'fixture' AND ref = fixture.id ORDER BY fixture.id"
+        )
+        with reject_corrupt(self.path):
+            for number, stage, salt, answers, summary in () if self.reduced else self._database.execute(query):
+                limits = UnpackedLimits.of(msgspec.msgpack.decode(summary, type=Record))
+                text = decompress(answers, limits.answers) if answers else b""
+                yield number, stage, salt[: SALT_BYTES // 2], text
 
     def scores_of(self, path: str) -> "Packed":
         """Return the scores of a fixture, compressed (see `decompress_scores`)."""

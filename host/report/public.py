@@ -1,28 +1,24 @@
 """Writes a result as a folder that anyone can check without croupier (docs/checking.md)."""
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.sheet import as_csv
-from host.config.tournament_config import Tournament
 from host.games.engine import Game, best, best_unless_equal
 from host.inspect.recorded import known_seed
 from host.inspect.visibility import visible
+from host.journal.chain import canonical
 from host.journal.reader import Journal
-from host.journal.state import RecordedBot, RunState
+from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.results.course import Position, positions_of
 from host.rules.catalogue import game_by_name
-from host.submissions.build import program_hash
-from host.submissions.discovery import load_submissions
 
 SCHEMA = "croupier/public/1"
-RECORDS = "records.ndjson"
+RECORDS, ANSWERS = "records.ndjson", "answers.ndjson"
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
 
 
@@ -78,12 +74,21 @@ def public_files(journal: Journal) -> Mapping[str, str]:
         seed = known_seed(journal) if run.finished else None
         return {
             RECORDS: "".join(public.lines),
+            ANSWERS: "".join(_answers(journal, public)),
             "standings.csv": _standings(shown, game),
             "seed.txt": f"sha256 {run.seed_sha256}\n" + (f"seed {seed.hex()}\n" if seed is not None else ""),
             "rules.json": json.dumps(_rules(run, game, shown, public), indent=2) + "\n",
             "records.schema.json": files("host.report").joinpath("records.schema.json").read_text(),
             "check.py": files("host.report").joinpath("public_check.py").read_text(),
         }
+
+
+def _answers(journal: Journal, public: PublicLines) -> Iterator[str]:
+    """Yield a line for each fixture of a finished stage: its number, the salt of its answers, and the answers by table."""
+    shown = visible(journal).stages - public.hidden
+    for number, stage, salt, text in journal.salted_answers():
+        if stage in shown:
+            yield canonical({"number": number, "salt": salt.hex(), "answers": text.decode().split("\n")}) + "\n"
 
 
 def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:
@@ -119,30 +124,3 @@ def _standings(shown: list[Position], game: Game) -> str:
             about = {"stage": position.state.name, "rank": row.rank, "bot": row.bot, "note": row.note}
             rows.append(about | cells | {"ranked_by": row.ranking.name, "value": row.first.value})
     return as_csv(COLUMNS, rows)
-
-
-def write_sources(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> int:
-    """Copy the files of each bot of croupier.toml to a folder of its name. Return the number of bots.
-
-    Raise UserError (exit code 5) if they are not those that have played. Packages that a bot requires are not compared.
-    """
-    bots = load_submissions(tournament.bots, tournament.path.parent, tournament.game, tournament.limits)
-    problems = [
-        Problem("R002", bot.manifest, f"is not the program of {bot.name} that has played: {here[:16]}…", hint=hint)
-        for bot in bots
-        if not bot.spec.requires and bot.name in versions
-        for here, hint in [
-            (
-                program_hash(bot.with_keys(game=tournament.game)),
-                f"restore its files as they were: sha256 {versions[bot.name].sha256}",
-            )
-        ]
-        if here != versions[bot.name].sha256
-    ]
-    if problems:
-        raise UserError(problems, 5)
-    for bot in bots:
-        for file in bot.files:
-            (folder / bot.name / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(bot.folder / file, folder / bot.name / file)
-    return len(bots)

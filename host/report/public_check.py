@@ -1,4 +1,7 @@
-"""Checks this folder: `python3 check.py [SEAL ...]` with published seals. `check.py deal TABLE` also prints its shuffles."""
+"""Checks this folder: `python3 check.py [SEAL ...]` with published seals. `check.py deal TABLE` also prints its shuffles.
+
+`check.py same FOLDER` also compares it with the public folder of the same tournament, played again.
+"""
 
 import csv, hashlib, hmac, json, math, pathlib, sys, time
 from collections import Counter, defaultdict
@@ -15,7 +18,7 @@ LEAVABLE = {
 BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
 BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
 NOT_CHECKED = [
-    "whether the scores follow from the answers: `croupier verify` applies the rules to every answer again",
+    "whether the scores follow from the answers: `croupier verify`, or a program with the rules, as docs/checking.md says",
     "draws, seats and pairings, the intervals of values, and how certain the order is: docs/checking.md says how they follow",
     "whether this program, records.schema.json, and the decks and winners in rules.json are those of croupier and its game",
 ]
@@ -41,6 +44,73 @@ def check_chain(published: list[str]) -> list[Any]:
         sys.exit(f"✗ no line has the seal {seal}")
     print(f"✓ {len(lines)} lines, seal {seals[-1]}")
     return [json.loads(line) for line in lines]
+
+
+def check_answers() -> None:
+    """Step 5: the answers of the fixtures of finished stages have the sealed hashes."""
+    file = FOLDER / "answers.ndjson"
+    read = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    answers, over = (
+        {each["number"]: each for each in read},
+        [name for name in LINES if LINES[name]["status"] == "finished"],
+    )
+    expect(
+        sorted(each["number"] for each in read),
+        sorted(NUMBERED.keys() & answers.keys()),
+        "answers.ndjson: the fixtures",
+    )
+    for number, each in answers.items():
+        line = NUMBERED[number]
+        text = bytes.fromhex(each["salt"]) + "\n".join(each["answers"]).encode()
+        expect(hashlib.sha256(text).hexdigest(), line["answers"], f"the hash of the answers of {line['path']}")
+        expect(len(each["answers"]), len(line["scores"]), f"the number of tables with answers of {line['path']}")
+    missing = [each["path"] for each in NUMBERED.values() if each["stage"] in over and each["number"] not in answers]
+    print(f"✓ the answers of {len(answers)} fixtures have the sealed hashes")
+    NOT_CHECKED.extend([f"the answers of {len(missing)} fixtures, which are not published"] if missing else [])
+
+
+def check_bots() -> None:
+    """Step 6: the published programs are those that have played: their hashes are the sealed ones."""
+    bots, right = json.loads((FOLDER / "bots.json").read_text()) if (FOLDER / "bots.json").exists() else {}, 0
+    for name, bot in bots.items():
+        if bot["packages"]:
+            continue
+        home = FOLDER / "bots" / name
+        own = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+        expect(own, sorted(bot["files"].keys() - bot["kit"].keys()), f"the list of files of {name}")
+        expect("\0" in bot["spec"], False, f"bots.json: whether a byte is 0 in spec of {name}")
+        whole = hashlib.sha256(bot["spec"].encode())
+        for path in sorted(
+            bot["files"], key=lambda path: [(True, each) for each in path.split("/")[:-1]] + [(False, path)]
+        ):
+            kit = bot["kit"].get(path)
+            content = (home / path).read_bytes() if kit is None else kit.encode()
+            whole.update(f"{path}\0{bot['files'][path]}\0{len(content)}\0".encode() + content)
+        expect(whole.hexdigest(), BOTS[name], f"the hash of the files of {name}")
+        right += 1
+    print(
+        f"✓ the files of {right} bots have the sealed hashes"
+        if bots
+        else "- the programs of the bots are not published"
+    )
+    if rest := [name for name in BOTS if name not in bots or bots[name]["packages"]]:
+        NOT_CHECKED.append(f"the programs of {', '.join(rest)}")
+
+
+def compare(other: pathlib.Path) -> None:
+    """Compare each fixture that counts with the one of another folder: its seats, scores and answers."""
+    folders = []
+    for folder in (FOLDER, other):
+        lines = {name: (folder / f"{name}.ndjson").read_text().splitlines() for name in ("records", "answers")}
+        fixtures = [each for line in lines["records"] if (each := json.loads(line).get("fixture"))]
+        answers = {each["number"]: each["answers"] for each in map(json.loads, lines["answers"])}
+        parts = ("bots", "seats", "scores", "faults", "benched")
+        folders.append({one["path"]: [*(one[key] for key in parts), answers.get(one["number"])] for one in fixtures})
+    here, there = folders
+    for path in FIXTURES.keys() | there.keys():
+        if here.get(path) != there.get(path):
+            sys.exit(f"✗ {path} is another fixture in {other}")
+    print(f"✓ {len(there)} fixtures have the same seats, scores and answers in {other}")
 
 
 def sums_of(stage: Any, fixtures: list[Any]) -> Any:
@@ -311,7 +381,7 @@ def print_deal(seed: bytes, group: str, nth: int) -> None:
 if __name__ == "__main__":
     FOLDER = pathlib.Path(sys.argv[0]).parent
     RULES = json.loads((FOLDER / "rules.json").read_text())
-    RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
+    RECORDS = check_chain([] if {"deal", "same"} & {*sys.argv} else sys.argv[1:])
     CHANGES = [record["change"] for record in RECORDS if "change" in record]
     LEFT = {each["what"]: each["kind"] for each in CHANGES if each["kind"] in ("withdraw", "readmit")}
     GONE, ASIDE = (
@@ -323,6 +393,7 @@ if __name__ == "__main__":
         {each["path"]: each for record in RECORDS if (each := record.get("fixture")) and each["number"] not in ASIDE}
     )
     # Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
+    NUMBERED = {each["number"]: each for record in RECORDS if (each := record.get("fixture"))}
     TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
     BOTS = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version"))}
     FIRST = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version")) and bot["after"] == 0}
@@ -354,11 +425,15 @@ if __name__ == "__main__":
     EARLIER: dict[str, Any] = {}
     for STAGE in TERMS["stages"]:
         EARLIER = check_stage(STAGE, EARLIER)
+    check_answers()
+    check_bots()
     for CHANGE in CHANGES:
         what = (
             f"{CHANGE['kind']} {CHANGE['what']}, {len(CHANGE['set_aside'])} fixtures count no more: {CHANGE['reason']}"
         )
         print(f"! changed on {time.strftime('%Y-%m-%d %H:%M', time.gmtime(CHANGE['at']))} UTC: {what}")
+    if "same" in sys.argv:
+        compare(pathlib.Path(sys.argv[-1]))
     if "deal" in sys.argv and SEED:
         SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
         print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))

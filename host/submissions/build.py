@@ -213,12 +213,18 @@ def program_hash(submission: Submission, beside: Sequence[File] = (), instead: M
 
     Files `beside` are added to its own; those in `instead` have another content.
     """
-    submission = adapted(submission)
-    what = hashlib.sha256(hashed_spec(submission).encode())
-    files = [file._replace(content=instead.get(file.name, file.content)) for file in _all_files(submission)]
+    text, own = program_parts(submission)
+    what = hashlib.sha256(text.encode())
+    files = [file._replace(content=instead.get(file.name, file.content)) for file in own]
     for part in fingerprint_of_files([*files, *beside]):
         what.update(part)
     return what.hexdigest()
+
+
+def program_parts(submission: Submission) -> tuple[str, list[File]]:
+    """Return what the sha256 of a bot covers: the text of its spec, and its files with those of its adapter."""
+    submission = adapted(submission)
+    return hashed_spec(submission), _all_files(submission)
 
 
 async def build(submission: Submission, level: Level, *, force: bool = False, beside: Sequence[File] = ()) -> BuiltBot:

@@ -1,0 +1,144 @@
+"""Writes the programs that have played, and what `croupier run` needs to play the tournament again (docs/checking.md)."""
+
+import glob
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from host.base.errors import Problem, UserError
+from host.base.output import write
+from host.base.toml_file import read, whole_toml
+from host.bots.bot_spec import Submission
+from host.config.resolver import CONFIG
+from host.config.tournament_config import Tournament
+from host.journal.state import RecordedBot
+from host.journal.tournament_dir import seed_text
+from host.rules.catalogue import origin
+from host.rules.own_code import files_of
+from host.stages import references_of
+from host.submissions.build import program_hash, program_parts
+from host.submissions.discovery import load_submission
+from host.submissions.file_tree import BUILDING, IGNORED_NAMES, walk
+
+SPECS = "bots.json"
+PLAYED_KEYS = ("stop_early", "parallel_tables")
+"""The keys of [run] that belong to the tournament and not to a machine."""
+
+
+class Sources(NamedTuple):
+    """The published programs: the place of each bot in the folder, and the bots whose hash covers packages as well."""
+
+    places: Mapping[str, str]
+    with_packages: tuple[str, ...]
+
+
+def write_sources(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> Sources:
+    """Copy the files of each bot that has played to `bots/NAME`, and write what their hashes cover to bots.json.
+
+    Raise UserError (exit code 5) if they are not those that have played. Packages that a bot requires are not compared.
+    """
+    if (folder / CONFIG).exists() and (folder / CONFIG).samefile(tournament.path):
+        message = "is the folder of the tournament, and its bots are there already"
+        raise UserError([Problem("U001", str(folder), message, hint="name another folder")], 2)
+    bots = {bot.name: tournament.identified(bot) for bot in tournament.submissions(tournament.path.parent)}
+    missing = [
+        Problem("R002", name, "has played, and its files are not here", hint=f"restore them: sha256 {version.sha256}")
+        for name, version in versions.items()
+        if name not in bots
+    ]
+    bots = {name: bots[name] for name in versions if name in bots}
+    others = [
+        Problem("R002", bot.manifest, f"is not the program of {name} that has played: {here[:16]}…", hint=hint)
+        for name, bot in bots.items()
+        if not bot.spec.requires
+        for here, hint in [(program_hash(bot), f"restore its files as they were: sha256 {versions[name].sha256}")]
+        if here != versions[name].sha256
+    ]
+    if missing or others:
+        raise UserError([*missing, *others], 5)
+    for name, bot in bots.items():
+        for file in bot.files:
+            (folder / "bots" / name / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(bot.folder / file, folder / "bots" / name / file)
+    write(folder / SPECS, json.dumps({name: _hashed(bot) for name, bot in bots.items()}, indent=1) + "\n")
+    places = {name: _place(tournament, folder, bot, versions[name].sha256) for name, bot in bots.items()}
+    return Sources(places, tuple(name for name, bot in bots.items() if bot.spec.requires))
+
+
+def _hashed(bot: Submission) -> dict[str, Any]:
+    """Return what the hash of a bot covers: the text about it, and the mode of each file. Those of an adapter are included."""
+    text, files = program_parts(bot)
+    kit = {file.name: file.content.decode() for file in files if file.name not in bot.files}
+    modes = {file.name: 0o111 if file.executable else 0 for file in files}
+    return {"spec": text, "files": modes, "kit": kit, "packages": bool(bot.spec.requires)}
+
+
+def _place(tournament: Tournament, folder: Path, bot: Submission, sha256: str) -> str:
+    """Return what `bots` in croupier.toml says for a published bot: its folder, or the file if it was submitted as one.
+
+    Raise UserError (exit code 5) if croupier would play another program there.
+    """
+    home = f"bots/{bot.name}"
+    there = {str(path.relative_to(folder / home)) for path in (folder / home).rglob("*") if path.is_file()}
+    for place in (
+        (home, *(f"{home}/{name}" for name in bot.files if len(bot.files) == 1)) if there == {*bot.files} else ()
+    ):
+        found = load_submission(folder / place, tournament.limits, tournament.game)
+        if bot.spec.requires or program_hash(tournament.identified(found)) == sha256:
+            return glob.escape(place)
+    message = f"is not the program of {bot.name} that has played: there are files of an earlier export"
+    raise UserError([Problem("R002", str(folder / home), message, hint="export into a new folder")], 5)
+
+
+def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: Path) -> None:
+    """Write a croupier.toml with the revealed seed and the published bots, and the files of the organiser's own code.
+
+    Raise UserError if one of these has the name of another file of the folder.
+    """
+    data = read(tournament.path).data
+    for key in ("season", "report"):  # of the organiser's machine and site
+        data.pop(key, None)
+    if run := {key: value for key, value in data.pop("run", {}).items() if key in PLAYED_KEYS}:
+        data["run"] = run
+    data["bots"] = [place for name, place in sources.places.items() if name not in tournament.guests]
+    data["seed"] = seed_text(seed)
+    for toml, stage in zip(data.get("stage", ()), tournament.stages, strict=False):
+        if names := references_of(stage):
+            toml["references"] = [sources.places[name] if name in tournament.guests else name for name in names]
+            if grades := getattr(stage, "grades", {}):
+                toml["grades"] = dict(zip(grades, toml["grades"].values(), strict=False))
+    own = origin(tournament.game)
+    if own.has_referee:
+        data["game"] = f"rules/{Path(own.folder).name}/"
+        for entry in walk(Path(own.folder), BUILDING, IGNORED_NAMES):
+            if entry.is_file:
+                _copy(Path(own.folder) / entry.path, folder / data["game"] / entry.path)
+    code = tournament.path.parent.absolute()
+    for file in files_of(str(code)):
+        _copy(file, folder / file.relative_to(code))
+    write(folder / CONFIG, "".join(_tables(data)))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file of the organiser's own code. Raise UserError if another file is there."""
+    if target.exists() and target.read_bytes() != source.read_bytes():
+        message = "is another file in the folder to publish"
+        raise UserError([Problem("R013", str(source), message, hint="rename it, or export into a new folder")], 2)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+
+
+def _tables(data: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the lines of a croupier.toml: the keys above all tables, then a table for each group of keys."""
+    tables = {key: value if isinstance(value, list) else [value] for key, value in data.items() if _is_table(value)}
+    yield from (f"{key} = {whole_toml(value)}\n" for key, value in data.items() if key not in tables)
+    for key, several in tables.items():
+        for table in several:
+            yield f"\n[[{key}]]\n" if isinstance(data[key], list) else f"\n[{key}]\n"
+            yield from (f"{inner} = {whole_toml(value)}\n" for inner, value in table.items())
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
