@@ -1,5 +1,6 @@
 """Whatever stops a run, including killed processes, the same command continues it with the same result."""
 
+import gzip
 import json
 import os
 import random
@@ -25,6 +26,7 @@ from command import CROUPIER, Result, answers_in, croupier, croupier_process, cu
 from helpers import inhabitants, workers_of
 
 from host.bots.host_failures import MAX_HOST_FAILURES
+from host.journal.kept_lines import kept_lines_file
 from host.journal.schema import VERSION
 from host.journal.writer import writing
 from host.sandbox.levels import UNPROTECTED, Level
@@ -483,6 +485,50 @@ def test_fresh_deletes_the_lines_of_a_journal_whose_answers_were_removed(cup: Pa
     assert croupier("verify", "-C", cup, "--json").json["reduced"] == 2
     assert croupier("run", "-C", cup, "--fresh").code == 0
     assert croupier("verify", "-C", cup, "--json").json["reduced"] == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no lines",
+        gzip.compress(b"{}")[:10] + b"\x07" * 30,  # a block of a type that deflate does not have
+        gzip.compress(b"[" * 100_000),
+        gzip.compress(b'{"1":"a","1":"b"}'),
+        gzip.compress(b'{"one":"a"}'),
+    ],
+    ids=["no gzip", "no deflate", "deep", "twice", "no number"],
+)
+def test_damaged_lines_of_removed_answers_are_differences(content: bytes, cup: Path) -> None:
+    with writing(cup / "run" / "run.sqlite") as book:
+        book.remove_answers()
+    kept_lines_file(cup / "run" / "run.sqlite").write_bytes(content)
+    verified = croupier("verify", "-C", cup, "--json")
+    changed = [f"tables/{number}: it was changed after it was sealed" for number in (1, 2)]
+    assert (verified.code, sorted(verified.json["differences"])) == (1, changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[" * 100_000, "a JSON text is nested too deeply"),
+        ('{"after":1,"after":2}', "a JSON text has a key that occurs twice in an object"),
+        ('{"after":' + "9" * 20 + "}", "a JSON text has a whole number of more than 64 bits"),
+        ('{"after":NaN}', "a JSON text is not JSON: NaN is not JSON"),
+        ("[1]", "Expected `object`, got `array`"),
+    ],
+    ids=["deep", "twice", "large", "NaN", "list"],
+)
+def test_json_that_no_journal_has_is_refused_wherever_it_is(text: str, told: str, cup: Path) -> None:
+    path = cup / "run" / "run.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO change VALUES (1, 1.0, 'more', 'tables', 'league', 'why', ?, 1)", (text,))
+    done = croupier("standings", "-C", cup)
+    assert (done.code, done.first) == (3, f"error[R005] {path}: is damaged: change 1: {told}")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DELETE FROM change")
+        database.execute("UPDATE fixture SET about = ?", (text,))
+    done = croupier("replay", "last", "-C", cup)
+    assert done.code == 3 and f"is damaged: the description of a fixture: {told}" in done.first
 
 
 def test_fresh_throws_nothing_away_when_it_cannot_begin(cup: Path) -> None:

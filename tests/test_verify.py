@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import re
 import shutil
@@ -178,7 +179,9 @@ def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Pa
     cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
     assert croupier("run", "-C", cup).code == 0
     seal = croupier("standings", "-C", cup, "--json").json["seal"]
-    rogue = ROGUES / "crashes.c"
+    folder = tmp_path / os.fsdecode(b"100 %25 \xff")  # a journal stores the folder of a bot, which can have any name
+    folder.mkdir()
+    rogue = shutil.copy(ROGUES / "crashes.c", folder)
     done = croupier("play", "sample:davey", rogue, "-n", 2, "--seed", "x", "-C", cup)
     friendly = cup / "run" / "play.sqlite"
     assert f"→ croupier faults crashes --journal {friendly}" in done.out

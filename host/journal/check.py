@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from host.base.errors import Problem, UserError
-from host.journal.descriptions import read_json
+from host.journal.descriptions import stored_value
 from host.journal.schema import APPLICATION, VERSION, strange_definition
 from host.journal.state import (
     RunState,
@@ -101,7 +101,7 @@ def _wrong_change(database: sqlite3.Connection) -> str:
             return f"change {number} has no time or place"
         try:
             msgspec.convert(texts, list[str])
-            read_json(texts[-1], dict[str, Any])
+            stored_value(texts[-1], dict[str, Any])
         except ValueError as wrong:
             return f"change {number}: {wrong}"
     twice = "SELECT path FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside) GROUP BY path HAVING count(*) > 1"

@@ -1,6 +1,5 @@
 """Describes fixtures as the journal stores them, and reads and validates the stored fixtures."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -9,6 +8,7 @@ from host.journal.chain import canonical
 from host.play.records import Fixture
 from host.rules.catalogue import rules_type
 from host.stages import Registry
+from protocols.strict_json import JsonError, read_json
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -37,13 +37,15 @@ def description_text(fixture: Fixture) -> str:
 
 def read_description(text: Any, registry: Registry) -> Description:
     """Return the description of a fixture from the journal. Raise ValueError if it is damaged."""
-    found: Description = read_json(text, Description)
+    found: Description = stored_value(text, Description)
     return msgspec.structs.replace(found, game=registry.game(found.game))
 
 
-def read_json(text: Any, shape: Any) -> Any:
+def stored_value(text: Any, shape: Any) -> Any:
     """Return a value of a type from its JSON text. Raise ValueError if the text has none. Journals are not trusted."""
+    text = msgspec.convert(text, str)
     try:
-        return msgspec.convert(json.loads(msgspec.convert(text, str)), shape)
-    except RecursionError as deep:
-        raise ValueError(str(deep)) from deep
+        value = read_json(text)
+    except JsonError as wrong:
+        raise ValueError(f"a JSON text {wrong}") from wrong
+    return msgspec.convert(value, shape)

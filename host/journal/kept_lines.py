@@ -4,8 +4,11 @@ import contextlib
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+
+from protocols.strict_json import read_json
 
 MAX_BYTES = 1 << 30  # of all lines; a stranger could have written the file
 
@@ -33,8 +36,9 @@ def kept_lines(journal: Path) -> Mapping[int, str]:
 
     Then the entries of the chain are not sound.
     """
-    with contextlib.suppress(OSError, ValueError, EOFError), gzip.open(kept_lines_file(journal)) as file:
-        found = json.loads(file.read(MAX_BYTES))
+    damaged = (OSError, ValueError, EOFError, zlib.error)
+    with contextlib.suppress(*damaged), gzip.open(kept_lines_file(journal)) as file:
+        found = read_json(file.read(MAX_BYTES))
         if isinstance(found, dict):
             return {int(number): str(line) for number, line in found.items()}
     return {}

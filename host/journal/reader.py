@@ -17,7 +17,7 @@ from host.bots.values import BankTime, Evidence, Timing
 from host.journal.chain import SALT_BYTES
 from host.journal.changes import WITHDRAW, Change, withdrawn
 from host.journal.check import check_file, connected, does_not_fit, has_begun, refusal, reject_corrupt, stored_state
-from host.journal.descriptions import Description, read_description
+from host.journal.descriptions import Description, read_description, stored_value
 from host.journal.kept_lines import kept_lines, kept_lines_file
 from host.journal.lock import lock_holder
 from host.journal.schema import COUNTED
@@ -179,7 +179,7 @@ class Journal:
         )
         rows = self._database.execute(query, (since,)).fetchall()
         with reject_corrupt(self.path):
-            return [Change._make([*row[:6], json.loads(row[6]), *row[7:]]) for row in rows]
+            return [Change._make([*row[:6], stored_value(row[6], dict[str, Any]), *row[7:]]) for row in rows]
 
     def copy_to(self, target: Path) -> None:
         """Write a copy of the journal, as it is now, into a new file. A run may be writing it."""

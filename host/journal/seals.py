@@ -1,6 +1,5 @@
 """Keeps the chain of a journal (chain.py): appends its entries, and compares them with what the journal holds."""
 
-import json
 import secrets
 import sqlite3
 import zlib
@@ -22,6 +21,7 @@ from host.journal.chain import (
     undecided_content,
 )
 from host.journal.changes import LATE, MORE
+from host.journal.descriptions import stored_value
 from host.journal.state import RunState, StageStatus
 
 CHAIN_TABLE = """
@@ -143,7 +143,7 @@ class Seals:
                 for change, what, stage, about in self._database.execute(query, (ref,)):
                     free |= {"guests"} if change == LATE else set()
                     if change == MORE and stage in stages:
-                        number, after = stages.index(stage) + 1, json.loads(about).get("after")
+                        number, after = stages.index(stage) + 1, stored_value(about, dict[str, Any]).get("after")
                         raised |= dict.fromkeys((f"config.stage.{number}.{what}", f"stages.{number}.{what}"), after)
             if kind != "terms":
                 continue

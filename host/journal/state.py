@@ -1,10 +1,12 @@
 """Defines what a run knows of itself: its terms, its stages and its bots. Only the journal reads and writes these values."""
 
 import json
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, get_type_hints
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
@@ -12,7 +14,7 @@ from host.bots.bot_spec import BuiltBot
 from host.games.luck import bound_root
 from host.journal.chain import canonical
 from host.journal.changes import Change, withdrawn
-from host.journal.descriptions import read_json
+from host.journal.descriptions import stored_value
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.stages import Registry, stage_from_json
@@ -276,6 +278,7 @@ class RecordedBot(NamedTuple):
     def row(self) -> tuple[str, str, str, str]:
         """Return its row in the journal: name, sha256, language, and the rest as JSON."""
         about = {key: getattr(self, key) for key in _About.__struct_fields__} | {"limits": self.limits.by_name()}
+        about["source"] = quote(os.fsencode(self.source))  # it may contain any bytes
         if not self.source:
             del about["source"]
         return self.name, self.sha256, self.language, canonical(about)
@@ -298,9 +301,10 @@ class _About(msgspec.Struct):
 def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedBot:
     """Return a bot from its row in the journal. Raise ValueError or LookupError if that is damaged."""
     texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
-    stored = msgspec.structs.asdict(read_json(about, _About))
+    stored = msgspec.structs.asdict(stored_value(about, _About))
     limits = {key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()}
-    return RecordedBot(*texts, **stored | {"limits": Limits(**limits)})
+    source = os.fsdecode(unquote_to_bytes(stored["source"]))
+    return RecordedBot(*texts, **stored | {"limits": Limits(**limits), "source": source})
 
 
 # The rows of the journal.
@@ -380,7 +384,7 @@ def _run_value(key: str, text: Any) -> Any:
         if key == "seed":
             return bytes.fromhex(text)
         if key in JSON_KEYS:
-            return read_json(text, JSON_KEYS[key])
+            return stored_value(text, JSON_KEYS[key])
         return msgspec.convert(text, RUN_KEYS[key], strict=False)
     except ValueError as wrong:  # msgspec's errors are ValueErrors, and so are json's
         raise ValueError(f"its run's {key}: {wrong}") from wrong
@@ -390,8 +394,8 @@ def _stage(row: StageRow, registry: Registry) -> StageState:
     """Return the state of a stage from its row. Raise ValueError with the reason if it is damaged."""
     try:
         known, status = msgspec.convert(row.known, int), msgspec.convert(row.status, StageStatus)
-        bots, places = (read_json(text, tuple[str, ...]) for text in (row.field, row.places))
-        config = stage_from_json(read_json(row.config, Any), registry)
+        bots, places = (stored_value(text, tuple[str, ...]) for text in (row.field, row.places))
+        config = stage_from_json(stored_value(row.config, Any), registry)
         if config.name != row.name:
             raise ValueError(f"{row.name!r} is named {config.name!r}")
     except ValueError as wrong:
