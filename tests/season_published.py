@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from host.season import documents as d
+from host.season.entries.queue import Quota
 from host.season.entries.values import Answer, PracticeResult, SlowAnswer, Verdict, submission_id
 from host.season.folder import SeasonFolder
 from host.season.site.published import Published
@@ -81,7 +82,7 @@ def _publish(site: SiteDatabase, value: Any) -> None:
         author, topic = value.author, "mine/" + value.author
         known = site.database.first(d.AUTHOR, "WHERE author = ?", author)
         token = known.token_sha256 if known else hashlib.sha256(author.encode()).hexdigest()
-        site.put(topic, d.AUTHOR, d.PublishedAuthor(author, token, value.quota, value.faults))
+        site.put(topic, d.AUTHOR, d.PublishedAuthor(author, token, Quota(), value.faults))
         site.remove(topic, d.SUBMISSION, author=author)
         for row in value.submissions:
             site.put(topic, d.SUBMISSION, msgspec.structs.replace(row, author=author))
@@ -101,7 +102,7 @@ def publish_links(folder: Path, hashes: Mapping[str, str]) -> None:
             site.put(
                 "mine/" + author,
                 d.AUTHOR,
-                (known or d.PublishedAuthor(author, "", {}, ()))._replace(token_sha256=token),
+                (known or d.PublishedAuthor(author, "", Quota(), ()))._replace(token_sha256=token),
             )
 
 
@@ -325,12 +326,9 @@ def own(folder: Path, spelled: Callable[[str], str], author: str) -> d.AuthorDoc
         )
         for nth in (1, 2)
     )
-    quota = {"submissions this hour": "17 of 20 left", spelled("processor time"): "22 of 30 min left"}
     messages = (spelled(f"{name}-2 plays from round 3 on"), spelled(f"message for {secret}"))
     answers = {f"{author}{nth}": Answer(f"{author}{nth}", author, NOW + nth, text) for nth, text in enumerate(messages)}
-    return d.AuthorDocument(
-        author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (3,), quota, messages, answers
-    )
+    return d.AuthorDocument(author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (3,), {}, messages, answers)
 
 
 def admin(spelled: Callable[[str], str]) -> d.AdminDocument:

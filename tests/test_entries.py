@@ -23,7 +23,7 @@ from host.season.entries.inbox import (
     read_requests,
 )
 from host.season.entries.names import author_name, season_bot_name, usable_name
-from host.season.entries.queue import HOUR_S, Used, Waiting, fair_order, places, why_held, why_refused
+from host.season.entries.queue import HOUR_S, Quota, Used, Waiting, fair_order, places, why_held, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.rounds.book import Book, RoundSums
@@ -91,10 +91,10 @@ def test_a_submission_that_ended_the_process_often_waits_behind_all_others() -> 
 @given(st.lists(st.floats(0, 2 * HOUR_S), max_size=40), st.integers(1, 30))
 def test_the_hourly_limit_counts_the_last_hour_only(began: list[float], most: int) -> None:
     now = 2 * HOUR_S
-    refused = why_refused(AuthorLimits(per_hour=most), Used(began=tuple(began)), 1, now)
+    refused = why_refused(Quota(AuthorLimits(per_hour=most), Used(began=tuple(began))), 1, now)
     assert (refused is not None) == (sum(each > now - HOUR_S for each in began) >= most)
     assert refused is None or refused.code == "E005"
-    held = why_held(AuthorLimits(per_hour=most), Used(began=tuple(began)), now)
+    held = why_held(Quota(AuthorLimits(per_hour=most), Used(began=tuple(began))), now)
     assert bool(held) == (refused is not None)
 
 
@@ -104,10 +104,10 @@ def test_processor_time_of_the_last_hour_holds_an_author_until_enough_of_it_is_p
 ) -> None:
     limits, now = AuthorLimits(cpu_minutes=10), 2 * HOUR_S
     spent = sum(seconds for at, seconds in cpu if at > now - HOUR_S)
-    held = why_held(limits, Used(cpu=tuple(cpu)), now)
+    held = why_held(Quota(limits, Used(cpu=tuple(cpu))), now)
     assert bool(held) == (spent >= 600)
     if held:
-        assert not why_held(limits, Used(cpu=tuple(cpu)), now + HOUR_S)
+        assert not why_held(Quota(limits, Used(cpu=tuple(cpu))), now + HOUR_S)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_processor_time_of_the_last_hour_holds_an_author_until_enough_of_it_is_p
     ],
 )
 def test_each_limit_has_its_code_and_its_cure(used: Used, size: int, code: str) -> None:
-    refused = why_refused(AuthorLimits(queue=2, per_hour=2, size=100, versions=3), used, size, 100.0)
+    refused = why_refused(Quota(AuthorLimits(queue=2, per_hour=2, size=100, versions=3), used), size, 100.0)
     assert refused is not None
     assert refused.code == code
     assert refused.hint

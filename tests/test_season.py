@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,24 @@ def test_a_new_season_is_valid_in_every_game(tmp_path: Path, game: str) -> None:
     assert croupier("new", tmp_path / "cup", "-g", game, "--season").code == 0
     season = load(tmp_path / "cup").season
     assert season and season.author_limits.active == 1 and season.keep == Keep(size=5 << 30) and season.freeze == 0
+
+
+def test_a_season_whose_port_is_in_use_does_not_open(tmp_path: Path) -> None:
+    croupier("new", tmp_path / "cup", "-g", "pazaak", "--season")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        bind = f"127.0.0.1:{other.getsockname()[1]}"
+        done = croupier_process("-C", tmp_path / "cup", "season", "open", "--bind", bind)
+    assert (done.code, done.out) == (2, "")
+    assert done.first == f"error[U001] --bind {bind}: cannot listen there: Address already in use"
+
+
+def test_links_to_a_site_that_has_never_listened_say_so(tmp_path: Path) -> None:
+    croupier("new", tmp_path / "cup", "-g", "pazaak", "--season")
+    config, warning = tmp_path / "cup" / "croupier.toml", "no site of this season has listened yet"
+    assert warning in croupier("-C", tmp_path / "cup", "season", "invite", "ada").out
+    config.write_text(config.read_text().replace("[season]", '[season]\naddress = "http://cup.example"', 1))
+    invited = croupier("-C", tmp_path / "cup", "season", "invite", "grace").out
+    assert warning not in invited and "http://cup.example/a/" in invited
 
 
 def test_commands_for_tournaments_name_the_command_for_seasons(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import sqlite3
@@ -31,9 +32,12 @@ from season_client import Browser, Site, links, multipart, serving_season
 from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, publish_links, read, season_in, site
 from starlette.requests import Request
 
+from host.season.documents import PublishedAuthor
 from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
+from host.season.entries.queue import Quota, Used
 from host.season.entries.values import Answer, submission_id
 from host.season.folder import SeasonFolder
+from host.season.season_config import AuthorLimits
 from host.season.site.identity import SiteOptions, client_of
 from host.season.site.limits import LOCAL_REQUESTS, RateLimiter
 from host.season.site_database import published
@@ -683,6 +687,47 @@ def test_a_file_above_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) ->
         kind, body = multipart({"token": ada.token("/submit")}, "large.py", b"x" * 100_001)
         assert running.api("POST", "/api/bots", "ada", body, content_type=kind).problem == (413, "W005")
         assert running.inbox() == [] and running.left_behind() == []
+
+
+def test_what_a_limit_does_not_allow_is_refused_at_once(running: Site) -> None:
+    limited(running.folder, Quota(AuthorLimits(queue=3), Used(waiting=1)))
+    answers = [running.api("PUT", "/api/bots/fresh", "ada", SOURCE + bytes([nth])) for nth in range(3)]
+    assert [answer.status for answer in answers] == [202, 202, 429]
+    told = answers[2].json
+    assert (told["code"], told["exit"], answers[2].headers["retry-after"]) == ("E004", 5, "10")
+    assert told["message"] == "3 submissions of yours wait for a verdict, and 3 may"
+    assert running.api("PUT", "/api/bots/fresh", "ada", SOURCE + bytes([0])).status == 200
+    page = Browser(running, "ada").submit("fresh.py", SOURCE)
+    assert page.status == 429 and "E004" in page.text and 'type="file"' in page.text
+    assert len(running.inbox()) == 2
+    assert running.api("PUT", "/api/bots/davey", "grace", SOURCE).status == 202
+
+
+def test_a_refusal_by_a_limit_says_when_to_come_again(running: Site) -> None:
+    limited(running.folder, Quota(AuthorLimits(per_hour=1), Used(began=(time.time() - 3000,))))
+    refused = running.api("PUT", "/api/bots/fresh", "ada", SOURCE)
+    assert refused.problem == (429, "E005") and 500 < int(refused.headers["retry-after"]) <= 600
+    limited(running.folder, Quota(AuthorLimits(versions=2), Used(versions=2)))
+    refused = running.api("PUT", "/api/bots/fresh", "ada", SOURCE)
+    assert refused.problem == (409, "E007") and "retry-after" not in refused.headers
+    assert running.inbox() == []
+
+
+def limited(folder: Path, quota: Quota) -> None:
+    """Publish what ada may use, and has used."""
+    publish(folder, PublishedAuthor("ada", hashlib.sha256(SECRETS["ada"].encode()).hexdigest(), quota, ()))
+
+
+@pytest.mark.parametrize("size", [6000, 100_000])
+def test_a_disk_that_is_full_is_not_an_error_of_croupier(running: Site, size: int) -> None:
+    content, ada = b"x" * size, Browser(running, "ada")
+    token = ada.token("/submit")
+    resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))  # of every file that it writes
+    reply = running.api("PUT", "/api/bots/fresh", "ada", content)
+    assert reply.problem == (503, "W010") and reply.json["exit"] == 5
+    kind, body = multipart({"token": token}, "fresh.py", content)
+    assert running.api("POST", "/api/bots", "ada", body, content_type=kind).problem == (503, "W010")
+    assert running.inbox() == [] and running.left_behind() == []
 
 
 def test_an_author_who_asks_too_much_waits_and_others_do_not(running: Site) -> None:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from host.season.entries.database import Schema
+from host.season.entries.queue import Quota
 from host.season.entries.table import Table
 from host.season.entries.values import Answer, Verdict
 
@@ -242,7 +243,7 @@ class PublishedAuthor(NamedTuple):
 
     author: str
     token_sha256: str
-    quota: dict[str, str]
+    quota: Quota
     faults: tuple[FaultRow, ...]
 
 

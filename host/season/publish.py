@@ -1,6 +1,5 @@
 """Makes what a season publishes of its store and its rounds: for everybody, for one author, and for the organiser."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -241,18 +240,6 @@ def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tup
 
 
 # What one author may see.
-
-
-def quota_of(season: Season, author: str) -> dict[str, str]:
-    """Return what is left of each limit of an author, in words."""
-    now, limits = time.time(), season.terms.author_limits
-    used = season.store.used(author, now)
-    return {
-        "submissions without a verdict": f"{used.waiting} of {limits.queue}",
-        "submissions in the last hour": f"{len(used.recent(now))} of {limits.per_hour}",
-        "versions": f"{used.versions} of {limits.versions}",
-        "processor time in the last hour": f"{used.cpu_seconds(now) / 60:.0f} of {limits.cpu_minutes} minutes",
-    }
 
 
 def submission_row(submission: Submission, places: Mapping[str, Place]) -> SubmissionRow:

@@ -28,6 +28,7 @@ from host.season.documents import (
     report_of,
     topic_of,
 )
+from host.season.entries.queue import Quota
 from host.season.entries.store import Touched
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
@@ -37,7 +38,6 @@ from host.season.publish import (
     listed,
     own_faults,
     published_round,
-    quota_of,
     site_document,
     submission_row,
     with_authors,
@@ -161,7 +161,7 @@ class Publishing:
             self._disk_bytes = size_of(season.folder.path) + size_of(builds())
             self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
         site.document("admin", admin_document(season, now, self._disk_bytes))
-        site.put("admin", AUTHOR, PublishedAuthor("", store.setting(ORGANISER), {}, ()))
+        site.put("admin", AUTHOR, PublishedAuthor("", store.setting(ORGANISER), Quota(), ()))
         known = {author.name: author.token_sha256 for author in store.authors.all()}
         for name in site.tokens():
             if name and name not in known:
@@ -174,7 +174,8 @@ class Publishing:
                 site.put(topic_of(author), ANSWER, answer)
             if answers:
                 site.remove_old(topic_of(author), ANSWER, "at", answers[0].at, author=author)
-            row = PublishedAuthor(author, known[author], quota_of(season, author), self._faults_of(author))
+            quota = Quota(season.terms.author_limits, store.used(author, time.time()))
+            row = PublishedAuthor(author, known[author], quota, self._faults_of(author))
             site.put(topic_of(author), AUTHOR, row)
 
     def _faults_of(self, author: str) -> tuple[FaultRow, ...]:

@@ -35,7 +35,7 @@ from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.rounds.season import ORGANISER, Log, Season
 from host.season.season_config import late_freeze, terms_of
 from host.season.site_database import published
-from host.season.site_process import run_site, url_of
+from host.season.site_process import run_site, url_of, wait_for_address
 from host.submissions.discovery import load_submissions
 from host.tournament.signals import leaves
 
@@ -91,6 +91,7 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         season = Season(folder, tournament, store, log)
         season.take_terms(tournament)
         if terms.bind:
+            await wait_for_address(terms.bind)
             season.site_is_at(site_address(place, terms.bind))
         if secret := organiser_secret(store, terms.new_link):
             link(secret)

@@ -29,6 +29,7 @@ from host.season.documents import (
     RoundsDocument,
 )
 from host.season.entries.database import Database, writing
+from host.season.entries.queue import Quota
 from host.season.entries.table import Table, V
 from host.season.folder import SeasonFolder
 
@@ -140,10 +141,15 @@ class SiteDatabase:
             versions=tuple(sorted(versions, key=lambda each: (-each.entered, -each.number))),
             faults=found.faults if found else (),
             tables=tuple(number for (number,) in tables),
-            quota=found.quota if found else {},
+            quota=found.quota.words(time.time()) if found else {},
             messages=tuple(answer.text for answer in answers[-SHOWN_MESSAGES:]),
             answers={answer.request: answer for answer in answers},
         )
+
+    def quota(self, name: str) -> Quota | None:
+        """Return the limits of an author, and what he has used of them; None if he is not known."""
+        found = self.database.first(AUTHOR, "WHERE author = ?", name)
+        return found.quota if found else None
 
     def own_tables(self, author: str, number: int) -> bytes | None:
         """Return the tables of a round as an author saw them; None if there are none any more."""

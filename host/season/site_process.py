@@ -15,6 +15,8 @@ from typing import Any
 
 import trio
 
+from host.base.errors import UserError
+
 PR_SET_PDEATHSIG = 1
 EXIT_TIMEOUT_S = 5.0
 POLL_S = 0.2
@@ -52,6 +54,24 @@ def _own_address(family: socket.AddressFamily) -> str:
             return str(probe.getsockname()[0])
     except OSError:
         return "127.0.0.1" if family == socket.AF_INET else "::1"
+
+
+async def wait_for_address(bind: str) -> None:
+    """Wait until a site can listen at an address: that of a season that was killed ends within a moment.
+
+    Raise UserError (exit code 2) if another program keeps listening there.
+    """
+    from host.web.server import open_listener  # a season without a site does not need the extra `web`
+
+    end = trio.current_time() + EXIT_TIMEOUT_S
+    while True:
+        try:
+            open_listener(bind).close()
+            return
+        except UserError:
+            if trio.current_time() >= end:
+                raise
+        await trio.sleep(POLL_S)
 
 
 def start_site(folder: Path, bind: str) -> subprocess.Popen[bytes]:

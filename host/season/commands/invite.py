@@ -15,6 +15,7 @@ from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_result
 
 SECRET_BYTES = 32
+USUAL_SITE = f"http://{options.DEFAULT_BIND}"
 MAX_ROWS = 10_000
 
 
@@ -22,6 +23,7 @@ class Invited(NamedTuple):
     """The links that have been drawn. They are printed once: the season stores the hashes of their secrets."""
 
     links: dict[str, str]
+    site_is_known: bool  # whether a site of the season has listened, or croupier.toml has its address
 
     def json(self) -> dict[str, Any]:
         """Return the links as JSON keys."""
@@ -31,6 +33,8 @@ class Invited(NamedTuple):
         """Yield a line for each author."""
         width = max(map(len, self.links), default=0)
         yield from (f"{escape_control_chars(name):<{width}}  {link}" for name, link in self.links.items())
+        if not self.site_is_known:
+            yield "no site of this season has listened yet: the links work if it does so at this address (address in [season])"
 
 
 @click.command("invite")
@@ -79,7 +83,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = terms_of(tournament).address or site or f"http://{options.DEFAULT_BIND}"  # the season was never opened
+    site = terms_of(tournament).address or site
     links = {}
     for name in [*names, *again]:
         secret = secrets.token_urlsafe(SECRET_BYTES)
@@ -88,8 +92,8 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             write_request(folder.inbox, request)
         except OSError as error:
             raise UserError([file_problem("written", folder.inbox, error)], 6) from error
-        links[name] = f"{site}/a/{secret}"
-    return Invited(links)
+        links[name] = f"{site or USUAL_SITE}/a/{secret}"
+    return Invited(links, bool(site))
 
 
 def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]:

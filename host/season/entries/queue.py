@@ -43,6 +43,28 @@ class Used(NamedTuple):
         return sum(seconds for at, seconds in self.cpu if at > now - HOUR_S)
 
 
+class Quota(NamedTuple):
+    """The limits of an author, and what he has used of them."""
+
+    limits: AuthorLimits = AuthorLimits()
+    used: Used = Used()
+
+    def words(self, now: float) -> dict[str, str]:
+        """Return what is used of each limit, in words."""
+        limits, used = self
+        return {
+            "submissions without a verdict": f"{used.waiting} of {limits.queue}",
+            "submissions in the last hour": f"{len(used.recent(now))} of {limits.per_hour}",
+            "versions": f"{used.versions} of {limits.versions}",
+            "processor time in the last hour": f"{used.cpu_seconds(now) / 60:.0f} of {limits.cpu_minutes} minutes",
+        }
+
+    def free_in(self, now: float) -> float:
+        """Return after how many seconds another submission may run; 0 if it may now."""
+        recent, most = self.used.recent(now), self.limits.per_hour
+        return recent[-most] + HOUR_S - now if len(recent) >= most else 0.0
+
+
 class Place(NamedTuple):
     """The place of a submission in the queue, from 1, and why it waits, in one line."""
 
@@ -69,18 +91,19 @@ def fair_order(waiting: Iterable[Waiting], served: Mapping[str, float], held: It
     return [each for _, each in sorted((item for some in own.values() for item in enumerate(some)), key=key)]
 
 
-def why_refused(limits: AuthorLimits, used: Used, size: int, now: float) -> Problem | None:
+def why_refused(quota: Quota, size: int, now: float) -> Problem | None:
     """Return why an author cannot hand in a file of this size now; None if he can."""
+    limits, used = quota
     if size > limits.size:
         message = f"the file has {counted(size, 'byte')}, and an author may hand in {counted(limits.size, 'byte')}"
         return Problem("E006", "", message, hint="leave out what the bot does not need; the organiser sets the limit")
     if used.waiting >= limits.queue:
         message = f"{counted(used.waiting, 'submission')} of yours wait for a verdict, and {limits.queue} may"
         return Problem("E004", "", message, hint="wait for one of them, or cancel one: what never ran costs nothing")
-    recent = used.recent(now)
-    if len(recent) >= limits.per_hour:
-        message = f"{counted(len(recent), 'submission')} of yours ran in the last hour, and {limits.per_hour} may"
-        hint = f"the next one may be handed in in {rough_duration(recent[-limits.per_hour] + HOUR_S - now)}"
+    if left := quota.free_in(now):
+        ran = counted(len(used.recent(now)), "submission")
+        message = f"{ran} of yours ran in the last hour, and {limits.per_hour} may"
+        hint = f"the next one may be handed in in {rough_duration(left)}"
         return Problem("E005", "", message, hint=hint)
     if used.versions >= limits.versions:
         message = f"you have {counted(used.versions, 'version')}, and an author may have {limits.versions}"
@@ -88,12 +111,11 @@ def why_refused(limits: AuthorLimits, used: Used, size: int, now: float) -> Prob
     return None
 
 
-def why_held(limits: AuthorLimits, used: Used, now: float) -> str:
+def why_held(quota: Quota, now: float) -> str:
     """Return why nothing of an author is examined for the moment, in one line; empty if it is."""
-    recent = used.recent(now)
-    if len(recent) >= limits.per_hour:
-        left = rough_duration(recent[-limits.per_hour] + HOUR_S - now)
-        return f"{limits.per_hour} of your submissions ran in the last hour: goes on in {left}"
+    limits, used = quota
+    if left := quota.free_in(now):
+        return f"{limits.per_hour} of your submissions ran in the last hour: goes on in {rough_duration(left)}"
     most, spent = limits.cpu_minutes * 60.0, used.cpu_seconds(now)
     if spent < most:
         return ""
@@ -102,8 +124,8 @@ def why_held(limits: AuthorLimits, used: Used, now: float) -> str:
         spent, until = spent - seconds, at + HOUR_S
         if spent < most:
             break
-    left = rough_duration(until - now)
-    return f"your {limits.cpu_minutes} minutes of processor time in an hour are used up: goes on in {left}"
+    back = rough_duration(until - now)
+    return f"your {limits.cpu_minutes} minutes of processor time in an hour are used up: goes on in {back}"
 
 
 def places(order: Sequence[Waiting], held: Mapping[str, str], running: str = "", paused: str = "") -> dict[str, Place]:

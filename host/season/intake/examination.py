@@ -221,7 +221,7 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
         )
         if done.returncode == 0:
             return msgspec.json.decode(done.stdout, type=Unpacked)
-        last = _decoded(done.stderr).strip().rpartition("\n")[2]
+        last = _decoded(done.stderr).strip().rpartition("\n")[2] or f"it ended with {done.returncode} and said nothing"
         raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {last}")], 6)
     return Unpacked(problems=(refused,))
 

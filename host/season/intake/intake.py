@@ -22,7 +22,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.entries.inbox import StoredRequest
-from host.season.entries.queue import Place, Waiting, fair_order, places, why_held
+from host.season.entries.queue import Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
 from host.season.intake.examination import Bench, Costs, Examination, pace_of, problem_texts, unpacked_upload
@@ -121,7 +121,7 @@ class SeasonIntake:
         """Return the authors whose limits are used up, and why nothing of theirs is examined."""
         limits = self.terms.entry.limits
         authors = {each.author for each in waiting}
-        found = {author: why_held(limits, self.store.used(author, now), now) for author in sorted(authors)}
+        found = {author: why_held(Quota(limits, self.store.used(author, now)), now) for author in sorted(authors)}
         return {author: reason for author, reason in found.items() if reason}
 
     def places(self, now: float) -> dict[str, Place]:

@@ -14,7 +14,7 @@ from host.base.format import counted, day
 from host.base.safe_text import one_line
 from host.season.entries.inbox import Activate, Cancel, Invite, Join, Manage, Practise, StoredRequest, Submit
 from host.season.entries.names import submitted_file_name
-from host.season.entries.queue import Used, why_refused
+from host.season.entries.queue import Quota, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Version, submission_id
 from host.season.folder import SeasonFolder
@@ -120,7 +120,7 @@ def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
         known = store.submissions.get(identity)
         if known is not None and known.state is not SubmissionState.CANCELLED:
             return _again(desk, known, now)
-        if problem := why_refused(desk.terms.limits, used, upload.size, now):
+        if problem := why_refused(Quota(desk.terms.limits, used), upload.size, now):
             raise UserError([problem], 3)
         upload.keep()
     if known is not None:
@@ -199,7 +199,7 @@ class _Upload:
                 copy.write(chunk)
             copy.flush()
             os.fsync(copy.fileno())
-        if self.size > self._most and (problem := why_refused(AuthorLimits(size=self._most), Used(), self.size, 0.0)):
+        if self.size > self._most and (problem := why_refused(Quota(AuthorLimits(size=self._most)), self.size, 0.0)):
             raise UserError([problem], 3)
         if not self.size:
             raise refused(

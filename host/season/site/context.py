@@ -1,6 +1,8 @@
 """Holds what all request handlers of a season's site share: documents, inbox and limits."""
 
+import math
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +15,7 @@ from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
 from host.season.entries.inbox import UPLOAD_FILE, Join, Submit
 from host.season.entries.inbox import Request as InboxRequest
 from host.season.entries.names import author_name, name_beside, season_bot_name
+from host.season.entries.queue import why_refused
 from host.season.site.errors import Refusal, not_found
 from host.season.site.events import News
 from host.season.site.identity import Client, SiteOptions, Viewer, client_of, hash_of, new_secret, viewer_of
@@ -33,6 +36,8 @@ from host.submissions.intake_log import file_stem
 
 SHA256 = re.compile("[0-9a-f]{64}")
 MAX_LICENCE_CHARS = 200
+LATER_S = {"E004": 10, "E005": 1}
+"""After how many seconds at least a limit may allow a submission; others do not by waiting."""
 
 
 class HandedIn(NamedTuple):
@@ -79,8 +84,21 @@ class Season:
         for row in self.submissions(author):
             if (row.bot, row.sha256) == (name, upload.sha256) and settled(row):
                 return HandedIn(row, new=False)
+        self._check_quota(author, upload.size)
         self.inbox.check_room(author)
         return HandedIn(self.inbox.submit(Submit(author, upload.file_name, door, name, licence), upload), new=True)
+
+    def _check_quota(self, author: str, size: int) -> None:
+        """Raise Refusal if a limit of the author is used up, as the season would answer as soon as it reads the file."""
+        pending, answers = self.inbox.pending(), self.published.author(author).value.answers
+        unread = sum(
+            isinstance(each.request, Submit) and each.author == author for each in pending if each.id not in answers
+        )
+        quota, now = self.published.quota(author), time.time()
+        quota = quota._replace(used=quota.used._replace(waiting=quota.used.waiting + unread))
+        if problem := why_refused(quota, size, now):
+            seconds = max(LATER_S.get(problem.code, 0), math.ceil(quota.free_in(now)))
+            raise Refusal(429 if seconds else 409, problem, seconds)
 
     def request(self, author: str, wanted: InboxRequest) -> str:
         """Leave a request of an author, or of the organiser (""), in the inbox; return its id."""

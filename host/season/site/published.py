@@ -23,6 +23,7 @@ from host.season.documents import (
     topic_of,
 )
 from host.season.entries.database import Database, check, read_only
+from host.season.entries.queue import Quota
 from host.season.site.errors import Refusal, not_found, unpublished
 from host.season.site_database import SiteDatabase
 
@@ -93,6 +94,11 @@ class Published:
         """Return what an author sees."""
 
         return self._loaded(topic_of(name), "", lambda database: database.author(name), "bots")
+
+    def quota(self, author: str) -> Quota:
+        """Return the limits of an author, and what he has used of them."""
+        found = self._loaded(topic_of(author), "quota", lambda database: database.quota(author))
+        return found.value or Quota()
 
     def own_tables(self, author: str, number: int) -> bytes:
         """Return the tables of a round as an author saw them. Raise Refusal (404) if there are none any more."""

@@ -120,7 +120,7 @@ async def received_file(request: Request, folder: Path, limit: int, file_name: s
             async for chunk in chunks:
                 size += len(chunk)
                 digest.update(chunk)
-                _write(file, chunk)
+                file.write(chunk)
         if not size:
             raise unreadable("the body is empty: it must be the file")
         yield await _completed(file, Upload(path, file_name, digest.hexdigest(), size, {}))
@@ -181,7 +181,7 @@ class _Form:
         elif self.in_file:
             self._size += len(event)
             self._digest.update(event)
-            _write(self._file, event)
+            self._file.write(event)
         else:
             assert self._segment is not None
             field = self._fields[self._segment.name or ""]
@@ -216,34 +216,25 @@ class _Form:
 
 @asynccontextmanager
 async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BinaryIO]]:
-    """Create a file with a name of its own; remove it after the block, unless it was moved."""
+    """Create a file with a name of its own; remove it after the block, unless it was moved.
+
+    Raise Refusal (503) if it cannot be written: bytes may still be left to write when it is closed.
+    """
     path = folder / f"{UNFINISHED}{secrets.token_hex(12)}"
     try:
-        try:
-            file = path.open("xb")
-        except OSError as error:
-            raise no_room(error) from error
-        with file:
+        with path.open("xb") as file:
             yield path, file
+    except OSError as error:
+        raise no_room(error) from error
     finally:
         path.unlink(missing_ok=True)
 
 
 async def _completed(file: BinaryIO, upload: Upload) -> Upload:
     """Return the upload when its bytes are on the disk."""
-    try:
-        file.flush()
-        await trio.to_thread.run_sync(os.fsync, file.fileno())
-    except OSError as error:
-        raise no_room(error) from error
+    file.flush()
+    await trio.to_thread.run_sync(os.fsync, file.fileno())
     return upload
-
-
-def _write(file: BinaryIO, chunk: bytes | bytearray) -> None:
-    try:
-        file.write(chunk)
-    except OSError as error:
-        raise no_room(error) from error
 
 
 def remove_unfinished(folder: Path) -> None:
