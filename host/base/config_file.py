@@ -1,7 +1,7 @@
 """Reads files by the types of their keys, and reports all problems at once, each with its line."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -164,15 +164,18 @@ def _table_header(key: KeyPath) -> str:
     return f"[[{names}]]" if isinstance(key[-1], int) else f"[{names}]"
 
 
-def _tables_of_keys(model: Any) -> dict[str, str]:
-    """Return the place of each key of a model, for hints about keys in the wrong place."""
-    tables: dict[str, str] = {}
+def tables_in(model: type, around: str = "") -> Iterator[tuple[str, type]]:
+    """Yield the tables of a model with their names, each before the tables in it."""
     for name, kind in types_of(model).items():
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            inner = {
-                key: f"in [{name}.{key}]" for key, each in types_of(kind).items() if dataclasses.is_dataclass(each)
-            }
-            for key, place in inner.items():
-                tables |= dict.fromkeys(_fields(types_of(kind)[key]), place)
-            tables |= dict.fromkeys(set(_fields(kind)) - {*inner}, f"in [{name}]")
-    return tables | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")
+            yield f"{around}{name}", kind
+            yield from tables_in(kind, f"{around}{name}.")
+
+
+def _tables_of_keys(model: type) -> dict[str, str]:
+    """Return the place of each key of a model, for hints about keys in the wrong place."""
+    places: dict[str, str] = {}
+    for name, table in tables_in(model):
+        keys = [key for key, kind in types_of(table).items() if not dataclasses.is_dataclass(kind)]
+        places = dict.fromkeys(keys, f"in [{name}]") | places
+    return places | dict.fromkeys(_fields(model), "at the top of the file, above the first [table]")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from host import __version__
-from host.base.config_file import types_of
+from host.base.config_file import tables_in, types_of
 from host.base.toml_file import to_toml
 from host.base.value_types import OWN_CODE, InvalidValue, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
@@ -225,17 +225,9 @@ def write_with_schema(path: Path, text: str) -> None:
     path.write_text(DIRECTIVE.format(schema.name) + text)
 
 
-def _tables(model: type, around: str = "") -> Iterator[tuple[str, type]]:
-    """Yield the tables of a model with their names, each before the tables in it."""
-    for name, inner in types_of(model).items():
-        if is_dataclass(inner) and isinstance(inner, type):
-            yield f"{around}{name}", inner
-            yield from _tables(inner, f"{around}{name}.")
-
-
 CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
     (name, model, Limits().by_name() | {"submission": Limits().submission} if model is AllowedLimits else None)
-    for name, model in _tables(ConfigFile)
+    for name, model in tables_in(ConfigFile)
 )
 """The tables of a croupier.toml, except [rules] and [[stage]]: name, model, and default values that the model lacks."""
 
