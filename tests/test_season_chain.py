@@ -3,19 +3,25 @@
 import contextlib
 import hashlib
 import json
+import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
-from command import croupier_process
+from command import ROOT, croupier_process
+from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 
 from host.games.luck import derive
-from host.journal.chain import seal_of
+from host.journal.chain import canonical, seal_of
 from host.season.folder import final_seed
+from host.season.rounds.fit import fitted
+from host.season.season_check import ratings
 
 AUTHORS = ("ada", "grace", "kim")
 
@@ -104,3 +110,253 @@ def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -
     old, new = ({json.dumps({**line, "before": ""}) for line in lines(folder / "published/chain.ndjson")}
                 for folder in (played.folder, copied))  # fmt: skip
     assert old == new
+
+
+# The check.
+
+
+def check(place: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run check.py as an outsider does: with Python alone, without croupier on its path."""
+    command = [sys.executable, "-I", "-S", place / "check.py", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_an_outsider_confirms_a_season(played: TestSeason) -> None:
+    place = played.folder.parent
+    seals = [seal_of(line) for line in (place / "public/chain.ndjson").read_text().splitlines()]
+    done = check(place / "public", seals[2], seals[-1])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"✓ {len(seals)} lines, seal {seals[-1]}" in done.stdout and "which follow from the season's" in done.stdout
+    assert f"{len(of(played, 'round'))} of them follow from their records" in done.stdout
+    assert "✓ the ladder after round" in done.stdout and "✓ the final has all entries" in done.stdout
+    done = check(place / "public", place / "early")
+    assert done.returncode == 0 and "secret until the final is over" in done.stdout, done.stderr
+    done = check(place / "public", played.folder / "published/chain.ndjson")
+    assert (
+        done.returncode == 0 and "which are not here" in done.stdout and "the ladder, which is not here" in done.stdout
+    )
+
+
+Lines = list[dict[str, Any]]
+
+
+def sealed_again(entries: Lines) -> str:
+    """Return the chain of an organiser who seals again what he has changed."""
+    text, seal = "", ""
+    for line in entries:
+        text += f"{canonical({**line, 'before': seal})}\n"
+        seal = seal_of(text.splitlines()[-1])
+    return text
+
+
+@pytest.fixture
+def public(played: TestSeason, tmp_path: Path) -> Path:
+    """A copy of the published folder."""
+    return Path(shutil.copytree(played.folder.parent / "public", tmp_path / "public"))
+
+
+def test_whatever_is_changed_after_a_seal_was_published_is_found(public: Path) -> None:
+    file = public / "chain.ndjson"
+    entries, last = lines(file), seal_of(file.read_text().splitlines()[-1])
+    for number, (_, kind) in enumerate(map(sorted, entries)):
+        for key, value in entries[number][kind].items():
+            other = {**entries[number][kind], key: [value]}
+            file.write_text(sealed_again([*entries[:number], {"before": "", kind: other}, *entries[number + 1 :]]))
+            done = check(public, last)
+            assert done.returncode == 1 and f"no line has the seal {last}" in done.stderr, (number, key)
+    for number in range(len(entries)):
+        file.write_text(sealed_again([*entries[:number], *entries[number + 1 :]]))
+        assert check(public, last).returncode == 1
+    file.write_text(sealed_again(entries).replace('"tables":', '"tables" :', 1))
+    assert "line" in check(public).stderr
+
+
+FOUND = {  # what of each line an outsider finds who has seen no seal
+    "terms": ("seed_sha256", "final_sha256"),
+    "version": ("sha256", "handed_in", "label"),
+    "list": ("number", "seed_sha256", "players", "meetings", "terms"),
+    "round": ("number", "seal", "seed"),
+    "entries": ("digest", "entries"),
+    "final": ("digest", "entries", "seed_sha256"),
+    "seed": ("seed",),
+}
+SUMS = ("meetings", "orders", "tables", "faults")
+
+
+def changed(value: Any) -> Any:
+    """Return another value of the same kind."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1e9
+        case str():
+            return value[:-1] + ("0" if value[-1:] != "0" else "1")
+        case list():
+            return value[1:] if len(value) > 1 else [*value, *value] or ["0"]
+        case dict():
+            return {**value, **({key: changed(each) for key, each in [*value.items()][:1]} or {"adas-1": 1})}
+    return 0
+
+
+@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind, keys in FOUND.items() for key in keys])
+def test_what_contradicts_itself_is_found_without_a_seal(public: Path, kind: str, key: str) -> None:
+    file = public / "chain.ndjson"
+    entries = lines(file)
+    over = {line["round"]["number"] for line in entries if "round" in line}
+    for number, line in enumerate(entries):
+        if kind in line and (kind != "list" or line["list"]["number"] in over):
+            other_value = {"players": [], "terms": {"number": 99}}.get(key, changed(line[kind][key]))
+            other = {**line, kind: {**line[kind], key: other_value}}
+            file.write_text(sealed_again([*entries[:number], other, *entries[number + 1 :]]))
+            assert check(public).returncode == 1, (number, key)
+
+
+@pytest.mark.parametrize("key", SUMS)
+def test_sums_that_do_not_follow_from_the_records_are_found(public: Path, key: str) -> None:
+    file = public / "chain.ndjson"
+    entries = lines(file)
+    for number, line in enumerate(entries):
+        if "round" in line:
+            sums = line["round"]["sums"]
+            other = {"before": "", "round": {**line["round"], "sums": {**sums, key: changed(sums[key])}}}
+            file.write_text(sealed_again([*entries[:number], other, *entries[number + 1 :]]))
+            assert check(public).returncode == 1, (number, key)
+
+
+def test_records_that_are_changed_are_found_even_if_their_seal_is(public: Path) -> None:
+    file = public / "chain.ndjson"
+    entries = lines(file)
+    at = next(number for number, line in enumerate(entries) if "round" in line)
+    records = public / "rounds" / f"{entries[at]['round']['number']:04d}.ndjson"
+    true = lines(records)
+    for kind, key in (("fixture", "scores"), ("fixture", "bots"), ("terms", "seed_sha256"), ("version", "sha256")):
+        other = [*true]
+        nth = next(number for number, line in enumerate(true) if kind in line)
+        other[nth] = {**true[nth], kind: {**true[nth][kind], key: changed(true[nth][kind][key])}}
+        text = sealed_again(other)
+        records.write_text(text)
+        assert "the seal of its records" in check(public).stderr
+        round_ = {"before": "", "round": {**entries[at]["round"], "seal": seal_of(text.splitlines()[-1])}}
+        file.write_text(sealed_again([*entries[:at], round_, *entries[at + 1 :]]))
+        assert check(public).returncode == 1, key
+        file.write_text(sealed_again(entries))
+
+
+def test_a_round_that_is_left_out_is_found(public: Path) -> None:
+    entries = lines(public / "chain.ndjson")
+    number = next(line["round"]["number"] for line in entries if "round" in line)
+    kept = [line for line in entries if all(line.get(kind, {}).get("number") != number for kind in ("list", "round"))]
+    (public / "chain.ndjson").write_text(sealed_again(kept))
+    assert check(public).returncode == 1
+
+
+SHOWN = ("rank", "label", "author", "rating", "interval", "tables", "faults", "ahead", "history", "note")
+
+
+@pytest.mark.parametrize("key", SHOWN)
+def test_each_figure_of_the_ladder_is_computed_again(public: Path, key: str) -> None:
+    file = public / "ladder.json"
+    ladder = json.loads(file.read_text())
+    for row in range(len(ladder["rows"])):
+        rows = [dict(each) for each in ladder["rows"]]
+        true = rows[row][key]
+        rows[row][key] = {"note": "not ranked: graces-1 of the same author is ahead", "ahead": 0.123}.get(
+            key, changed(true)
+        )
+        if key == "history":
+            rows[row][key] = [*true[:-1], true[-1] + 1]
+        file.write_text(json.dumps({**ladder, "rows": rows}))
+        assert check(public).returncode == 1, row
+    rows = ladder["rows"]
+    for other in (rows[1:], [rows[1], rows[0], *rows[2:]]):
+        file.write_text(json.dumps({**ladder, "rows": other}))
+        assert check(public).returncode == 1
+
+
+# The ladder, a second and a third time.
+
+Orders = dict[tuple[tuple[str, ...], ...], float]
+
+
+def of_two(*results: tuple[str, str, int, int, int]) -> Orders:
+    """Return the orders of tables of two: how many the first one won, the second one won, and were drawn."""
+    found: Orders = {}
+    for one, other, won, lost, drawn in results:
+        found |= {((one,), (other,)): won, ((other,), (one,)): lost, ((one, other),): drawn}
+    return {order: times for order, times in found.items() if times}
+
+
+FIELDS: dict[str, Orders] = {
+    "the example of docs/checking.md": of_two(
+        ("ada-1", "bob-1", 7, 3, 0), ("ada-1", "cyd-1", 4, 4, 2), ("bob-1", "cyd-1", 2, 8, 0)
+    ),
+    "a version that has won all": of_two(("a-1", "b-1", 10, 0, 0), ("b-1", "c-1", 12, 3, 5)),
+    "a circle": of_two(
+        ("a-1", "b-1", 900, 100, 0), ("b-1", "c-1", 850, 150, 0), ("c-1", "a-1", 700, 300, 0), ("c-1", "d-1", 30, 30, 9)
+    ),
+    "tables of four with equals": {
+        (("a-1",), ("b-1", "c-1"), ("d-1",)): 20, (("b-1",), ("a-1",), ("e-1",), ("c-1",)): 11,
+        (("d-1", "e-1"), ("a-1", "b-1")): 7, (("c-1", "d-1", "e-1"), ("b-1",)): 5, (("a-1",), ("d-1",)): 3,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
+@pytest.mark.parametrize("name", FIELDS)
+def test_two_other_programs_compute_the_same_ladder(name: str, tmp_path: Path) -> None:
+    sums = {"orders": [*FIELDS[name].items()], "meetings": [], "tables": {}, "faults": {}}
+    line = {"before": "", "round": {"number": 1, "state": "finished", "sums": sums}}
+    (tmp_path / "chain.ndjson").write_text(f"{json.dumps(line)}\n")
+    fit, (elo, covariance) = fitted(FIELDS[name]), ratings(FIELDS[name])
+    assert (fit.residuals.spread > 0) is (name in ("a circle", "tables of four with equals"))
+    rows = second_program(tmp_path / "chain.ndjson", 1)
+    assert {row[0] for row in rows} == {*fit.number}
+    names = [row[0] for row in rows]
+    for place, (label, rating, half, *ahead) in enumerate(rows):
+        true = float(fit.elo[fit.number[label]])
+        assert float(rating) - 1500 == pytest.approx(true, abs=2e-4) and elo[label] == pytest.approx(true, abs=2e-4)
+        assert float(half) == pytest.approx(fit.interval(label), rel=1e-4)
+        assert covariance(label, label) == pytest.approx(float(fit.errors[fit.number[label]]) ** 2, rel=1e-4)
+        for other, distance in zip(names[place + 1 :], ahead, strict=True):
+            assert NormalDist().cdf(float(distance)) == pytest.approx(fit.sure_ahead(label, other), abs=1e-4)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
+def test_a_second_program_computes_the_published_ladder(played: TestSeason) -> None:
+    place = played.folder.parent / "public"
+    ladder = json.loads((place / "ladder.json").read_text())
+    rows = {label: more for label, *more in second_program(place / "chain.ndjson", ladder["round"])}
+    assert {*rows} == {row["label"] for row in ladder["rows"]}
+    for row in ladder["rows"]:
+        rating, half, *ahead = map(float, rows[row["label"]])
+        assert (round(rating, 1), round(half, 1)) == pytest.approx((row["rating"], row["interval"]), abs=0.11)
+        if ahead:
+            assert NormalDist().cdf(ahead[0]) == pytest.approx(row["ahead"], abs=1e-4)
+
+
+def second_program(chain: Path, number: int) -> list[list[str]]:
+    """Return what ladder.js computes: label, rating, half an interval, and by how many errors it is ahead of each after it."""
+    command: list[str | Path] = ["node", Path(__file__).with_name("ladder.js"), chain, str(number)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", ["holdem", "hearts", "cardshark"])
+def test_a_season_of_each_game_can_be_checked(game: str, tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup", game=game)
+    config = season.folder / "croupier.toml"
+    config.write_text(config.read_text().replace('kind = "round-robin"\ntables_per_pair = 20', 'kind = "league"'))
+    season.invite(*"abcd")
+    bot = ROOT / "sample_bots" / game / {"holdem": "tight", "hearts": "duck", "cardshark": "counter"}[game]
+    files = {path.name: path.read_text() for path in bot.iterdir() if path.is_file()}
+    with season.opened():
+        for author in "abcd":
+            season.submit(author, f"{author}s", tar({**files, "author.txt": author}), "bot.tar.gz")
+        season.accepted(*(f"{author}s-1" for author in "abcd"))
+        season.until(lambda: any(len(each["sums"]["tables"]) >= 2 for each in of(season, "round")[1:]), "two rounds")
+    assert season.croupier("season", "export", tmp_path / "public").code == 0
+    done = check(tmp_path / "public")
+    assert done.returncode == 0 and "✓ the ladder" in done.stdout, done.stdout + done.stderr
+    assert season.croupier("season", "verify").code == 0

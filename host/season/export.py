@@ -1,5 +1,6 @@
 """Writes a season as a folder that anyone can check without croupier (docs/checking.md)."""
 
+from importlib.resources import files
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
@@ -19,7 +20,7 @@ from host.season.rounds.season import LADDER, Season
 
 
 def export_season(place: Path, tournament: Tournament, target: Path) -> int:
-    """Write the chain, the ladder, and the records of all rounds that are over. Return the number of rounds.
+    """Write the chain, the ladder, the records of all rounds that are over, and a check. Return the number of rounds.
 
     The season process may be running. Raise UserError if the store or a journal is damaged, or a file cannot be written.
     """
@@ -29,7 +30,8 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
             season.chain.update(season, season.book.rounds())
     with Store.reading(place) as store:
-        links, ladder, rounds = links_of(store), store.setting(LADDER), Book(store).rounds()
+        ladder = store.setting(LADDER)  # before the chain, so that the chain has its round
+        links, rounds = links_of(store), Book(store).rounds()
     if not links:
         hint = "croupier season open  writes the chain of a season that an older croupier has opened"
         raise UserError([Problem("R006", str(place), "this season has no chain yet", hint=hint)], 3)
@@ -39,7 +41,9 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
         for number in over:
             (target / "rounds" / f"{number:04d}.ndjson").write_text(_records(folder, tournament, number))
         (target / CHAIN_FILE).write_text("".join(f"{link.line}\n" for link in links))
-        (target / "ladder.json").write_text(f"{ladder}\n" if ladder else "")
+        if ladder:
+            (target / "ladder.json").write_text(f"{ladder}\n")
+        (target / "check.py").write_text(files("host.season").joinpath("season_check.py").read_text())
     except OSError as failed:
         raise UserError([file_problem("written", target, failed)], 6) from failed
     return len(over)

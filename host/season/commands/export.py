@@ -1,5 +1,6 @@
 """The command `season export`: writes what anyone needs to check the season."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from host.cli import CliContext, print_json
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.pass_obj
 def command(context: CliContext, folder: Path) -> None:
-    """Write the chain of the season, its ladder and the records of its rounds.
+    """Write the chain of the season, its ladder and the records of its rounds, with a program that checks them.
 
     The command can be repeated while the season runs. When the final is over, the chain has the seed of the season.
     """
@@ -23,4 +24,4 @@ def command(context: CliContext, folder: Path) -> None:
     if context.json:
         print_json("season-export", folder=str(folder), rounds=rounds)
         return
-    click.echo(f"{folder}: {counted(rounds, 'round')}")
+    click.echo(f"{folder}: {counted(rounds, 'round')}\n  python3 {shlex.quote(str(folder / 'check.py'))}")
