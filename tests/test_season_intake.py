@@ -36,6 +36,7 @@ from season_fixtures import (
 
 from host.base.errors import UserError
 from host.base.paths import size_of
+from host.sandbox import landlock
 from host.season.entries.inbox import Cancel, Manage, Practise
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Verdict, Version
@@ -375,6 +376,103 @@ HOSTILE = {
     "half a tar.gz": ("mine.tar.gz", lambda: tar({"bot.py": STANDS})[:40], "unpacked"),
     "no gzip": ("mine.tgz", lambda: b"\x1f\x8b" + b"\xff" * 100, "unpacked"),
 }
+
+
+STEALS = """\
+import glob, os, sys
+PLACES = {places!r}
+def steal():
+    found = []
+    roots = ["", *glob.glob("/proc/[0-9]*/root"), *glob.glob("/proc/[0-9]*/cwd/..")]
+    for place in [*PLACES, *(root + place for root in roots for place in PLACES), *glob.glob("/proc/[0-9]*/environ")]:
+        try:
+            with open(place, "rb") as file:
+                found.append(file.read(100_000).decode(errors="replace"))
+        except OSError:
+            pass
+    return "\\n".join(found)
+if sys.argv[1:] == ["build"]:
+    open("loot.txt", "w").write(steal())
+    for number, place in enumerate(PLACES if {links} else ()):
+        os.symlink(place, f"link-{{number}}")
+    print("tried while it was built", open("loot.txt").read())
+else:
+    print("tried at play", open("loot.txt").read(), steal(), file=sys.stderr, flush=True)
+    for number in range(len(PLACES) if {links} else 0):
+        try:
+            print(open(f"link-{{number}}").read(), file=sys.stderr, flush=True)
+        except OSError:
+            pass
+    for line in sys.stdin:
+        print("END", flush=True)
+"""
+"""A bot that looks for the files of others while it is built, and when it plays. It prints what it has found."""
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_an_examination_cannot_read_what_a_season_has_of_others(tmp_path: Path, links: bool) -> None:
+    secrets = {
+        "seed": "the-seed-of-the-season",
+        "rounds/0001/run.sqlite": "a-journal",
+        "published/site.sqlite": "what-the-site-knows",
+        "inbox/.upload-1": "not-received-yet",
+        "cache/bots/0/bot.py": "built-of-another",
+    }
+    for name, content in secrets.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    with season(tmp_path) as here:
+        others = here.accepted("grace", "hers.py", STANDS + "# the-program-of-grace")
+        version = here.store.versions.get("hers", 1)
+        names = [*secrets, "season.sqlite", f"uploads/{others.sha256}", f"{version.place}/hers.py"]
+        places = [os.path.normpath(tmp_path / name) for name in names]
+        script = STEALS.format(places=["bot.toml", *places], links=links)
+        (tmp_path / "free").mkdir()
+        (tmp_path / "free" / "bot.py").write_text(script)
+        subprocess.run(
+            [sys.executable, "bot.py", "build"], cwd=tmp_path / "free", check=True, stdout=subprocess.DEVNULL
+        )
+        loot = (tmp_path / "free" / "loot.txt").read_text()
+        config = 'run = ["python3", "bot.py"]\nbuild = ["python3 bot.py build"]\nprotocol = "lines"  # its-own-file\n'
+        here.submit("ada", "mine.tar.gz", tar({"bot.toml": config, "bot.py": script}), "mine")
+        found = here.examined()
+    assert found.verdict is not None
+    told = "\n".join([*found.verdict.problems, found.verdict.build_log, found.verdict.stderr])
+    assert "tried while it was built" in told and "its-own-file" in told, told
+    assert links or "tried at play" in told
+    wanted = (*secrets.values(), "the-program-of-grace", "SQLite format 3", "PYTEST")
+    assert all(each in loot for each in wanted)  # what it finds outside a sandbox
+    assert not [each for each in wanted if each in told]
+
+
+def test_the_process_that_unpacks_an_upload_can_open_nothing_else_of_the_season(tmp_path: Path) -> None:
+    if landlock.version() < landlock.WANTED:
+        pytest.skip("this kernel has no Landlock")
+    for name in ("seed", "season.sqlite", "uploads/one", "uploads/two", "work/ada/mine", "work/grace/hers"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    program = """
+import sys
+from pathlib import Path
+from host.sandbox.landlock import confine
+place = Path(sys.argv[1])
+confine(place / "work/ada")
+for name in ("work/ada/mine", "seed", "season.sqlite", "uploads/one", "work/grace/hers"):
+    try:
+        (place / name).read_text()
+        print(name)
+    except PermissionError:
+        pass
+try:
+    (place / "written").write_text("")
+    print("written")
+except PermissionError:
+    pass
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "work/ada/mine\n"
 
 
 @pytest.mark.parametrize("attack", helpers.breadth(HOSTILE, 4))

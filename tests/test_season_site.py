@@ -32,6 +32,7 @@ from season_client import Browser, Site, links, multipart, serving_season
 from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, publish_links, read, season_in, site
 from starlette.requests import Request
 
+from host.sandbox import landlock
 from host.season.documents import PublishedAuthor
 from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
 from host.season.entries.queue import Quota, Used
@@ -672,6 +673,19 @@ def test_a_site_on_this_machine_answers_to_its_own_names_only(tmp_path: Path) ->
             running.get("/", host="cup.example").status == 200 and running.get("/", host="evil.example").status == 400
         )
         assert "https://cup.example/a/SECRET" in running.get("/rules").text
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_the_site_can_open_nothing_of_the_season_but_its_own_folders(tmp_path: Path, inside: bool) -> None:
+    if landlock.version() < landlock.WANTED:
+        pytest.skip("this kernel has no Landlock")
+    folder = season_in(tmp_path)
+    place = folder / ("published" if inside else "rounds") / "other.sqlite"
+    place.parent.mkdir(exist_ok=True)
+    (folder / "published" / "site.sqlite").rename(place)
+    (folder / "published" / "site.sqlite").symlink_to(place)
+    with serving_season(folder) as running:
+        assert running.get("/api/ladder").status == (200 if inside else 503)
 
 
 # Limits.

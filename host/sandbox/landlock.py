@@ -9,6 +9,8 @@ import contextlib
 import ctypes
 import os
 import struct
+import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -23,8 +25,8 @@ WANTED = 6
 
 OTHERS = 16  # sandboxes that may reach their limit of tasks at the same time
 
-CREATE_RULESET, ADD_RULE = 444, 445  # the same numbers on every machine
-ASK_VERSION, PATH_BENEATH = 1, 1
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
+ASK_VERSION, PATH_BENEATH, PR_SET_NO_NEW_PRIVS = 1, 1, 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERYTHING = (1 << 16) - 1
 MAKE_NODES = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # creating devices, sockets and FIFOs
@@ -115,6 +117,27 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
         yield Room(_ruleset(rules), folder, tmp)
     finally:
         paths.remove_tree(own)
+
+
+def confine(writable: Path, *readable: Path) -> bool:
+    """Let this process and its children open only these folders from now on, besides programs, Python and croupier itself.
+
+    It can open no connection, and signal only its children. Return whether the kernel can do that. Raise OSError if it can
+    and refuses.
+    """
+    if version() < WANTED:
+        return False
+    own = Path(__file__).parents[1]
+    python = map(Path, (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()))
+    programs = (*map(Path, ("/usr", *SYSTEM, *SETTINGS)), *python, own, own.with_name("protocols"))
+    rules = [(path, READABLE) for path in (*programs, *readable) if path.exists()]
+    ruleset = _ruleset([*rules, (writable, EVERYTHING & ~MAKE_NODES)])
+    try:
+        _libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _called(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    finally:
+        os.close(ruleset)
+    return True
 
 
 def _with_state(home: Home, state: Path, own: Path) -> Path:

@@ -1,11 +1,13 @@
 """Unpacks one upload into a folder, in a process of its own: python -m host.season.intake.unpack, a request on its input.
 
-The season process goes on meanwhile, and can end this process, whatever the archive does to it.
+The season process goes on meanwhile, and can end this process, whatever the archive does to it. Where the kernel has
+Landlock, this process can open nothing of the season but its own folder: no store, seed or journal, and no other upload.
 """
 
 import hashlib
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -14,6 +16,7 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.value_types import InvalidValue
 from host.bots.bot_spec import bot_name
+from host.sandbox.landlock import confine
 from host.submissions.archive import import_submission
 from host.submissions.build import fingerprint
 from host.submissions.executable_checks import runnable
@@ -43,14 +46,20 @@ class Unpacked(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def unpack(request: UnpackRequest) -> Unpacked:
-    """Copy a file or an archive into the folder TARGET/BOT. Return the problems if it is not accepted."""
-    target = Path(request.target)
-    given, copied = target / "given", target / "copied"
-    for folder in (given, copied):
-        folder.mkdir()
+def taken(request: UnpackRequest) -> Path:
+    """Link an upload into its folder, under a name with a suffix. Return the link."""
+    given = Path(request.target) / "given"
+    given.mkdir()
     named = given / _with_suffix(request)
     os.link(request.upload, named)
+    return named
+
+
+def unpack(request: UnpackRequest, named: Path) -> Unpacked:
+    """Copy a file or an archive into the folder TARGET/BOT. Return the problems if it is not accepted."""
+    target = Path(request.target)
+    copied = target / "copied"
+    copied.mkdir()
     limits = submitted(request.file_bytes)
     try:
         copy = import_submission(named, copied, _other_name(named, request.bot), limits)
@@ -68,7 +77,7 @@ def unpack(request: UnpackRequest) -> Unpacked:
     what = hashlib.sha256()
     for part in fingerprint(folder):
         what.update(part)
-    paths.remove_tree(given)
+    paths.remove_tree(named.parent)
     return Unpacked(str(folder), what.hexdigest())
 
 
@@ -100,7 +109,14 @@ def _named(problem: Problem, named: Path) -> Problem:
     return problem._replace(where=problem.where.replace(str(named), named.name), hint=hint)
 
 
+def main() -> None:
+    """Answer the request on standard input."""
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=UnpackRequest)
+    named = taken(request)
+    tempfile.tempdir = request.target
+    confine(Path(request.target))
+    sys.stdout.buffer.write(msgspec.json.encode(unpack(request, named)))
+
+
 if __name__ == "__main__":
-    sys.stdout.buffer.write(
-        msgspec.json.encode(unpack(msgspec.json.decode(sys.stdin.buffer.read(), type=UnpackRequest)))
-    )
+    main()

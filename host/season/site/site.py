@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from host.base.errors import Problem
+from host.sandbox.landlock import confine
 from host.season.site.api import SeasonApi
 from host.season.site.context import Season
 from host.season.site.errors import Refusal, not_found
@@ -207,6 +208,7 @@ async def serve_season(folder: Path, listener: socket.socket, options: SiteOptio
     site = SeasonSite(folder, options or SiteOptions(), is_local(listener))
     site.season.inbox.folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(site.season.inbox.folder)
+    confine(site.season.inbox.folder, folder / "published", folder / "uploads")
     async with trio.open_nursery() as nursery:
         await nursery.start(wait_for_shutdown, shutdown)
         nursery.start_soon(site.season.news.follow)
