@@ -199,8 +199,8 @@ def test_every_page_opens_from_a_file_and_says_something(page: Page, reported: R
         assert len(page.text("section.here")) > 40
 
 
-def test_a_page_of_a_bot_called_script_shows_its_name(page: Page, reported: Reported) -> None:
-    page.open(f"{reported.url}#bot-1")
+def test_a_page_of_a_bot_called_script_shows_its_name(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#bot-1")
     assert page.text("#bot-1 h1") == EVIL
 
 
@@ -217,24 +217,24 @@ def test_a_notebook_plays_a_table_in_a_frame(page: Page, reported: Reported, tmp
         page.driver.switch_to.default_content()
 
 
-def test_only_one_page_shows_at_a_time(page: Page, reported: Reported) -> None:
-    page.open(f"{reported.url}#standings")
+def test_only_one_page_shows_at_a_time(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#standings")
     assert page.js("[...document.querySelectorAll('section.page')].filter((each) => each.offsetHeight).length") == 1
 
 
-def test_without_script_everything_but_replays_can_be_read(driver: Any, reported: Reported) -> None:
+def test_without_script_everything_but_replays_can_be_read(driver: Any, holdem: Reported) -> None:
     page = Page(driver)
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        page.open(reported.url)
+        page.open(holdem.url)
         text = page.text("body")
     finally:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert all(word in text for word in ("Standings", EVIL, "Faults", "About this run", "JavaScript"))
 
 
-def test_standings_sort_by_what_is_clicked(page: Page, reported: Reported) -> None:
-    page.open(f"{reported.url}#standings")
+def test_standings_sort_by_what_is_clicked(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#standings")
     page.js("document.querySelector('.standings th:nth-child(2) button').click() || 1")
     names = page.js(
         "[...document.querySelectorAll('.standings tbody th a')].map((each) => each.innerText.toLowerCase())"
@@ -242,8 +242,8 @@ def test_standings_sort_by_what_is_clicked(page: Page, reported: Reported) -> No
     assert names == sorted(names, reverse=True)
 
 
-def test_the_colours_change_and_stay(page: Page, reported: Reported) -> None:
-    page.open(reported.url)
+def test_the_colours_change_and_stay(page: Page, holdem: Reported) -> None:
+    page.open(holdem.url)
     was = page.js("getComputedStyle(document.body).backgroundColor")
     page.js("document.getElementById('theme').click() || 1")
     assert page.js("getComputedStyle(document.body).backgroundColor") != was
@@ -259,8 +259,8 @@ def test_a_figure_of_the_pairs_leads_to_how_their_score_ran(page: Page, tmp_path
     )
 
 
-def test_a_bots_page_shows_its_rank_over_time(page: Page, reported: Reported) -> None:
-    page.open(f"{reported.url}#bot-2")
+def test_a_bots_page_shows_its_rank_over_time(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#bot-2")
     assert re.search(r"At first (\d), at best (\d), at worst (\d), now (\d) of \d", page.text("#bot-2"))
     assert page.js("document.querySelector('#bot-2 polyline').getBoundingClientRect().width") > 100
 
@@ -356,22 +356,22 @@ def test_an_open_table_says_what_was_offered(page: Page, reported: Reported) -> 
     assert page.text("#result .chips a").startswith(f"▶ {offer}")
 
 
-def test_a_deep_link_opens_the_step(page: Page, reported: Reported) -> None:
-    first_replay(page, reported)
+def test_a_deep_link_opens_the_step(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
     name = page.js("window.casino.shown().table.table")
-    page.open(f"{reported.url}#r={quote(name)}&s=12&as=1")
+    page.open(f"{holdem.url}#r={quote(name)}&s=12&as=1")
     page.wait("document.querySelector('#picture .felt')")
     assert "step 13 of" in page.where and page.js("document.getElementById('eyes').value") == "1"
 
 
-def test_where_one_is_stands_in_the_address(page: Page, reported: Reported) -> None:
-    first_replay(page, reported)
+def test_where_one_is_stands_in_the_address(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
     page.press("ArrowRight", 5)
     assert page.js("location.hash").endswith("&s=5")
 
 
-def test_it_plays_by_itself(page: Page, reported: Reported) -> None:
-    first_replay(page, reported)
+def test_it_plays_by_itself(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
     page.js("(document.getElementById('speed').selectedIndex = 3) && 1")
     page.press(" ")
     page.wait("window.casino.shown().at > 2")
@@ -456,8 +456,8 @@ def test_the_axes_of_the_chips_have_round_numbers_and_the_rounds(page: Page, hol
     assert all(one[1] < other[0] for one, other in pairwise(edges))
 
 
-def test_every_decision_says_how_long_it_took(page: Page, reported: Reported) -> None:
-    first_replay(page, reported)
+def test_every_decision_says_how_long_it_took(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
     untimed = "window.casino.shown().steps.filter((step) => step.answer && !step.state.said.us).length"
     page.wait(
         "window.casino.shown().steps[window.casino.shown().at].answer || void document.getElementById('next').click()"
@@ -474,8 +474,8 @@ def test_what_another_bot_wrote_is_not_for_these_eyes(page: Page, reported: Repo
     assert "red" not in page.text("#decision") and page.text("#decision").count("hidden from this bot") == 3
 
 
-def test_everything_can_be_reached_from_the_keyboard_alone(page: Page, reported: Reported) -> None:
-    first_replay(page, reported)
+def test_everything_can_be_reached_from_the_keyboard_alone(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
     keys = page.driver.find_element("tag name", "body")
     for key in ("\ue014", "\ue014", "\ue012", "\ue015"):  # right, right, left, down
         keys.send_keys(key)
@@ -688,14 +688,14 @@ def test_a_torn_or_foreign_file_brings_a_message_on_the_page(page: Page, holdem:
     assert words in page.text("#trouble") and page.js("document.getElementById('player').hidden")
 
 
-def test_a_missing_replay_brings_a_message_on_the_page(page: Page, reported: Reported) -> None:
-    page.open(f"{reported.url}#r=nothing/1")
+def test_a_missing_replay_brings_a_message_on_the_page(page: Page, holdem: Reported) -> None:
+    page.open(f"{holdem.url}#r=nothing/1")
     page.wait("!document.getElementById('trouble').hidden")
     assert "does not contain the table nothing/1" in page.text("#trouble")
 
 
-def test_a_damaged_replay_brings_a_message_on_the_page(page: Page, reported: Reported, tmp_path: Path) -> None:
-    text = reported.path.read_text()
+def test_a_damaged_replay_brings_a_message_on_the_page(page: Page, holdem: Reported, tmp_path: Path) -> None:
+    text = holdem.path.read_text()
     at = text.index('class="table" data-name="') + 300
     (tmp_path / "damaged.html").write_text(text[:at] + "AAAAAAAA" + text[at + 8 :])
     page.open((tmp_path / "damaged.html").as_uri() + "#casino")
@@ -1082,8 +1082,8 @@ def test_a_game_of_openspiel_is_drawn_and_fits_a_phone(name: str, page: Page, ho
         assert "The game is over" in small.text("#saying") and complaints(phone) == []
 
 
-def test_a_served_replay_is_fetched_and_shown(page: Page, reported: Reported) -> None:
-    with serving(reported.journal) as url:
+def test_a_served_replay_is_fetched_and_shown(page: Page, holdem: Reported) -> None:
+    with serving(holdem.journal) as url:
         page.open(f"{url}#casino")
         page.wait("document.querySelector('.shelf a').click() || true")
         page.wait("document.querySelector('#picture .felt')")

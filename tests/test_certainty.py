@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from command import ROOT, croupier
+from helpers import long
 from stage_configs import recorded, stage_of, standings_of
 
 from host.play.records import Record, Result
@@ -105,7 +106,7 @@ def test_bots_that_never_answer_differently_play_the_same_table_again(tmp_path: 
     assert told["repeated"].startswith("2 different tables in 60") and re.search("needed", told["sure"][0])
 
 
-@pytest.mark.parametrize("chance", [True, False])
+@pytest.mark.parametrize("chance", [long(True), False])
 def test_equal_tables_of_a_referee_count_once(tmp_path: Path, chance: bool) -> None:
     shutil.copytree(ROOT / "sample_bots" / "referees" / "goofspiel_python", tmp_path / "referee")
     program = next((tmp_path / "referee").glob("*.py"))

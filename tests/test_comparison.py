@@ -126,6 +126,7 @@ def test_a_better_bot_is_found_better_and_a_worse_one_is_not(tmp_path: Path) -> 
     assert ": dumb_bold is not stronger than neptr by 10 Elo: -" in done.out
 
 
+@pytest.mark.long
 def test_the_same_seed_ends_the_same_with_any_number_of_workers(tmp_path: Path) -> None:
     bots = ("sample:cautious", "sample:davey", "-g", "cardshark", "--elo", "0,400", "-n", 200)
     assert compared(tmp_path, *bots, "--workers", 1) == compared(tmp_path, *bots, "--workers", 2)

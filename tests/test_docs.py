@@ -184,14 +184,14 @@ def played(scene: Scene, folder: Path) -> Iterator[tuple[Step, str]]:
             yield step, printed(step, place)
 
 
-MANY_BOTS = (*(ROOT / "docs" / "games").iterdir(), ROOT / "docs" / "languages.md")
-"""Pages whose commands build bots in many languages."""
+SLOW_PAGES = (*(ROOT / "docs" / "games").iterdir(), ROOT / "docs" / "languages.md", ROOT / "README.md")
+"""Pages whose commands build bots in many languages, or start a bot for every question."""
 
 SCENES = [
     pytest.param(
         scene,
         id=f"{page.relative_to(ROOT).with_suffix('')}-{scene.heading}".removeprefix("docs/").strip("-"),
-        marks=[pytest.mark.long] if "long" in scene.needs or page in MANY_BOTS else [],
+        marks=[pytest.mark.long] if "long" in scene.needs or page in SLOW_PAGES else [],
     )
     for page in [ROOT / "README.md", *PAGES]
     for scene in scenes(page)

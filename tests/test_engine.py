@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from command import answers_in, croupier
-from helpers import answers_of, built, faults_of, level, nothing_left_behind, played, written
+from helpers import answers_of, breadth, built, faults_of, level, long, nothing_left_behind, played, written
 
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
@@ -236,7 +236,7 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     return [built(source, GAME.name, protocol="lines") for source in sources]
 
 
-@pytest.mark.parametrize("partners", [False, True], ids=["alone", "partners"])
+@pytest.mark.parametrize("partners", [long(False), True], ids=["alone", "partners"])
 def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBot], partners: bool) -> None:
     with nothing_left_behind():
         one_by_one = played(GAME.name, [bot.with_keys(parallel_tables=1) for bot in steady], 12, partners=partners)
@@ -247,7 +247,7 @@ def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBo
     assert questions == sum(map(len, answers_of(abreast))) == 12 * 3 * (5 if partners else 3)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", breadth(PROTOCOLS, 3))
 def test_every_protocol_asks_several_seats_at_once(protocol: str, tmp_path: Path) -> None:
     bots = [built(written(SIMPLE[protocol], ".py", tmp_path, name), GAME.name, protocol=protocol) for name in "ab"]
     record = played(GAME.name, bots, 2, partners=True)
@@ -257,7 +257,7 @@ def test_every_protocol_asks_several_seats_at_once(protocol: str, tmp_path: Path
     )
 
 
-@pytest.mark.parametrize("parallel", [1, 6])
+@pytest.mark.parametrize("parallel", [long(1), 6])
 def test_partners_are_processes_that_know_only_their_own_seat(talkers: list[BuiltBot], parallel: int) -> None:
     pair = [bot.with_keys(parallel_tables=parallel) for bot in talkers[:2]]
     record = played(GAME.name, pair, 6, partners=True)
@@ -273,7 +273,7 @@ def test_partners_are_processes_that_know_only_their_own_seat(talkers: list[Buil
     assert {bot: usage.starts for bot, usage in record.usage.items()} == {"one": 2, "two": 2}
 
 
-@pytest.mark.parametrize("parallel", [1, 4])
+@pytest.mark.parametrize("parallel", [long(1), 4])
 def test_faults_and_illegal_moves_of_several_questions_are_charged_to_their_bot(
     talkers: list[BuiltBot], parallel: int
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from helpers import breadth
 from machines import until
 from pettingzoo.test import api_test, seed_test
 
@@ -44,7 +45,7 @@ def environment(name: str, folder: Path, **more: Any) -> Any:
     return croupier.env(game, bots, **more)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", breadth(GAMES, 3))
 @pytest.mark.filterwarnings("ignore")  # PettingZoo warns that a dictionary is not an array
 def test_pettingzoo_accepts_the_environment(name: str, tmp_path: Path) -> None:
     env = environment(name, tmp_path)

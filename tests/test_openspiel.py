@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from command import croupier, croupier_process
+from helpers import long
 
 from host.base.errors import UserError
 from host.games.engine import Game, GameFailed, Table
@@ -380,7 +381,9 @@ DEADLY = "universal_poker(numPlayers=100000)"
 """OpenSpiel ends its process when it loads this game."""
 
 
-@pytest.mark.parametrize("name", [DEADLY, "hex(board_size=100000)", "oware(num_houses_per_player=100000000)"])
+@pytest.mark.parametrize(
+    "name", [DEADLY, *map(long, ["hex(board_size=100000)", "oware(num_houses_per_player=100000000)"])]
+)
 def test_a_bot_whose_game_ends_the_process_or_needs_the_whole_machine_is_refused(name: str, friendly: Path) -> None:
     mine = shutil.copytree(friendly / "mine", friendly / f"deadly {name}"[:12], dirs_exist_ok=True)
     manifest = mine / "bot.toml"
@@ -404,7 +407,7 @@ def test_the_game_of_a_bot_is_compared_as_a_text_with_that_of_the_tournament(fri
             assert told.code in (1, 2) and f"plays openspiel:{DEADLY}, " in said and "cannot be loaded" not in said
 
 
-@pytest.mark.parametrize("where", ["its game", "its rules"])
+@pytest.mark.parametrize("where", ["its game", long("its rules")])
 def test_a_bundle_or_a_journal_whose_game_ends_the_process_is_refused(
     where: str, friendly: Path, tmp_path: Path
 ) -> None:

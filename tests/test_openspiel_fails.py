@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import Done, croupier_process, environment
+from helpers import long
 
 # Python runs a module of this name when it starts: so every process of the run knows the game.
 SITE = """\
@@ -103,7 +104,7 @@ def run(cup: Path, fail: str) -> Done:
     ("fail", "said"),
     [
         ('raise OverflowError("too deep\\nfor it")', "OverflowError: too deep"),
-        ("os.abort()", r"it ended its process \(Aborted\)"),
+        long(("os.abort()", r"it ended its process \(Aborted\)")),
     ],
 )
 def test_a_game_that_fails_is_named_no_bot_is_charged_and_the_rest_is_played(fail: str, said: str, cup: Path) -> None:

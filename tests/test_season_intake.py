@@ -268,7 +268,7 @@ def test_an_examination_that_is_killed_at_any_moment_is_repeated_and_nothing_is_
     for attempt in itertools.count():
         process = subprocess.Popen([sys.executable, script, place], env=environment(), start_new_session=True)
         try:
-            assert process.wait(None if attempt >= 6 else chance.uniform(1, 8)) == 0
+            assert process.wait(None if attempt >= 4 else chance.uniform(1, 6)) == 0
             break
         except subprocess.TimeoutExpired:
             process.kill()

@@ -179,9 +179,7 @@ def random_result(fixture: Fixture) -> Record:
     return won(fixture, {one: wins, other: fixture.tables - wins})
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(30, 1000))]
-)
+@pytest.mark.parametrize("seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(30, 200))])
 def test_a_cup_of_any_form_ends_the_same_in_whatever_order_its_fixtures_end(seed: int) -> None:
     chance = random.Random(seed)
     stage, field = random_cup(chance, chance.randint(1, 12))
@@ -556,7 +554,7 @@ def test_a_large_field_has_the_same_results_for_any_number_of_workers_and_after_
             return {path: record.results for path, record in journal.stage_records("league").items()}
 
     alone = scores((1, -1))
-    assert alone == scores((2, -1)) == scores((4, -1)) == scores((2, 100), (1, -1))
+    assert alone == scores((4, -1)) == scores((2, 100), (1, -1))
     assert max(processes) <= 2 * BOTS_AT_ONCE + 4  # a worker, and two in each sandbox
 
 
