@@ -122,12 +122,6 @@ def test_the_list_is_played_with_rotating_seats(played: Path) -> None:
     assert first["stands15+stands18", "stands18"] == 16
 
 
-def test_two_workers_play_the_same(played: Path, tmp_path: Path) -> None:
-    cup = cup_in(tmp_path / "cup")
-    assert croupier("run", "-C", cup, "--workers", 2).code == 0
-    assert result_of(cup) == result_of(played)
-
-
 def test_a_killed_run_plays_only_what_was_in_flight_again(played: Path, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     with running(cup, 1) as run:

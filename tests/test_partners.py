@@ -126,13 +126,6 @@ def test_partners_play_in_every_kind_of_stage(played: Path) -> None:
     assert croupier("-C", played, "verify").code == 0
 
 
-@pytest.mark.parametrize("workers", [2, pytest.param(8, marks=pytest.mark.long)])
-def test_any_number_of_workers_has_the_same_results(workers: int, played: Path, tmp_path: Path) -> None:
-    folder = cup(tmp_path / "more")
-    assert croupier("-C", folder, "run", "--progress", "none", "--workers", workers).code == 0
-    assert result(folder) == result(played)
-
-
 @pytest.mark.long
 def test_a_cluster_has_the_same_results(played: Path, tmp_path: Path) -> None:
     folder = cup(tmp_path / "cluster")

@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from command import croupier, cup_in, result_of
+from command import croupier, cup_in
 from stage_configs import recorded, stage_of
 
 from host.games import GAMES
@@ -270,12 +270,3 @@ def test_a_game_for_four_has_no_swiss_system(tmp_path: Path) -> None:
     config.write_text('game = "cardshark"\nseed = "public"\nbots = ["bots/*"]\n[[stage]]\nkind = "swiss"\n')
     done = croupier("-C", folder, "run")
     assert "croupier.toml:5: " in done.err and "needs a game for two bots with one winner" in done.err
-
-
-@pytest.mark.parametrize("workers", [2, 8])
-@pytest.mark.long
-def test_the_results_do_not_depend_on_the_workers(workers: int, tmp_path: Path) -> None:
-    one, many = (swiss_in(tmp_path / name, "4", 60) for name in ("one", "many"))
-    assert croupier("-C", one, "run", "--progress", "none", "--workers", 1).code == 0
-    assert croupier("-C", many, "run", "--progress", "none", "--workers", workers).code == 0
-    assert result_of(one) == result_of(many)
