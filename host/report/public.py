@@ -15,6 +15,7 @@ from host.journal.reader import Journal
 from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.results.course import Position, positions_of
+from host.results.standings import certainties
 from host.rules.catalogue import game_by_name
 
 SCHEMA = "croupier/public/1"
@@ -76,6 +77,10 @@ def public_files(journal: Journal) -> Mapping[str, str]:
             RECORDS: "".join(public.lines),
             ANSWERS: "".join(_answers(journal, public)),
             "standings.csv": _standings(shown, game),
+            "certainty.json": json.dumps(
+                {each.state.name: _certainty(each) for each in shown if each.counted}, indent=1
+            )
+            + "\n",
             "seed.txt": f"sha256 {run.seed_sha256}\n" + (f"seed {seed.hex()}\n" if seed is not None else ""),
             "rules.json": json.dumps(_rules(run, game, shown, public), indent=2) + "\n",
             "records.schema.json": files("host.report").joinpath("records.schema.json").read_text(),
@@ -89,6 +94,20 @@ def _answers(journal: Journal, public: PublicLines) -> Iterator[str]:
     for number, stage, salt, text in journal.salted_answers():
         if stage in shown:
             yield canonical({"number": number, "salt": salt.hex(), "answers": text.decode().split("\n")}) + "\n"
+
+
+def _certainty(position: Position) -> dict[str, Any]:
+    """Return the sums of the units of a stage, the intervals of its values, and how sure the order is."""
+    tournament, standings = position.tournament, position.standings
+    rows = standings.rows
+    found = certainties(tournament.run, position.state, position.recorded, tournament.bots, standings)
+    return {
+        "ranked_by": rows[0].ranking.name,
+        "shared": found.shared,
+        "meetings": [meeting._asdict() for meeting in found.evidence.meetings],
+        "intervals": {row.bot: [row.first.low, row.first.high] for row in rows},
+        "sure": [{"bots": names, "sure": sure} for names, sure in found.sure],
+    }
 
 
 def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:

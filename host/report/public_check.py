@@ -19,7 +19,7 @@ BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
 BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
 NOT_CHECKED = [
     "whether the scores follow from the answers: `croupier verify`, or a program with the rules, as docs/checking.md says",
-    "draws, seats and pairings, the intervals of values, and how certain the order is: docs/checking.md says how they follow",
+    "draws, seats and pairings, and the figures of certainty.json: docs/checking.md says how they follow",
     "whether this program, records.schema.json, and the decks and winners in rules.json are those of croupier and its game",
 ]
 

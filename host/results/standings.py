@@ -188,13 +188,11 @@ def stage_standings(
     stage, withdrawn = state.config, run.withdrawn
     everything = as_counted_by(stage, counting(stage, records, withdrawn))
     records = [record for record in everything if not record.undecided]
-    field = state.bots(bots)
+    field, ranked = state.bots(bots), ranked_bots(run, stage, bots)
     staying = [bot for bot in field if bot not in withdrawn]
     words, so_far = words_of(stage.rank_by, records), _so_far(state, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
-    unranked = {*references_of(stage), *run.guests}
-    ranked = {bot: about for bot, about in bots.items() if bot not in unranked}
     results = results_of(stage, everything, ranked, field)
     rows = _places_decided(state, everything, _rows(stage, results, ranked, words))
     inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
@@ -211,6 +209,40 @@ def stage_standings(
     sentences = comparisons([row.bot for row in playing], sure)
     advice = [] if so_far else advice_for(stage, playing, records, sure)
     return StageStandings(rows, sentences, advice, so_far, repeated, missing)
+
+
+def ranked_bots(run: RunState, stage: StageConfig, bots: Mapping[str, RecordedBot]) -> dict[str, RecordedBot]:
+    """Return the bots that a stage ranks: all but references and guests."""
+    unranked = {*references_of(stage), *run.guests}
+    return {bot: about for bot, about in bots.items() if bot not in unranked}
+
+
+class Certainties(NamedTuple):
+    """What the sentences of a stage follow from, and the probabilities in them."""
+
+    evidence: Evidence
+    shared: bool  # whether only the meetings of both bots compare them
+    sure: list[tuple[Sequence[str], float]]  # neighbours, and the probability that the first is ahead of the last
+
+
+def certainties(
+    run: RunState,
+    state: StageState,
+    records: Sequence[Record],
+    bots: Mapping[str, RecordedBot],
+    standings: StageStandings,
+) -> Certainties:
+    """Return the evidence for the first ranking of a stage, and how sure the order of its neighbours is.
+
+    The first arguments are those from which `stage_standings` has made the standings.
+    """
+    stage, ranking = state.config, standings.rows[0].ranking
+    everything = as_counted_by(stage, counting(stage, records, run.withdrawn))
+    results = results_of(stage, everything, ranked_bots(run, stage, bots), state.bots(bots))
+    playing = [row.bot for row in standings.rows if row.tables and not (row.disqualified or row.withdrawn)]
+    sure = neighbours(playing, ranking.compare(results)) if standings.sure and ranking.compare else []
+    shared = kind_of(stage).sampling.compare == "shared"
+    return Certainties(results.scores if ranking.points else results.wins, shared, sure)
 
 
 def _missing(state: StageState, records: Sequence[Record], field: Sequence[str]) -> list[str]:
