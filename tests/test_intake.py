@@ -22,7 +22,7 @@ from host.sandbox.limits import MIB
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.file_tree import SUBMITTED
-from host.submissions.intake_log import INTAKE_LOG
+from host.submissions.intake_log import INTAKE_LOG, open_refusals, read
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"
@@ -681,3 +681,43 @@ def test_the_log_of_an_intake_has_a_row_for_each_submission(cup: Path, desk: Pat
     ]
     assert len(rows[0]["sha256"]) == 64 and not rows[1]["sha256"]
     assert rows[2]["why"].startswith("wrote more than its answer") and "stderr" in rows[2]["cure"]
+
+
+def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_have(cup: Path, desk: Path) -> None:
+    script, long = b"print('S')\n", "Wilhelmina Konstantinopolsky_1234567_assignsubmission_file_"
+    (desk / long).mkdir()
+    packed = {"Ada_Lovelace_1/bot.py": script}
+    handed_in = [
+        zipped(desk / "twice.zip", {"inner.zip": zipped(desk / "inner.zip", packed).read_bytes()}),
+        zipped(desk / long / "hand-in.zip", packed).parent,
+        written(desk / "Ada_O'Neill_1026.py", script),
+        written(desk / f"{'x' * 60}_777.py", script),
+    ]
+    added = croupier("add", *handed_in, "-C", cup)
+    assert (added.code, added.err) == (0, "")
+    names = ["twice", "Wilhelmina Konstantinopolsky_1234567", "Ada_ONeill_1026", f"{'x' * 25}_{'x' * 10}_777"]
+    assert [row.split(" as ")[0] for row in added.out.splitlines() if row.startswith("added")] == [
+        f"added {name}" for name in names
+    ]
+    several = zipped(desk / "all.zip", {"a.zip": b"PK", "b/c.tar.gz": b"x"})
+    refused = croupier("add", several, "-C", cup)
+    assert refused.code == 4 and "all.zip: has 2 archives and nothing else" in refused.err
+    broken = zipped(desk / "broken.zip", {"a.zip": b"PK"})
+    assert f"error[B016] {broken}: cannot be unpacked" in croupier("add", broken, "-C", cup).err
+    assert not list((cup / "bots").glob(".taking-*"))
+
+
+def test_a_refused_submission_can_be_removed_from_the_log(cup: Path, desk: Path) -> None:
+    broken = written(desk / "broken.c", b"int main(void) { return }")
+    assert croupier("add", broken, "-C", cup).code == 4
+    removed = croupier("remove", "broken", "-C", cup)
+    assert (removed.code, removed.out) == (0, f"removed the refused submission {broken}\n")
+    assert open_refusals(read(cup / "bots")) == []
+    assert croupier("remove", "broken", "-C", cup).code != 0
+    assert croupier("add", broken, "-C", cup).code == 4
+    assert [row.bot for row in open_refusals(read(cup / "bots"))] == ["broken"]
+
+
+def test_typescript_is_told_what_to_hand_in(desk: Path) -> None:
+    told = croupier("check", written(desk / "mine.ts", b"console.log('S')\n"), "-g", "cardshark")
+    assert told.code == 1 and "compile TypeScript yourself, and hand in the JavaScript" in told.out

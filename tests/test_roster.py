@@ -92,3 +92,12 @@ def test_several_bots_of_one_student_and_several_students_of_one_bot_are_named_a
         ("Eve", None, []),
     ]
     assert [each.bot for each in found.others] == ["guest"]
+
+
+def test_what_was_refused_does_not_compete_with_what_was_accepted(tmp_path: Path) -> None:
+    roster = read_roster(written(tmp_path, "Name\nAda Lovelace\nBob Noyce\n"))
+    first, last = (Entrant("ada", "Ada Lovelace", f"Ada Lovelace_{at}.c", refused_at=at) for at in (1.0, 2.0))
+    bob = Entrant("bob", "Bob Noyce", "bob.py", refused_at=3.0)
+    found = match(roster, [last, first, ADA, bob])
+    assert ([student.entrant for student in found.students], found.others) == ([ADA, bob], [])
+    assert match(roster, [last, first]).students[0].entrant == last

@@ -45,12 +45,13 @@ class GradeRow(NamedTuple):
     cure: str = ""
     file: str = ""  # that was handed in
     first_fault: int | None = None  # the number of its first recorded fault
+    refused_at: float | None = None  # in seconds since 1970
     marks: tuple[Mark, ...] = ()
 
     @property
     def entrant(self) -> Entrant:
         """The bot as a roster can name it."""
-        return Entrant(self.bot, self.author, self.file)
+        return Entrant(self.bot, self.author, self.file, self.refused_at)
 
     @property
     def status_and_code(self) -> str:
@@ -107,7 +108,7 @@ def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow])
             rows.append(GradeRow(bot, logged.author, "not played", 0, most, file=logged.submission))
     for logged in open_refusals(intake):
         row = GradeRow(logged.bot, logged.author, REFUSED, 0, most, file=logged.submission)
-        rows.append(row._replace(code=logged.code, why=logged.why, cure=logged.cure))
+        rows.append(row._replace(code=logged.code, why=logged.why, cure=logged.cure, refused_at=logged.at))
     return Gradebook(sorted(rows, key=lambda row: (row.bot, row.file)), intake)
 
 

@@ -43,6 +43,7 @@ class Entrant(NamedTuple):
     bot: str
     author: str = ""
     file: str = ""  # the path that was handed in; empty if it is not known
+    refused_at: float | None = None  # when it was refused, in seconds since 1970; None if it was accepted
 
 
 class Match(NamedTuple):
@@ -82,9 +83,12 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
 
     A column `bot`, or `file` with the name of the file that was handed in, decides. Otherwise the name, the id or the
     address of a student must be the bot's author, its name or the name of its file; or else be a part of one of them, as
-    in the names that learning platforms give to files. A bot that suits two students belongs to neither.
+    in the names that learning platforms give to files. A bot that suits two students belongs to neither. What was refused
+    does not compete with what was accepted.
     """
-    found = [_suiting(row, entrants) for row in roster.rows]
+    suiting = [_suiting(row, entrants) for row in roster.rows]
+    named = {entrant for some in suiting for entrant in some}
+    found = [_in_force(some) for some in suiting]
     claimed: dict[Entrant, int] = {}
     for some in found:
         if len(some) == 1:
@@ -93,8 +97,13 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
         Match(row, some[0]) if len(some) == 1 and claimed[some[0]] == 1 else Match(row, None, some)
         for row, some in zip(roster.rows, found, strict=True)
     ]
-    named = {entrant for some in found for entrant in some}
     return Matches(students, [entrant for entrant in entrants if entrant not in named])
+
+
+def _in_force(suiting: Sequence[Entrant]) -> Sequence[Entrant]:
+    """Return what was accepted of several submissions of a student; if nothing was, the one that was refused last."""
+    accepted = [each for each in suiting if each.refused_at is None]
+    return accepted or sorted(suiting, key=lambda each: each.refused_at or 0.0)[-1:]
 
 
 def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entrant]:

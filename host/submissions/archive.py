@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import resource
 import stat
 import tarfile
@@ -19,7 +20,7 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.base.value_types import InvalidValue
-from host.bots.bot_spec import bot_name, format_limit
+from host.bots.bot_spec import MAX_BOT_NAME_CHARS, QUOTES, bot_name, format_limit
 from host.sandbox.limits import GIB, MIB
 from host.submissions.file_tree import (
     IGNORED_NAMES,
@@ -58,7 +59,29 @@ BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError,
 
 
 def import_submission(submission: Path, target: Path, name: str | None, limits: TreeLimits = SUBMITTED) -> Path:
-    """Copy a file, a folder or an archive into `target`. Return the copy. Raise UserError that names a file not allowed."""
+    """Copy a file, a folder or an archive into `target`. Return the copy. Raise UserError that names a file not allowed.
+
+    An archive that is the only file of a folder, or of an archive, is unpacked, too.
+    """
+    copy = _imported(submission, target, name, limits)
+    files = [path for path in copy.rglob("*") if path.is_file()] if copy.is_dir() else []
+    if not files or not all(path.name.lower().endswith(tuple(UNPACKERS)) for path in files):
+        return copy
+    if len(files) > 1:
+        hint = "unpack it, and hand in each of them: croupier add FOLDER/*"
+        raise refusal(submission, f"has {len(files)} archives and nothing else", hint)
+    inner = files[0].rename(target / f".{files[0].name[-MAX_BOT_NAME_CHARS:]}")
+    paths.remove_tree(copy)
+    try:
+        return _imported(inner, target, copy.name, limits)
+    except UserError as refused:
+        problems = [Problem(*(part.replace(str(inner), str(submission)) for part in each)) for each in refused.problems]
+        raise UserError(problems, refused.exit_code) from refused
+    finally:
+        inner.unlink()
+
+
+def _imported(submission: Path, target: Path, name: str | None, limits: TreeLimits) -> Path:
     try:
         status = submission.lstat()
     except OSError as missing:
@@ -69,7 +92,7 @@ def import_submission(submission: Path, target: Path, name: str | None, limits: 
     full = submission.resolve().name
     archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
-        copy = target / _called(submission, full if name is None else name)
+        copy = target / _called(submission, _own_name(full) if name is None else name)
         tree = FileTree(submission, limits)
         if tree.problems:
             raise UserError(tree.problems, 4)
@@ -81,7 +104,7 @@ def import_submission(submission: Path, target: Path, name: str | None, limits: 
     elif status.st_size > (most := limits.total_bytes if archive else limits.file_bytes):
         raise refusal(submission, f"is larger than {format_limit(most)}", LARGER_HINT)
     elif archive:
-        copy = target / _called(submission, full[: -len(archive)] if name is None else name)
+        copy = target / _called(submission, _own_name(full[: -len(archive)]) if name is None else name)
         files = _files_in(submission, UNPACKERS[archive], limits)
         _in_child_process(submission, lambda: _write(submission, copy, files, limits))
         _strip_wrapper_dir(copy)
@@ -89,7 +112,8 @@ def import_submission(submission: Path, target: Path, name: str | None, limits: 
         hint = f"pack it as one of {', '.join(UNPACKERS)}, or hand in the folder"
         raise refusal(submission, "is an archive that croupier cannot unpack", hint)
     else:
-        copied = f"{_called(submission, submission.stem if name is None else name)}{submission.suffix}"
+        own = _own_name("".join(letter for letter in submission.stem if letter not in QUOTES))
+        copied = f"{_called(submission, own if name is None else name)}{submission.suffix}"
         (file,) = read_files(submission.parent, [submission.name], limits.file_bytes)
         copy = write_file(target, file._replace(name=copied))
     return copy
@@ -122,6 +146,17 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
     if failed:
         limits = f"{UNPACK_CPU_S} s of processor time and {UNPACK_MEMORY_BYTES // GIB} GiB of memory"
         raise refusal(archive, f"cannot be unpacked with {limits}")
+
+
+def _own_name(name: str) -> str:
+    """Return the name of a file or a folder as that of a bot: without what Moodle adds to it, and not too long."""
+    if len(name) > MAX_BOT_NAME_CHARS:
+        name = re.sub("_assignsubmission_.*", "", name)
+    if len(name) > MAX_BOT_NAME_CHARS:
+        name = (
+            f"{name[:25].rstrip()}_{name[-14:].lstrip()}"  # the end of a name often has a number, which tells two apart
+        )
+    return name
 
 
 def _called(submission: Path, name: str) -> str:

@@ -207,7 +207,11 @@ def _reads_too_much(bot: BotSpec) -> str:
     protocol = PROTOCOLS[bot.protocol]
     if "question" in protocol.lifetimes:
         return 'lifetime = "question" in bot.toml closes its input after each question'
-    return f"read {protocol.one_question}, answer it, and only then read the next; do not wait for the end of the input"
+    output = LANGUAGES[bot.language].output
+    one = f"read {protocol.one_question}, answer it, and only then read the next; do not wait for the end of the input"
+    if output.is_line_buffered:
+        return one
+    return f"{one}; and {ANY_FLUSH}" + (f": {output.flush}" if output.flush else "")
 
 
 def hint_of_denied_access(bot: BuiltBot, words: bytes) -> str:

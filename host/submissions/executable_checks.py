@@ -70,7 +70,9 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
         row = next((row for row in LANGUAGES.values() if row.marks.start and row.marks.start.match(start)), None)
         message = "the kernel cannot run this file (Exec format error): no '#!' line, not a binary"
         hint = "put  #! and its interpreter  in line 1, or give it the suffix of its language"
-        if row:
+        if name.endswith((".ts", ".tsx")):
+            hint = "compile TypeScript yourself, and hand in the JavaScript: docs/languages.md#typescript"
+        elif row:
             hint = f'put  #!/usr/bin/env {row.programs[0]}  in line 1, or set language = "{row.name}"'
         return [Problem("B003", where, message, f"first bytes: {first}" if start else "it is empty", hint)]
     problems = []

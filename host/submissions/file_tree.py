@@ -15,7 +15,7 @@ from typing import NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.paths import display_path
 from host.base.safe_text import escape_control_chars, one_line
-from host.bots.bot_spec import format_limit, unsafe_name
+from host.bots.bot_spec import QUOTES, format_limit, unsafe_name
 from host.sandbox.limits import MIB
 
 
@@ -244,7 +244,10 @@ def copy_files(files: Iterable[File], folder: Path) -> None:
 
 
 def _refused_name(name: str) -> str:
-    return "has a name that a bot's file cannot have" if unsafe_name(name) else ""
+    if not unsafe_name(name):
+        return ""
+    quoted = next((f": it has a {letter}" for letter in name if letter in QUOTES and name.isprintable()), "")
+    return f"has a name that a bot's file cannot have{quoted}"
 
 
 class FileTree:

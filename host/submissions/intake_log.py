@@ -14,7 +14,7 @@ from host.submissions.archive import UNPACKERS
 INTAKE_LOG = ".intake.jsonl"
 """The file inside `bots/`, one JSON object a line. A hidden file is not a bot."""
 
-ADDED, REFUSED = "added", "refused"
+ADDED, REFUSED, REMOVED = "added", "refused", "removed"
 ARCHIVE = re.compile("(?:" + "|".join(map(re.escape, UNPACKERS)) + ")$", re.IGNORECASE)
 
 
@@ -25,7 +25,7 @@ class IntakeRow(NamedTuple):
     """
 
     submission: str  # the path that was handed in
-    result: str  # ADDED or REFUSED
+    result: str  # ADDED, REFUSED, or REMOVED: it was refused, and does not count any more
     bot: str  # its name; of a refused submission, that of the file
     author: str = ""
     code: str = ""
@@ -72,7 +72,7 @@ def read(bots: Path) -> list[IntakeRow]:
 
 
 def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
-    """Return the last refusal of each submission that was never added under its name or from its file.
+    """Return the last refusal of each submission that was never removed, nor added under its name or from its file.
 
     A refusal because of a name that another submission had is not settled by that other submission.
     """
@@ -81,6 +81,8 @@ def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
     for row in rows:
         if row.result == REFUSED and row.submission not in files:
             found[row.submission] = row
+        elif row.result == REMOVED:
+            found.pop(row.submission, None)
         elif row.result == ADDED:
             found = {file: refused for file, refused in found.items() if refused.bot != row.bot}
     return list(found.values())
