@@ -7,7 +7,6 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -34,8 +33,9 @@ from host.ops.adhoc import Conditions, adhoc_settings
 from host.ops.bots import find_bots
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
-from host.play.match import max_open_tables
-from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables
+from host.play.match import OwnRules, OwnTable, max_open_tables
+from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables, table_setups
+from host.play.table_plans import bot_of, player_name, process_of
 from host.rules.catalogue import CustomName, origin
 from host.stages.adhoc import Adhoc
 from host.submissions.examine import prepare_bots
@@ -63,31 +63,34 @@ class _Bots:
     def __init__(self, pool: BotPool, bots: Sequence[BuiltBot], stack: contextlib.AsyncExitStack) -> None:
         self._pool, self._stack = pool, stack
         self._bots = {bot.name: bot for bot in bots}
-        self._seats: dict[tuple[str, int], Seat] = {}
+        self.seats: dict[str, Seat] = {}
         self._failures = HostFailures()
 
-    async def seat(self, table: SteppedTable, index: int) -> None:
-        """Seat the bots of a table that is played at this index.
+    def players(self, bots: Sequence[str], index: int) -> tuple[str, ...]:
+        """Return the names of the processes that play a table at this index, by seat.
 
         One process of a bot takes as many tables as the bot can play at once. A bot that has several seats at a table has
         a process for each of them.
         """
-        found: dict[int, Seat] = {}
-        for place, bot in enumerate(table.bots):
-            if bot == PLAYER:
-                continue
-            copies, group = len(table.bots) - 1, index // max_open_tables(self._bots[bot])
-            process = bot, group * copies + table.bots[:place].count(bot)
-            if process not in self._seats:
-                block = self._pool.seat(*process, NAME, self._failures)
-                self._seats[process] = await self._stack.enter_async_context(block)
-            found[place] = self._seats[process]
-        table.seats = found
+        found, copies = [*bots], len(bots) - 1
+        for place, bot in enumerate(bots):
+            if bot != PLAYER:
+                group = index // max_open_tables(self._bots[bot])
+                found[place] = player_name(bot, group * copies + bots[:place].count(bot))
+        return tuple(found)
+
+    async def seat(self, players: Iterable[str]) -> None:
+        """Start the processes with these names that have not been started."""
+        for player in players:
+            if player != PLAYER and player not in self.seats:
+                block = self._pool.seat(bot_of(player), process_of(player), NAME, self._failures)
+                self.seats[player] = await self._stack.enter_async_context(block)
 
     def faults(self) -> dict[str, dict[str, int]]:
         """Return how many faults each bot has so far, by kind. Bots without faults are left out."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for (bot, _), seat in self._seats.items():
+        for player, seat in self.seats.items():
+            bot = bot_of(player)
             for kind, number in seat.faults.items():
                 found[bot][str(kind)] = found[bot].get(str(kind), 0) + number
         return dict(found)
@@ -144,11 +147,14 @@ class _Tables:
                 self._built = [*built, *(bot for bot, _ in self._functions)]
         self._end, self._ended = trio.Event(), trio.Event()
         self._bots = await self._session.start(self._hold, self._end)
-        names, numbers = [bot.name for bot in self._built], count(1)
-        self._stepped = SteppedTables(
-            self.count,
-            lambda: SteppedTable(settings.game, settings.rules, names, self._root, next(numbers)),
-        )
+        setups = enumerate(table_setups(settings.rules, [bot.name for bot in self._built], self._root), 1)
+        rules, bots = OwnRules(settings.game, self._root), self._bots
+
+        def new_table(index: int) -> OwnTable:
+            number, setup = next(setups)
+            return rules.begin(index, number, setup._replace(bots=bots.players(setup.bots, index)))
+
+        self._stepped = SteppedTables(self.count, new_table, rules, bots.seats)
         await self._advance({})
 
     async def _hold(self, task_status: trio.TaskStatus[_Bots]) -> None:
@@ -202,9 +208,8 @@ class _Tables:
 
     async def _advance(self, moves: Mapping[int, Answer]) -> None:
         stepped, bots = self._open
-        for index, table in enumerate(stepped.tables):
-            if not table.seats:
-                await bots.seat(table, index)
+        for table in stepped.new:
+            await bots.seat(table.open.bots)
         await stepped.advance(moves)
 
     def faults(self) -> dict[str, dict[str, int]]:
@@ -347,7 +352,7 @@ def _info(table: SteppedTable) -> dict[str, Any]:
     info: dict[str, Any] = {"table": table.number, "seat": table.seat, "illegal": table.was_illegal}
     if table.scores is None:
         return info | {"view": table.view}
-    return info | {"bots": tuple(bot or AGENT for bot in table.bots), "scores": table.scores}
+    return info | {"bots": tuple(AGENT if bot == PLAYER else bot for bot in table.bots), "scores": table.scores}
 
 
 class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs

@@ -1,6 +1,6 @@
 """Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once.
 
-How it works. In turn, `_ask` collects the open questions of all tables into one batch for each seat and stores the answers
+How it works. In turn, `ask` collects the open questions of all tables into one batch for each seat and stores the answers
 with the questions, and `advance` gives each table its answers. The rules of croupier's own games run in this process, all
 others are a source of questions in another one (sources/source.py); the match does not know which. A table that is played
 alone in this process takes a short cut, without batches.
@@ -67,6 +67,11 @@ class OpenTable(ABC):
     @abstractmethod
     def played(self) -> "PlayedTable":
         """Return the table, which is over."""
+
+    @property
+    def questions(self) -> Sequence["OpenTable | OpenQuestion"]:
+        """Return the open questions; none if the table is over, or has not begun."""
+        return (self,) if self.bot else self.together
 
     def ask(self, requests: Sequence[Request], limits: Sequence[float | None] = ()) -> None:
         """Take over the open requests; none if the table is over. `limits` are their own limits of time, in seconds."""
@@ -162,7 +167,7 @@ async def play(plan: TablePlan, seating: Seating, game: Game, root: bytes) -> li
 
     Return them in the order of the plan, for any number of tables at once. Raise HostFailure as `ask_all` does.
     """
-    return await _Match(seating, _OwnRules(game, root)).play(plan)
+    return await _Match(seating, OwnRules(game, root)).play(plan)
 
 
 async def play_source(
@@ -175,14 +180,13 @@ async def play_source(
     return await _Match(seating, _ForeignRules(game, root, source, seating.seats)).play(plan)
 
 
-class _News:
+class News:
     """What seats must learn besides their questions: ended tables and illegal moves. A seat gets both with its next batch."""
 
     def __init__(self, seats: Mapping[str, Seat]) -> None:
         self._seats = seats
         self.ended: defaultdict[str, list[int]] = defaultdict(list)  # by bot
         self.illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
-        self._numbering = {bot for bot, seat in seats.items() if seat.bot.spec.table_ids}
 
     def batch(self, bot: str, questions: Sequence[HasQuestion]) -> Batch:
         """Return a batch of questions to a bot, with what it must learn."""
@@ -195,12 +199,24 @@ class _News:
     def report_end(self, bots: Iterable[str], table: int) -> None:
         """Let the bots that number their tables know that one has ended."""
         for bot in bots:
-            if bot in self._numbering:
+            if bot in self._seats and self._seats[bot].bot.spec.table_ids:
                 self.ended[bot].append(table)
 
     async def close(self) -> None:
         """Send what no batch has carried yet."""
         await ask_all({self._seats[bot]: self.batch(bot, ()) for bot in {**self.ended, **self.illegal}})
+
+
+async def ask(questions: Iterable[OpenTable | OpenQuestion], seats: Mapping[str, Seat], news: News) -> None:
+    """Ask open questions, those to a bot together, and store the answers with them. Raise HostFailure as `ask_all` does."""
+    asked: defaultdict[str, list[OpenTable | OpenQuestion]] = defaultdict(list)
+    for question in questions:
+        asked[question.bot].append(question)
+    if asked:
+        answers = await ask_all({seats[bot]: news.batch(bot, some) for bot, some in asked.items()})
+        for bot, some in asked.items():
+            for question, answer in zip(some, answers[seats[bot]], strict=True):
+                question.answer = answer
 
 
 class _Turns:
@@ -216,7 +232,7 @@ class _Turns:
         self.due = min(time.perf_counter() + YIELD_INTERVAL_S, self._monitor.due)
 
 
-class _OwnRules:
+class OwnRules:
     """The rules of a game of croupier, in this process: an answer takes them a few microseconds."""
 
     room = MAX_PARALLEL_TABLES
@@ -229,7 +245,7 @@ class _OwnRules:
         luck = setup.shuffler(self._root)
         return OwnTable(index, number, setup, Table(self._game, setup.rules, luck, name=setup.path))
 
-    async def advance(self, tables: Sequence[OwnTable], news: _News) -> None:
+    async def advance(self, tables: Sequence[OwnTable], news: News) -> None:
         """Give each table its answers. Then each has its next questions, or is over."""
         for one in tables:
             game = one.game
@@ -264,7 +280,7 @@ class _ForeignRules:
         table = self._source.table(setup, self._root, setup.seated(self._game))
         return ForeignTable(index, number, table, setup.players(self._game))
 
-    async def advance(self, tables: Sequence[ForeignTable], news: _News) -> None:
+    async def advance(self, tables: Sequence[ForeignTable], news: News) -> None:
         """Open the new tables, and give the others their answers. Then each has its next questions, or is over."""
         given: dict[int, Sequence[Answer]] = {}
         for one in tables:
@@ -301,7 +317,7 @@ class _Rules(Protocol[_Table]):
         """Return a new table."""
         ...
 
-    async def advance(self, tables: Sequence[_Table], news: _News) -> None:
+    async def advance(self, tables: Sequence[_Table], news: News) -> None:
         """Give each table the answers to its open questions. Then each has its next questions, or is over."""
         ...
 
@@ -311,7 +327,7 @@ class _Match(Generic[_Table]):
 
     def __init__(self, seating: Seating, rules: "_Rules[_Table]") -> None:
         self._seats, self._max_tables, self._rules = seating.seats, seating.max_tables, rules
-        self._turns, self._news = _Turns(seating.monitor), _News(seating.seats)
+        self._turns, self._news = _Turns(seating.monitor), News(seating.seats)
 
     async def play(self, plan: TablePlan) -> list[PlayedTable]:
         """Play the tables of a plan, and return them in its order."""
@@ -343,7 +359,8 @@ class _Match(Generic[_Table]):
             if at_once == 1 and isinstance(alone := tables[0], OwnTable) and alone.bot:
                 await self._play_alone(alone)
             else:
-                await self._ask(asked := tables[:room])
+                asked = tables[:room]
+                await ask([question for one in asked for question in one.questions], self._seats, self._news)
                 await self._rules.advance(asked, self._news)
             for one in [one for one in tables if not (one.bot or one.together)]:
                 finished[one.index] = one.played()
@@ -351,22 +368,6 @@ class _Match(Generic[_Table]):
                 tables.remove(one)
             if time.perf_counter() > self._turns.due:
                 await self._turns.give()
-
-    async def _ask(self, tables: Iterable[OpenTable]) -> None:
-        """Ask all open questions, and store the answers with them."""
-        asked: defaultdict[str, list[OpenTable | OpenQuestion]] = defaultdict(list)
-        for one in tables:
-            if one.bot:
-                asked[one.bot].append(one)
-            else:
-                for question in one.together:
-                    asked[question.bot].append(question)
-        if asked:
-            seats, news = self._seats, self._news
-            answers = await ask_all({seats[bot]: news.batch(bot, some) for bot, some in asked.items()})
-            for bot, some in asked.items():
-                for open_question, answer in zip(some, answers[seats[bot]], strict=True):
-                    open_question.answer = answer
 
     async def _play_alone(self, one: OwnTable) -> None:
         """Play a table to its end while it asks one seat at a time: most answers come without a batch and other tasks.

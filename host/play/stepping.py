@@ -1,127 +1,106 @@
-"""Plays tables step by step: one seat at each table is the caller's, bots answer for the others."""
+"""Plays tables step by step: one seat at each table is the caller's, bots answer for the others.
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+Tables, questions and news are those of a match (match.py). Questions to bots are asked at once, the caller's waits.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
-from host.bots.seat import Seat, ask_all
-from host.bots.values import Batch, IllegalMove, Question
-from host.games.engine import Game, Scores, Table, new_tuple
+from host.bots.seat import Seat
+from host.games.engine import Scores, Table
 from host.games.luck import Luck
+from host.play.match import News, OpenQuestion, OpenTable, OwnRules, OwnTable, ask
+from host.play.table_plans import TableSetup, bot_of
 from protocols.wire import Answer, Fault, View
 
 NAME = "env"  # the first part of the names of tables, on which the cards depend
-PLAYER = ""  # the caller among the bots of a table
+PLAYER = "/"  # the caller among the bots of a table; no bot has this name
+
+
+def table_setups(rules: Any, opponents: Sequence[str], root: bytes) -> Iterator[TableSetup]:
+    """Yield tables without end: the seat of the caller rotates, and the bots at the other seats are drawn."""
+    for number in count(1):
+        path, seat = f"{NAME}/{number}", (number - 1) % rules.seats
+        draw = Luck(root, f"{path}/opponents")
+        others = [opponents[draw.below(len(opponents))] for _ in range(rules.seats - 1)]
+        yield TableSetup((*others[:seat], PLAYER, *others[seat:]), rules, path)
 
 
 class SteppedTable:
-    """A table at which the caller has a seat. `number` counts the tables from 1: seats rotate from table to table."""
+    """A table at which the caller has a seat. `was_illegal` says whether its last answer was illegal or unreadable."""
 
-    __slots__ = ("_given", "bots", "number", "played", "seat", "seats", "view", "was_illegal")
+    __slots__ = ("open", "seat", "was_illegal")
 
-    def __init__(self, game: Game, rules: Any, opponents: Sequence[str], root: bytes, number: int) -> None:
-        path = f"{NAME}/{number}"
-        self.number, self.seat = number, (number - 1) % rules.seats
-        draw = Luck(root, f"{path}/opponents")
-        others = [opponents[draw.below(len(opponents))] for _ in range(rules.seats - 1)]
-        self.bots = (*others[: self.seat], PLAYER, *others[self.seat :])
-        self.seats: Mapping[int, Seat] = {}  # of the bots, by place; they are needed before the table is played
-        self.played = Table(game, rules, Luck(root, path), name=path)
-        self.view: View | None = None  # of the caller, once it is asked
-        self.was_illegal = False  # whether the caller's last answer was illegal or unreadable
-        self._given: dict[int, Answer] = {}  # to questions that are asked at the same time, by seat
+    def __init__(self, table: OwnTable) -> None:
+        self.open, self.seat, self.was_illegal = table, table.bots.index(PLAYER), False
+
+    @property
+    def number(self) -> int:
+        """The number of the table, from 1."""
+        return self.open.table
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The bots by seat, PLAYER among them."""
+        return tuple([bot if bot == PLAYER else bot_of(bot) for bot in self.open.bots])
+
+    @property
+    def played(self) -> Table:
+        """The table as its rules have it."""
+        return self.open.game
 
     @property
     def scores(self) -> Scores | None:
         """The scores by seat; None while the table is played."""
-        return self.played.scores
+        return self.open.game.scores
 
-    def questions(self) -> Sequence[tuple[int, Question]]:
-        """Return the open questions to bots, each with its seat, and store the view of the caller if it is asked."""
-        played = self.played
-        if played.request is None:
-            return ()
-        first = len(played.answers) + 1
-        if not played.together:
-            seat, view = played.request
-            if seat != self.seat:
-                return ((seat, new_tuple(Question, (self.number, first, view, None))),)
-            self.view = view
-            return ()
-        found = list[tuple[int, Question]]()
-        for nth, (seat, view) in enumerate(played.together):
-            if seat == self.seat:
-                self.view = None if seat in self._given else view
-            elif seat not in self._given:
-                found.append((seat, Question(self.number, first + nth, view)))
-        return found
+    @property
+    def question(self) -> OpenTable | OpenQuestion | None:
+        """The open question to the caller; None if there is none."""
+        return next((question for question in self.open.questions if question.bot == PLAYER), None)
 
-    def give(self, seat: int, answer: Answer) -> Sequence[tuple[int, IllegalMove]]:
-        """Give the answer of a seat. When all open questions are answered, play on.
-
-        Return the illegal moves of bots, each with its seat.
-        """
-        played = self.played
-        if not played.together:
-            request = played.request
-            return self._answer(seat, request.view if request else (), answer)
-        self._given[seat] = answer
-        if len(self._given) < len(played.together):
-            return ()
-        asked, given, self._given = played.together, self._given, {}
-        return [illegal for one, view in asked for illegal in self._answer(one, view, given[one])]
-
-    def _answer(self, seat: int, view: View, answer: Answer) -> Sequence[tuple[int, IllegalMove]]:
-        fair = self.played.answer(answer)
-        if seat == self.seat:
-            self.was_illegal = not fair or isinstance(answer, Fault)
-            return ()
-        return () if fair else [(seat, IllegalMove(Question(self.number, len(self.played.answers), view), answer))]
+    @property
+    def view(self) -> View | None:
+        """The view of the caller; None if it is not asked."""
+        question = self.question
+        return question.view if question is not None else None
 
 
 class SteppedTables:
-    """Several tables that are played at the same time. `new_table` begins one."""
+    """Several tables that are played at the same time. `new_table` begins one at an index."""
 
-    def __init__(self, count: int, new_table: Callable[[], SteppedTable]) -> None:
-        self._new_table = new_table
-        self.tables = [new_table() for _ in range(count)]
-        self._ended: defaultdict[Seat, list[int]] = defaultdict(list)
-        self._illegal: defaultdict[Seat, list[IllegalMove]] = defaultdict(list)
+    def __init__(
+        self, count: int, new_table: Callable[[int], OwnTable], rules: OwnRules, seats: Mapping[str, Seat]
+    ) -> None:
+        """`seats` are those of the bots, by the names of their processes. They are needed when the table is advanced."""
+        self._new_table, self._rules, self._seats, self._news = new_table, rules, seats, News(seats)
+        self.tables = [SteppedTable(new_table(index)) for index in range(count)]
+        self.new = [*self.tables]  # tables of which no bot has been asked anything
 
     def renew(self, index: int) -> None:
         """Begin a new table in the place of another."""
-        old = self.tables[index]
-        for seat in {*old.seats.values()}:
-            self._ended[seat].append(old.number)
-        self.tables[index] = self._new_table()
+        old = self.tables[index].open
+        self._news.report_end(old.bots, old.table)
+        self.tables[index] = SteppedTable(self._new_table(index))
+        self.new.append(self.tables[index])
 
     async def advance(self, answers: Mapping[int, Answer]) -> None:
         """Play the caller's answers, by index of the table, and then all tables until they ask the caller or are over.
 
         Raise HostFailure as `ask_all` does, and GameFailed if the rules fail.
         """
-        for index, answer in answers.items():
-            table = self.tables[index]
-            table.view = None
-            self._give(table, table.seat, answer)
-        going = [table for table in self.tables if table.view is None]
+        answered = [self.tables[index] for index in answers]
+        for table, answer in zip(answered, answers.values(), strict=True):
+            assert table.question is not None  # only then the caller answers
+            table.question.answer = answer
+        await self._rules.advance([table.open for table in answered], self._news)
+        illegal = {move.question.table for move in self._news.illegal.pop(PLAYER, ())}
+        for table, answer in zip(answered, answers.values(), strict=True):
+            table.was_illegal = table.number in illegal or isinstance(answer, Fault)
+        going, self.new = [*self.new, *answered], []
         while going:
-            asked: defaultdict[Seat, list[tuple[SteppedTable, int, Question]]] = defaultdict(list)
-            for table in going:
-                for place, question in table.questions():
-                    asked[table.seats[place]].append((table, place, question))
-            going = [*{id(table): table for some in asked.values() for table, _, _ in some}.values()]
-            if not asked:
-                return
-            batches = {
-                seat: Batch([question for *_, question in some], self._ended.pop(seat, ()), self._illegal.pop(seat, ()))
-                for seat, some in asked.items()
-            }
-            found = await ask_all(batches)
-            for seat, some in asked.items():
-                for (table, place, _), given in zip(some, found[seat], strict=True):
-                    self._give(table, place, given)
-
-    def _give(self, table: SteppedTable, place: int, answer: Answer) -> None:
-        for other, illegal in table.give(place, answer):
-            self._illegal[table.seats[other]].append(illegal)
+            asked = [question for table in going for question in table.open.questions if question.bot != PLAYER]
+            await ask(asked, self._seats, self._news)
+            going = [table for table in going if table.open.questions and table.question is None]
+            await self._rules.advance([table.open for table in going], self._news)

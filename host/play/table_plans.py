@@ -19,6 +19,11 @@ def bot_of(player: str) -> str:
     return player.partition("/")[0]
 
 
+def process_of(player: str) -> int:
+    """Return the number of a process of its bot, from 0, from the process's name."""
+    return int(player.partition("/")[2] or 1) - 1
+
+
 class TableSetup(NamedTuple):
     """One table of a fixture before it is played: the bots by seat, the rules and the luck."""
 
