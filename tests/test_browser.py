@@ -379,6 +379,17 @@ def test_it_plays_by_itself(page: Page, holdem: Reported) -> None:
     assert page.js("window.casino.shown().timer") is None
 
 
+def test_an_address_plays_its_table_and_f_fills_the_screen(page: Page, holdem: Reported) -> None:
+    first_replay(page, holdem)
+    page.open(f"{holdem.url}{page.js('location.hash')}&play")
+    page.wait("window.casino && window.casino.shown() && window.casino.shown().at > 0")
+    assert page.js("Boolean(window.casino.shown().timer)")
+    page.driver.find_element("tag name", "body").send_keys("f")
+    page.wait("document.fullscreenElement && document.fullscreenElement.id === 'player'")
+    page.driver.find_element("tag name", "body").send_keys("f")
+    page.wait("!document.fullscreenElement")
+
+
 def test_hand_by_hand_lands_on_a_deal(page: Page, reported: Reported) -> None:
     first_replay(page, reported)
     page.press("ArrowDown")

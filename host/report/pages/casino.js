@@ -227,6 +227,11 @@ function nextMark() {
   if (at >= 0) go(at);
 }
 
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else $("player").requestFullscreen().catch(() => { /* a frame may forbid it */ });
+}
+
 function remember() {
   const hash = `#r=${encodeURIComponent(shown.table.table)}&s=${shown.at}${shown.seen >= 0 ? `&as=${shown.seen}` : ""}`;
   if (location.hash === hash) return;
@@ -359,7 +364,7 @@ function open(table, at, seen) {
           counts.length ? button("mark", "The next mark (m)", nextMark) : null,
           el("label", {}, el("span.hide", {}, "speed"), speed), el("label", {}, el("span.hide", {}, "seen"), eyes), el("span.quiet", { id: "where" }))),
       el(".right", {}, el(".box", { id: "decision" }), el(".box.steps", {}, el("h2", {}, `This ${steps.some((step) => step.first) ? unitOf(table) : "table"}`), el("ol.log", { id: "log", tabindex: 0 })),
-        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${unitOf(table)} `, el("kbd", {}, "m"), " next mark ", table.looks ? null : copy))),
+        el("p.keys.quiet", {}, el("kbd", {}, "space"), " play ", el("kbd", {}, "←"), el("kbd", {}, "→"), " step ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${unitOf(table)} `, el("kbd", {}, "m"), " next mark ", el("kbd", {}, "f"), " full screen ", table.looks ? null : copy))),
     el("", {}, course(), counts.length ? el("p.key", {}, counts.map(([mark, words, count]) => el("span", {}, el(`i.mark.${mark}`), ` ${words} ×${count} `))) : null));
   $("player").hidden = false;
   go(at);
@@ -396,6 +401,7 @@ window.casino = async (hash) => {
     open(table, Number(said.get("s")) || 0, seen);
     if (said.has("q")) go(shown.steps.findIndex((step) => step.answer && step.answer.n === Number(said.get("q"))));
     scrollTo(0, 0);
+    if (said.has("play")) play();
   } catch (error) { trouble(error instanceof Trouble ? error.message : `this table is damaged: ${error.message}`); }
 };
 
@@ -432,7 +438,7 @@ addEventListener("keydown", (event) => {
   if (!shown || !document.querySelector("#casino.here") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input:not([type=range]), select, textarea") || (event.key === " " && event.target.closest("button, summary, a"))) return;
   const keys = { " ": play, ArrowLeft: () => go(shown.at - 1), ArrowRight: () => go(shown.at + 1), ArrowUp: () => unit(false), ArrowDown: () => unit(true),
-    Home: () => go(0), End: () => go(shown.steps.length - 1), m: nextMark };
+    Home: () => go(0), End: () => go(shown.steps.length - 1), m: nextMark, f: fullScreen };
   if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
 });
 
