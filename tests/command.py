@@ -57,15 +57,27 @@ def machine(name: str, compiler: str = "") -> dict[str, str]:
     return environment(PATH=str(place / "bin"), CROUPIER_CACHE=str(place / "cache"))
 
 
+PLAYING = {"run", "play", "compare"}
+CHOSEN = {"--workers", "--cluster", "--dry-run", "--help"}
+
+
+def with_one_worker(words: list[str]) -> list[str]:
+    """Return the words of a command with `--workers 1`, if it plays: starting a second worker takes longer than most games."""
+    command = next((at for at, word in enumerate(words) if word in PLAYING), None)
+    if command is None or CHOSEN & {*words}:
+        return words
+    return [*words[: command + 1], "--workers", "1", *words[command + 1 :]]
+
+
 def croupier(*words: object, cwd: Path | None = None) -> Done:
-    """Run a command in this process."""
+    """Run a command in this process, with one worker if the words do not say how many."""
     out, err = StringIO(), StringIO()
     before = Path.cwd()
     try:
         if cwd is not None:
             os.chdir(cwd)
         with redirect_stdout(out), redirect_stderr(err):
-            main([str(word) for word in words])
+            main(with_one_worker([*map(str, words)]))
     except SystemExit as ended:
         code = ended.code
     finally:
