@@ -112,6 +112,45 @@ def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -
     assert old == new
 
 
+# By its organiser.
+
+
+def test_verify_compares_the_season_with_its_chain_and_its_ladder(played: TestSeason) -> None:
+    seals = [seal_of(line) for line in (played.folder / "published/chain.ndjson").read_text().splitlines()]
+    done = played.croupier("season", "verify", "--seal", seals[3])
+    assert done.code == 0, done.out + done.err
+    assert f"{len(seals)} lines of the chain: the season is what it has sealed" in done.out
+    assert "the ladder after round " in done.out and "follows from the journals" in done.out
+    done = played.croupier("season", "verify", "--seal", "0" * 64, "--json")
+    assert done.code == 1 and done.json["differences"] == [f"the chain: no line has the seal {'0' * 64}"]
+
+
+WRONG = {
+    "UPDATE submission SET at = at - 60 WHERE id = (SELECT submission FROM version LIMIT 1)": "handed_in is",
+    "UPDATE version SET entered = entered - 60": "entered is",
+    f"UPDATE version SET sha256 = '{'0' * 64}' WHERE bot = 'adas'": "version adas-1: sha256 is",
+    "DELETE FROM event WHERE kind = 'freeze'": "it was sealed, and is not in the store",
+    "DELETE FROM round WHERE number = (SELECT max(number) FROM round)": "it was sealed, and is not in the store",
+    "UPDATE round SET ended = ended + 1 WHERE number = 1": "round 1: ended is",
+    "UPDATE setting SET value = replace(value, '\"rank\":1', '\"rank\":2') WHERE name = 'ladder'": "the ladder: rank of",
+    "UPDATE setting SET value = json_set(value, '$.rows[0].rating', 1999.0) WHERE name = 'ladder'": "the ladder: rating of",
+    "UPDATE setting SET value = json_set(value, '$.rows[0].ahead', 0.99999) WHERE name = 'ladder'": "the ladder: ahead of",
+    "UPDATE setting SET value = json_remove(value, '$.rows[0]') WHERE name = 'ladder'": "the ladder: its versions",
+    "UPDATE chain SET line = replace(line, 'Cup', 'Cap') WHERE number = 1": "line 2 does not follow",
+    "DELETE FROM chain WHERE number = 2": "line 2 does not follow",
+}
+
+
+@pytest.mark.parametrize("change", WRONG)
+def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path: Path, change: str) -> None:
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    with contextlib.closing(sqlite3.connect(copied / "season.sqlite")) as store, store:
+        assert store.execute(change).rowcount
+    done = croupier_process("-C", copied, "season", "verify", "--json")
+    assert done.code == 1 and WRONG[change] in " ".join(done.json["differences"]), done.out + done.err
+
+
 # The check.
 
 

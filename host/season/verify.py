@@ -1,6 +1,7 @@
 """Verifies a season: the list of every round, the scores of every table, the seals, and the seeds."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,11 @@ from host.journal.tournament_dir import Folder
 from host.rules.catalogue import origin
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
-from host.season.rounds.book import Book, Round, SeasonTotals
+from host.season.rounds.book import Book, Round, RoundSums, SeasonTotals
 from host.season.rounds.play import MEETINGS, read_round
+from host.season.rounds.season import LADDER, Season
 from host.season.rounds.verify_rounds import PlannedRound, first_difference
+from host.season.verify_chain import SealedSeason, ladder_differences
 from host.stages import Registry
 from host.stages.pairs import ListedMeeting
 
@@ -32,12 +35,16 @@ class SeasonAudit(NamedTuple):
     why_told: str  # why the first of them could not be played again
     reduced: tuple[int, ...]  # rounds whose answers have been removed: their seals, results and lists were checked
     damaged: tuple[int, ...]  # rounds that do not count
+    lines: int  # of the chain; 0: an older croupier has opened the season, and it has none yet
+    ladder: int  # the round after which the ladder was computed again; 0: there is none
     seeds: bool  # whether the season's own seed is here, so that every round's seed could be derived again
     differences: tuple[str, ...]
 
 
-def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> SeasonAudit:
+def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal: str = "") -> SeasonAudit:
     """Verify all rounds that are over. With a `share` below 1, only that share of the tables is played again.
+
+    `seal` is one of the chain that was published; empty: none is known.
 
     Raise UserError if the store cannot be read.
     """
@@ -48,10 +55,11 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
     seed = _seed(folder, found)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
-    reduced, damaged = list[int](), list[int]()
+    reduced, damaged, counted = list[int](), list[int](), list[Round]()
     for each in rounds:
         if each.state == "damaged":
             damaged.append(each.number)
+        counted.append(each)
         if each.state != "finished":
             continue
         check = RoundCheck(folder, tournament, each, seed)
@@ -59,6 +67,14 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
         tables += check.tables
         only_told, why_told = only_told + check.only_told, why_told or check.why_told
         reduced += [each.number] if check.reduced else []
+        counted[-1] = each._replace(sums=check.sums or each.sums)
+    with Store.reading(folder.path) as store:
+        found += ladder_differences(store, counted)
+        chain, ladder = SealedSeason(store, seal), json.loads(store.setting(LADDER, "{}")).get("round", 0)
+        found += chain.differences
+        if seed is not None and not chain.differences:
+            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            found += chain.compare(season, rounds)
     return SeasonAudit(
         rounds=len(rounds),
         tables=tables,
@@ -66,6 +82,8 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0) -> Se
         why_told=why_told,
         reduced=tuple(reduced),
         damaged=tuple(damaged),
+        lines=len(chain.lines),
+        ladder=ladder,
         seeds=seed is not None,
         differences=tuple(found),
     )
@@ -100,6 +118,8 @@ class RoundCheck:
         self._tournament, self._which, self._seed = tournament, which, seed
         self._place = folder.round(which.number)
         self.tables, self.only_told, self.why_told, self.reduced = 0, 0, "", False
+        self.sums: RoundSums | None = None
+        """What its journal has brought; None if that cannot be read."""
 
     def differences(self, share: float) -> Iterator[str]:
         """Yield everything that is not as it should be."""
@@ -147,6 +167,7 @@ class RoundCheck:
     def _sums(self) -> Iterator[str]:
         """Compare what the season counts with the journal."""
         counted, again = self._which.counted, read_round(self._place, self._tournament).sums
+        self.sums = again
         if counted is None:
             return
         for key in ("orders", "tables", "faults", "crashed", "meetings"):

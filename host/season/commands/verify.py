@@ -7,7 +7,7 @@ import click
 
 from host.base.format import counted, plural, thousands
 from host.cli import CliContext, print_result
-from host.cli.verify import only_told_text, parse_percent
+from host.cli.verify import only_told_text, parse_percent, parse_seal
 
 if TYPE_CHECKING:
     from host.season.verify import SeasonAudit
@@ -21,16 +21,24 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="play only this share of the tables again, drawn at random",
 )
+@click.option(
+    *("--seal", "seal"),
+    default="",
+    callback=parse_seal,
+    metavar="HASH",
+    help="a seal of the chain that was published: check that nothing before it was removed or changed",
+)
 @click.pass_obj
-def command(context: CliContext, share: float) -> None:
+def command(context: CliContext, share: float, seal: str) -> None:
     """Compute the list of every round again, and every score from the recorded answers; exit code 1 if anything differs.
 
-    It also checks the seals, that every round was dealt from the season's seed, and what the season counts of each round.
+    It also checks the chain and the seals, that every round was dealt from the season's seed, what the season counts of
+    each round, and the ladder.
     """
     from host.season.service import loaded_season
     from host.season.verify import verify_season
 
-    result = VerifiedSeason(verify_season(context.folder, loaded_season(context.folder), share), share)
+    result = VerifiedSeason(verify_season(context.folder, loaded_season(context.folder), share, seal), share)
     print_result(context, "season-verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 
@@ -50,6 +58,8 @@ class VerifiedSeason(NamedTuple):
             "only_transcripts": found.only_told,
             "reduced": [*found.reduced],
             "damaged": [*found.damaged],
+            "lines": found.lines,
+            "ladder": found.ladder or None,
             "seeds": found.seeds,
             "differences": [*found.differences],
         }
@@ -67,6 +77,10 @@ class VerifiedSeason(NamedTuple):
         yield f"{thousands(found.tables)} tables{sample}: every recorded answer gives the recorded score"
         if found.only_told:
             yield only_told_text(found.only_told, found.why_told)
+        if found.ladder:
+            yield f"the ladder after round {found.ladder} follows from the journals"
+        if found.seeds and found.lines:
+            yield f"{counted(found.lines, 'line')} of the chain: the season is what it has sealed"
         if found.seeds:
             yield "every round was dealt from the seed that the season has committed to"
         if found.reduced:

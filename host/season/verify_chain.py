@@ -1,0 +1,117 @@
+"""Compares what a season publishes with what it follows from: its chain with the store, its ladder with the journals."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from host.journal.chain import canonical, content_of, differing, parsed, seal_of
+from host.season.documents import LadderDocument
+from host.season.entries.store import Store
+from host.season.rounds.book import Round, SeasonTotals
+from host.season.rounds.chain import facts, links_of
+from host.season.rounds.ladder import Before, LastRound, Listed, ladder
+from host.season.rounds.season import LADDER, Season
+
+UNDONE = ("entries", "seed")
+"""What a chain may say and the store does not: entry was opened again, or the final lies on another machine now."""
+
+FREE = ("croupier", "name")
+"""Terms that a season has when it is opened next."""
+
+ROUNDING = {"rating": 0.11, "interval": 0.11, "ahead": 1e-4, "neighbours": 2e-3}
+"""How far figures of the ladder may be apart, because linear algebra rounds differently on another machine."""
+
+BEHIND = "not ranked: "
+
+
+class SealedSeason:
+    """What the chain of a season says: the last line about each thing. `seal` was published; empty: none is known."""
+
+    def __init__(self, store: Store, seal: str = "") -> None:
+        self.lines, self.differences = links_of(store), list[str]()
+        self._last = dict[str, tuple[str, Any]]()
+        before, seals = "", {""}
+        for number, (stored, about, line) in enumerate(self.lines, 1):
+            try:
+                (kind,) = parsed(line).keys() - {"before"}
+                self._last[about] = kind, content_of(line, kind, before)
+            except (ValueError, AttributeError):
+                self.differences.append(f"the chain: line {number} does not follow the line before it")
+                return
+            if stored != number:
+                self.differences.append(f"the chain: line {number} is missing")
+            before = seal_of(line)
+            seals.add(before)
+        if seal not in seals:
+            self.differences.append(f"the chain: no line has the seal {seal}")
+
+    def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
+        """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
+        last = dict(self._last)
+        for kind, about, content in facts(season, rounds):
+            _, sealed = last.pop(about, (kind, None))
+            if sealed is None or kind == "seed":
+                continue
+            found = {
+                **parsed(canonical(content)),
+                **({key: sealed.get(key) for key in FREE} if kind == "terms" else {}),
+            }
+            for key, old, new in differing(sealed, found):
+                yield f"{about}: {key} is {canonical(new)}, but it was sealed as {canonical(old)}"
+        yield from (f"{about}: it was sealed, and is not in the store" for about in last if about not in UNDONE)
+
+
+def ladder_differences(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
+    """Yield where the ladder is not the one that follows from these rounds."""
+    if not (said := store.setting(LADDER)):
+        return
+    shown, totals, places = msgspec.json.decode(said, type=LadderDocument), SeasonTotals(), 0
+    for each in rounds:
+        if each.number <= shown.round:
+            totals.add(each)
+            places = each.terms.places
+    counted = {label for order in totals.sums.orders for equal in order for label in equal}
+    due = counted & {version.label for version in store.versions.all()}
+    if due != {row.label for row in shown.rows}:
+        yield f"the ladder: its versions are not those that have played up to round {shown.round}"
+        return
+    listed = [
+        Listed(
+            label=row.label,
+            bot=row.bot,
+            number=row.number,
+            author=row.author,
+            language=row.language,
+            faults=totals.faults.get(row.label, 0),
+            tried=row.tried,
+            note="" if row.note.startswith(BEHIND) else row.note,
+        )
+        for row in shown.rows
+    ]
+    before = Before({}, {row.label: row.history[:-1] for row in shown.rows})
+    again = ladder(listed, totals.sums, LastRound(shown.round, shown.at, {}), before, places)
+    rows = {row.label: msgspec.to_builtins(row) for row in again.rows}
+    for place, row in enumerate(shown.rows):
+        yield from (
+            f"the ladder: {key} of {row.label} is {canonical(shown_value)}, and {canonical(value)} follows from the journals"
+            for key, value, shown_value in _apart(rows[row.label], msgspec.to_builtins(row))
+        )
+        if abs(again.rows[place].rating - row.rating) > ROUNDING["rating"]:
+            yield f"the ladder: {row.label} is not at its place"
+
+
+def _apart(computed: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each figure of a row that is not as computed. Why a version moved needs the ladder before, which is not kept."""
+    for key in computed.keys() - {"moved"}:
+        value, other = computed[key], shown[key]
+        if key == "ranks":
+            near = all(abs(one - two) <= 1 for one, two in zip(value, other, strict=True))
+        elif key == "history":
+            near = abs(value[-1] - other[-1]) <= ROUNDING["rating"]
+        elif key in ROUNDING and None not in (value, other):
+            near = abs(value - other) <= ROUNDING[key]
+        else:
+            near = value == other
+        if not near:
+            yield key, value, other
