@@ -23,6 +23,7 @@ from host.season.folder import final_seed
 from host.season.rounds.fit import fitted
 from host.season.season_check import ratings
 
+CHECK = ROOT / "host/season/season_check.py"
 AUTHORS = ("ada", "grace", "kim")
 
 
@@ -37,6 +38,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
         season.accepted("adas-1", "graces-1", "kims-1")
         season.until(lambda: sum(len(each["players"]) == 3 for each in of(season, "list")) >= 3, "three lists")
         season.until(lambda: (found := season.page("/chain.ndjson")) and b'"round"' in found, "the chain on the site")
+        season.until(lambda: season.page("/rounds/0001.ndjson") is not None, "the records on the site")
+        assert (
+            b'"fixture"' in (season.page("/rounds/0001.ndjson") or b"")
+            and season.page("/check.py") == CHECK.read_bytes()
+        )
+        assert season.page(f"/rounds/{'9' * 400}.ndjson") is None and season.page("/rounds/9999.ndjson") is None
         early = (season.folder / "published/chain.ndjson").read_bytes()
         season.croupier("season", "freeze", "--yes")
         season.until(lambda: season.document("entries"), "the entries")
@@ -96,8 +103,11 @@ def test_seeds_are_promised_before_they_deal_and_revealed_after(played: TestSeas
 
 def test_the_records_of_each_round_end_with_its_seal(played: TestSeason) -> None:
     for each in of(played, "round"):
-        records = played.folder.parent / "public/rounds" / f"{each['number']:04d}.ndjson"
-        assert seal_of(records.read_text().splitlines()[-1]) == each["seal"]
+        records = f"rounds/{each['number']:04d}.ndjson"
+        text = (played.folder.parent / "public" / records).read_text()
+        assert seal_of(text.splitlines()[-1]) == each["seal"]
+        on_site = played.folder / "published" / records
+        assert not on_site.exists() or on_site.read_text() == text
 
 
 def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from host.journal.tournament_dir import Folder
 from host.report.public import public_lines
 from host.rules.catalogue import origin
 from host.season.entries.store import Store
-from host.season.folder import CHAIN_FILE, SeasonFolder
+from host.season.folder import CHAIN_FILE, SeasonFolder, records_of
 from host.season.rounds.book import Book
 from host.season.rounds.chain import links_of
 from host.season.rounds.season import LADDER, Season
@@ -39,7 +39,7 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
     try:
         (target / "rounds").mkdir(parents=True, exist_ok=True)
         for number in over:
-            (target / "rounds" / f"{number:04d}.ndjson").write_text(_records(folder, tournament, number))
+            (target / records_of(number)).write_text(_records(folder, tournament, number))
         (target / CHAIN_FILE).write_text("".join(f"{link.line}\n" for link in links))
         if ladder:
             (target / "ladder.json").write_text(f"{ladder}\n")

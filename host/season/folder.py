@@ -147,6 +147,11 @@ class SeasonFolder(NamedTuple):
             raise _wrong_seed(self.commitment_file, "cannot be read, or is not a commitment") from broken
 
 
+def records_of(number: int) -> str:
+    """Return the name of the records of a round below published/, and in the folder of an export."""
+    return f"rounds/{number:04d}.ndjson"
+
+
 def round_root(seed: bytes, number: int) -> bytes:
     """Return the 16 bytes from which a round deals: it can be revealed without revealing other rounds or the seed."""
     return derive(seed, f"round/{number}")[:16]

@@ -1,4 +1,4 @@
-"""Writes the files of a round that is over: a public report with replays, and the tables of each bot from its seats."""
+"""Writes the files of a round that is over: a public report with replays, its records, and the tables of each author."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,8 +11,9 @@ from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
 from host.report.export import as_lines
 from host.report.html_file import spectators_report
+from host.report.public import public_lines
 from host.season.documents import report_of
-from host.season.folder import SeasonFolder, write_atomically
+from host.season.folder import SeasonFolder, records_of, write_atomically
 from host.season.rounds.play import STAGE
 
 OWN_TABLES = 20
@@ -30,7 +31,7 @@ class RoundFiles(NamedTuple):
 
 
 def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
-    """Write the report of a round, and remove those of old rounds. `bots` has the bot of each label.
+    """Write the report and the records of a round, and remove those of old rounds. `bots` has the bot of each label.
 
     It may be called in a thread. Raise UserError if the journal of the round cannot be read.
     """
@@ -39,6 +40,8 @@ def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: 
     with reading(Folder(folder.round(number)).journal, tournament.registry) as journal:
         text, _ = spectators_report(journal)
         write_atomically(folder.published / report, text.encode())
+        records = "".join(public_lines(journal).lines)
+        write_atomically(folder.published / records_of(number), records.encode())
         tables = _own_tables(journal, bots)
     for path in (folder.published / report).parent.glob("*.html"):
         if path.stem.isdecimal() and int(path.stem) <= number - KEPT_FILES:

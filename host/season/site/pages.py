@@ -20,7 +20,7 @@ from host.base.format import day, thousands
 from host.report.page import PAGES, asset, name
 from host.report.terminal import known_duration
 from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, SiteDocument
-from host.season.folder import CHAIN_FILE
+from host.season.folder import CHAIN_FILE, records_of
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
@@ -41,6 +41,7 @@ from host.web.live import CachedResponse, cached_response
 from host.web.server import PING_INTERVAL_S, conditional_response
 
 TEMPLATES = Path(__file__).parent / "templates"
+CHECK = Path(__file__).parents[1] / "season_check.py"
 MAX_CACHED_PAGES = 256
 SHOWN_SUBMISSIONS, SHOWN_FAULTS = 30, 20  # on the page of an author; a link shows all
 MAX_PRACTICE_TABLES = 2000
@@ -151,6 +152,15 @@ class SeasonPages:
     async def chain(self, request: Request) -> Response:
         """Return the chain of the season. Whoever has its beginning asks for the rest with the header Range."""
         return download(self._season.published.file(CHAIN_FILE), CHAIN_FILE, "application/x-ndjson")
+
+    async def records(self, request: Request) -> Response:
+        """Return the records of a round that is over, whose last seal is in the chain."""
+        name = records_of(self._round(request).value.row.number)
+        return download(self._season.published.file(name), name.replace("/", "-"), "application/x-ndjson")
+
+    async def check(self, _request: Request) -> Response:
+        """Return the program that checks the chain, the ladder and the records."""
+        return download(CHECK.read_bytes(), "check.py", "text/x-python")
 
     async def asset(self, request: Request) -> Response:
         """Return a style sheet or the script."""
