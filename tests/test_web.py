@@ -471,7 +471,16 @@ def test_thirty_readers_of_all_events_do_not_delay_the_table_of_another(tmp_path
         assert crowded < 8 * alone + 0.1  # behind one chunk of one export, not behind thirty
 
 
-PUBLIC = ("records.ndjson", "records.schema.json", "standings.csv", "seed.txt", "rules.json", "check.py")
+PUBLIC = (
+    "records.ndjson",
+    "answers.ndjson",
+    "certainty.json",
+    "records.schema.json",
+    "standings.csv",
+    "seed.txt",
+    "rules.json",
+    "check.py",
+)
 
 
 def test_the_public_folder_is_served_and_confirmed_by_its_own_program(finished: Server, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The commands `seed commit` and `seed reveal`, which prove that the seed was fixed before the first table."""
 
-import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -50,7 +49,7 @@ def reveal(context: CliContext) -> None:
     """Print the seed of a finished tournament, and whether it matches the published hash."""
     from host.config.tournament_config import load
     from host.journal.reader import reading
-    from host.journal.tournament_dir import Folder, commitment, seed_text
+    from host.journal.tournament_dir import Folder, commitment, hash_command, seed_text
 
     folder = Folder(context.folder)
     with reading(folder.journal, context.registry) as journal:
@@ -62,11 +61,10 @@ def reveal(context: CliContext) -> None:
     value = folder.seed(load(context.folder).seed)
     matches, text = commitment(value) == run.seed_sha256, seed_text(value)
     facts = {"sha256": run.seed_sha256, "committed": run.committed, "bound": run.bound or None}
-    as_bytes = f"printf {text} | xxd -r -p" if len(value) == 16 else f"printf %s {shlex.quote(text)}"
     lines = [
         f"seed   {text}\nsha256 {commitment(value)}",
         f"  {'✓' if matches else '✗ not'} the hash of this run's seed, {committed_text(run)}",
-        f"  check it:  {as_bytes} | sha256sum",
+        f"  check it:  {hash_command(text)}",
     ]
     print_result(context, "seed", Facts(facts | {"seed": text, "matches": matches}, lines))
     raise click.exceptions.Exit(0 if matches else 1)

@@ -8,6 +8,7 @@ import secrets
 import stat
 import time
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from host.base import paths
@@ -137,3 +138,11 @@ def seed_text(seed: bytes) -> str:
 def commitment(seed: bytes) -> str:
     """Return the hash of a seed, which may be published before the tournament ends."""
     return hashlib.sha256(seed).hexdigest()
+
+
+def hash_command(text: str) -> str:
+    """Return a command of a shell that prints the commitment to a seed, given as `seed_text` spells it."""
+    as_bytes = (
+        f"printf {text} | xxd -r -p" if len(read_seed(text)) == 16 and len(text) == 32 else f"printf %s {quote(text)}"
+    )
+    return f"{as_bytes} | sha256sum"

@@ -18,10 +18,12 @@ from host import __version__
 from host.base.format import clock, day, plural, thousands
 from host.base.safe_text import one_line
 from host.inspect.table_replays import TableRef, gzip_base64
+from host.journal.tournament_dir import hash_command
 from host.play.fixture_id import group_of
 from host.play.records import after_faults
 from host.rating.statistics import is_certain
 from host.report.charts import CHART_FILTERS
+from host.report.public import PUBLIC_NAMES
 from host.report.sections import SECTIONS
 from host.report.stage_results import Stage
 from host.report.summary import BotSummary, RunSummary
@@ -162,6 +164,8 @@ class Page:
             "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
             "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
             "commands": _commands(summary),
+            "seed_check": hash_command(summary.seed),
+            "public_names": PUBLIC_NAMES,
             "withheld": _withheld(summary),
             "missing_tables": missing_tables,
             "once": self._once,

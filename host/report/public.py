@@ -20,6 +20,17 @@ from host.rules.catalogue import game_by_name
 
 SCHEMA = "croupier/public/1"
 RECORDS, ANSWERS = "records.ndjson", "answers.ndjson"
+PUBLIC_NAMES = (
+    RECORDS,
+    ANSWERS,
+    "standings.csv",
+    "certainty.json",
+    "seed.txt",
+    "rules.json",
+    "records.schema.json",
+    "check.py",
+)
+"""The files of the folder that every tournament has."""
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
 
 
