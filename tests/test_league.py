@@ -88,9 +88,9 @@ def test_all_pairs_meet_exactly_as_often_where_the_numbers_allow_it(bots: int, s
     assert plan.most == plan.fewest
 
 
-@pytest.mark.parametrize(("bots", "tables"), [(12, 110), (13, 120), (20, 190)])
-def test_no_pair_is_left_out_if_ten_tables_a_pair_fit(bots: int, tables: int) -> None:
-    plan = design(bots, 2, tables)
+@pytest.mark.parametrize(("bots", "asked", "tables"), [(12, 110, 110), (12, 100, 110), (13, 120, 120), (20, 181, 190)])
+def test_no_pair_is_left_out_if_ten_tables_a_pair_fit(bots: int, asked: int, tables: int) -> None:
+    plan = design(bots, 2, asked)
     met = Counter(frozenset(plan.places(number)) for number in range(plan.meetings))
     assert len(met) == bots * (bots - 1) // 2 and plan.fewest > 0
     assert plan.tables == tables and plan.meetings * plan.length == bots * tables // 2

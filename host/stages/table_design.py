@@ -79,10 +79,9 @@ def _each_pair_once(bots: int, seats: int, tables: int, multiple: int) -> Design
 
     In a circle of an even number of places each has one opposite place: half a turn brings all of these pairs together.
     """
-    length = tables // (bots - 1) // multiple * multiple
+    length = -(-tables // (bots - 1))  # 12 bots with 100 tables play 110: ten a pair
     if seats != 2 or length < min(FEW_TABLES, tables):
         return None
-    length = -(-tables // (bots - 1))
     blocks = tuple((0, distance) for distance in range(1, bots // 2 + 1))
     return Design(bots, seats, length + -length % multiple, blocks, 1, 1, half=bots % 2 == 0)
 
