@@ -347,3 +347,45 @@ def test_without_its_packages_the_error_names_them() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "error[S008] the Python package gymnasium is not installed" in done.stderr
     assert "pip install 'croupier[env]'" in done.stderr
+
+
+PENNIES = """
+import re
+from typing import NamedTuple
+from host.games.engine import Game, Opening, Request, best_unless_equal
+from protocols.wire import Grammar, Move
+class Rules(NamedTuple):
+    seats: int = 2
+class View(NamedTuple):
+    turn: int
+def play(rules, luck, tell=None):
+    points = [0, 0]
+    for turn in range(10):
+        both = yield [Request(seat, View(turn)) for seat in range(2)]
+        shown = [each.n if isinstance(each, Move) and each.n < 2 else 5 for each in both]
+        points[shown[0] != shown[1]] += 1
+    return tuple(points)
+GAME = Game(name="pennies", title="Pennies", seats=(2, 2), protocol="lines", presets={"d": Rules()},
+  grammar=Grammar(re.compile(r"(?P<verb>SHOW) (?P<n>[0-9])"), "SHOW 0 or SHOW 1"), play=play,
+  allows=lambda rules, view, move: move.n < 2, winners=best_unless_equal, view=View, edges={"first": View(0)},
+  opening=Opening("turn", 1, below="SHOW 0", otherwise="SHOW 1"), card="x")
+"""
+
+
+def test_a_bot_that_is_asked_together_with_the_caller_is_asked_once(tmp_path: Path) -> None:
+    (tmp_path / "pennies.py").write_text(PENNIES)
+    (tmp_path / "croupier.toml").write_text('game = "pennies:GAME"\nbots = []\n[[stage]]\nkind = "round-robin"\n')
+    asked = list[int]()
+
+    def parity(view: Any) -> str:
+        asked.append(view.turn)
+        return f"SHOW {view.turn % 2}"
+
+    with croupier.env(None, [parity], folder=tmp_path, tables=3).vector() as env:
+        env.reset(seed=1)
+        for turn in range(10):
+            assert sorted(asked) == [each for each in range(turn + 1) for _ in range(3)]
+            _, rewards, ended, _, told = env.step(["SHOW 9" if turn == 4 else "SHOW 0"] * 3)
+            assert told["illegal"].tolist() == [turn == 4] * 3
+        # Equal pennies are a point for the first seat: five of ten turns, but not turn 4. The caller changes seats.
+        assert ended.all() and rewards.tolist() == [4, 6, 4]
