@@ -226,7 +226,7 @@ def bot(spelled: Callable[[str], str], name: str, author: str, number: int) -> d
     opponents = tuple(
         d.Opponent(f"{other}-{nth + 2}", 120, 66.5 - nth) for nth, other in enumerate(NAMES) if other != name
     )
-    return d.BotDocument(name, author, tuple(versions(spelled, name, number)), opponents, ("rounds/1.html",))
+    return d.BotDocument(name, author, tuple(versions(spelled, name, number)), opponents, (1,))
 
 
 def versions(spelled: Callable[[str], str], name: str, number: int) -> list[d.VersionRow]:

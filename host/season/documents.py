@@ -148,7 +148,7 @@ class BotDocument(msgspec.Struct, frozen=True):
     author: str
     versions: tuple[VersionRow, ...]  # newest first
     opponents: tuple[Opponent, ...]  # of the version that plays
-    replays: tuple[str, ...] = ()  # reports of its last rounds, below published/
+    replays: tuple[int, ...] = ()  # the last of its rounds that have a report
 
 
 class FaultRow(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from host.base.errors import Problem, UserError
 from host.journal.lock import lock_holder
-from host.season.entries.inbox import Manage, Request, write_request
+from host.season.entries.inbox import Manage, write_request
 from host.season.entries.store import Store
 from host.season.entries.values import Answer
 from host.season.folder import SeasonFolder
@@ -20,11 +20,7 @@ def manage(place: Path, request: Manage, sleep: Callable[[float], None] = time.s
 
     Then the season does it as soon as it is opened. Raise UserError if the process does not answer.
     """
-    return asked(SeasonFolder(place), request, sleep)
-
-
-def asked(folder: SeasonFolder, request: Request, sleep: Callable[[float], None] = time.sleep) -> Answer | None:
-    """Leave any request in the inbox, as `manage` does."""
+    folder = SeasonFolder(place)
     name = write_request(folder.inbox, request)
     if not lock_holder(folder.store):
         return None

@@ -233,10 +233,10 @@ def bot_documents(season: Season, now: Now, authors: Collection[str]) -> Iterato
         )
 
 
-def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[str, ...]:
-    """Return the reports of the last rounds in which a version has played."""
-    names = [report_of(each.number) for each in reversed(rounds) if each.counted and label in each.counted.tables]
-    return tuple(name for name in names[:10] if (folder.published / name).exists())
+def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[int, ...]:
+    """Return the last rounds in which a version has played, if they have a report."""
+    played = [each.number for each in reversed(rounds) if each.counted and label in each.counted.tables]
+    return tuple(each for each in played[:10] if (folder.published / report_of(each)).exists())
 
 
 # What one author may see.

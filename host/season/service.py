@@ -4,9 +4,7 @@ It is the only writer of the store. Whatever ends it, the same command goes on: 
 interrupted examination is repeated, and a request stays in the inbox until it has its answer.
 """
 
-import hashlib
 import os
-import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from host.config.tournament_config import Tournament, load
 from host.rules.catalogue import game_by_name
 from host.season.entries.inbox import read_requests
 from host.season.entries.store import Store
-from host.season.entries.values import Practice, Submission
+from host.season.entries.values import Practice, Submission, hash_of, new_secret
 from host.season.folder import SeasonFolder
 from host.season.intake.intake import IntakeTerms, SeasonIntake
 from host.season.intake.pruning import prune_old_builds, prune_uploads
@@ -42,9 +40,6 @@ from host.tournament.signals import leaves
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 6
 """Authors of whom something is examined at the same time. Few of them build; a bot that only waits delays nobody."""
-
-SECRET_BYTES = 32
-
 
 Signature = tuple[int, int, int]
 """What identifies the content of a file: inode, time of change and size."""
@@ -135,8 +130,8 @@ def organiser_secret(store: Store, again: bool) -> str:
     """Return the secret of the organiser's link if it is new; empty if there is one. Only its hash is stored."""
     if store.setting(ORGANISER) and not again:
         return ""
-    secret = secrets.token_urlsafe(SECRET_BYTES)
-    store.set_setting(ORGANISER, hashlib.sha256(secret.encode()).hexdigest())
+    secret = new_secret()
+    store.set_setting(ORGANISER, hash_of(secret))
     return secret
 
 

@@ -4,10 +4,11 @@ import gzip
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import trio
 from hypercorn.config import Config
@@ -29,6 +30,7 @@ from host.web.live import CachedResponse, LivePublisher, cached_response
 MAX_LISTENERS = 500
 SHUTDOWN_TIMEOUT_S = 2.0  # for an orderly shutdown
 PING_INTERVAL_S = 15
+MAX_HEADER_BYTES = 16 * 1024
 SECURITY_HEADERS = {
     "content-security-policy": LIVE_POLICY,
     "x-content-type-options": "nosniff",
@@ -220,20 +222,32 @@ async def serve_journal(
     path: Path, listener: socket.socket, spoilers: bool = False, registry: Registry = CROUPIERS
 ) -> None:
     """Serve a journal until ^C or SIGTERM. With `spoilers`, also serve the cards of stages that are still running."""
+
+    async def made(nursery: trio.Nursery) -> Starlette:
+        publisher = await trio.to_thread.run_sync(LivePublisher, path, spoilers, registry)
+        nursery.start_soon(publisher.follow)
+        return application(publisher, is_local(listener))
+
+    await serve_until_stopped(listener, made)
+
+
+async def serve_until_stopped(
+    listener: socket.socket, made: Callable[[trio.Nursery], Awaitable[Starlette]], **settings: Any
+) -> None:
+    """Serve an application until ^C or SIGTERM. `made` gets a nursery for its tasks; `settings` are those of Hypercorn."""
     config = Config()
     config.bind = [f"fd://{listener.fileno()}"]
     config.accesslog = None
-    config.errorlog = None
     config.include_server_header = False
     config.graceful_timeout = 0.2
     config.shutdown_timeout = 1.0
-    config.h11_max_incomplete_size = 16 * 1024
+    config.h11_max_incomplete_size = MAX_HEADER_BYTES
+    for name, value in ({"errorlog": None} | settings).items():
+        setattr(config, name, value)
     shutdown = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(wait_for_shutdown, shutdown)
-        publisher = await trio.to_thread.run_sync(LivePublisher, path, spoilers, registry)
-        nursery.start_soon(publisher.follow)
-        app = application(publisher, is_local(listener))
+        app = await made(nursery)
         await serve(app, config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]
         nursery.cancel_scope.cancel()
 

@@ -1,7 +1,5 @@
 """The command `season invite`: draws links for authors."""
 
-import hashlib
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +12,6 @@ from host.base.sheet import read_sheet
 from host.base.system_errors import file_problem
 from host.cli import CliContext, options, print_result
 
-SECRET_BYTES = 32
 USUAL_SITE = f"http://{options.DEFAULT_BIND}"
 MAX_ROWS = 10_000
 
@@ -61,6 +58,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.season.entries.inbox import Invite, write_request
     from host.season.entries.names import author_name
     from host.season.entries.store import Store
+    from host.season.entries.values import hash_of, new_secret
     from host.season.folder import SeasonFolder
     from host.season.rounds.season import SITE
     from host.season.season_config import terms_of
@@ -86,8 +84,8 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     site = terms_of(tournament).address or site
     links = {}
     for name in [*names, *again]:
-        secret = secrets.token_urlsafe(SECRET_BYTES)
-        request = Invite(author_name(name), hashlib.sha256(secret.encode()).hexdigest(), again=name in again)
+        secret = new_secret()
+        request = Invite(author_name(name), hash_of(secret), again=name in again)
         try:
             write_request(folder.inbox, request)
         except OSError as error:

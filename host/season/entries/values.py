@@ -1,12 +1,15 @@
 """Defines the values of a season's store: authors and their limits, submissions with their verdicts, and versions."""
 
 import hashlib
+import secrets
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
 from host.submissions.finding import Finding
+
+SECRET_BYTES = 32  # 256 bits
 
 
 class Author(NamedTuple):
@@ -15,6 +18,16 @@ class Author(NamedTuple):
     name: str
     token_sha256: str
     joined: float  # seconds since 1970
+
+
+def new_secret() -> str:
+    """Draw the secret of a link."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def hash_of(secret: str) -> str:
+    """Return the SHA-256 that a season stores of a secret."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 class SubmissionState(StrEnum):

@@ -115,10 +115,8 @@ class SeasonApi:
         """Receive the body as a file for the bot that the address names."""
         author, query = self._author(request), request.query_params
         bot = checked(season_bot_name, request.path_params["name"])
-        self._season.changes.check(author, "submissions")
-        limit = self._season.published.site().value.upload_bytes
         file_name, door = query.get("file") or bot, query.get("door", "api")
-        with self._season.uploading.held(author, "uploads"):
+        with self._season.receiving(author) as limit:
             async with received_file(request, self._season.inbox.folder, limit, file_name) as upload:
                 handed_in = self._season.submit(author, upload, door if door in DOORS else "api", bot)
         return self._handed_in(handed_in)
@@ -135,9 +133,7 @@ class SeasonApi:
         return await self._form(request, author)
 
     async def _form(self, request: Request, author: str) -> Response:
-        self._season.changes.check(author, "submissions")
-        limit = self._season.published.site().value.upload_bytes
-        with self._season.uploading.held(author, "uploads"):
+        with self._season.receiving(author) as limit:
             async with received_form(request, self._season.inbox.folder, limit) as upload:
                 handed_in = self._season.submit(author, upload, "api")
         return self._handed_in(handed_in)

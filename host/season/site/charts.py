@@ -1,15 +1,16 @@
 """Computes what the pages of a season draw and spell: whiskers, sparklines, ratings and shares."""
 
-import csv
-import io
 import time
 from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import quote
 
+import msgspec
+
 from host.base.format import thousands
-from host.base.safe_text import csv_cell, escape_control_chars, one_line
+from host.base.safe_text import escape_control_chars, one_line
+from host.base.sheet import as_csv
 from host.report.charts import Scale, Whisker, axis_of
 from host.report.terminal import NONE
 from host.season.documents import LadderDocument, LadderRow
@@ -157,25 +158,12 @@ CSV_COLUMNS = (
 
 def ladder_csv(ladder: LadderDocument) -> str:
     """Return the ladder as a table. No cell can be taken for a formula by a spreadsheet."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for row in ladder.rows:
-        best, worst = row.ranks
-        names = (row.label, row.bot, row.number, row.author, row.language)
-        figures = (
-            round(row.rating, 1),
-            round(row.interval, 1),
-            best,
-            worst,
-            row.tables,
-            row.faults,
-            row.tried,
-            row.ahead,
-        )
-        cells = (row.rank, *names, *figures, row.moved, row.note)
-        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in cells])
-    return out.getvalue()
+    rounded = (
+        msgspec.structs.replace(row, rating=round(row.rating, 1), interval=round(row.interval, 1))
+        for row in ladder.rows
+    )
+    rows = (msgspec.structs.asdict(row) | {"best_rank": row.ranks[0], "worst_rank": row.ranks[1]} for row in rounded)
+    return as_csv(CSV_COLUMNS, rows)
 
 
 FILTERS = {

@@ -3,7 +3,8 @@
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +17,10 @@ from host.season.entries.inbox import UPLOAD_FILE, Join, Submit
 from host.season.entries.inbox import Request as InboxRequest
 from host.season.entries.names import author_name, name_beside, season_bot_name
 from host.season.entries.queue import why_refused
+from host.season.entries.values import hash_of, new_secret
 from host.season.site.errors import Refusal, not_found
 from host.season.site.events import News
-from host.season.site.identity import Client, SiteOptions, Viewer, client_of, hash_of, new_secret, viewer_of
+from host.season.site.identity import Client, SiteOptions, Viewer, client_of, viewer_of
 from host.season.site.inbox import Inbox, checked, settled, submission_of, submissions_of
 from host.season.site.limits import (
     CHANGES,
@@ -71,6 +73,13 @@ class Season:
     def submissions(self, author: str) -> Sequence[SubmissionRow]:
         """Return the submissions of an author, newest first, with those that the season has not read yet."""
         return submissions_of(self.published.author(author).value, self.inbox.pending())
+
+    @contextmanager
+    def receiving(self, author: str) -> Iterator[int]:
+        """Count a submission of an author, and hold a slot of his. Yield the largest size of a file. Raise Refusal (429)."""
+        self.changes.check(author, "submissions")
+        with self.uploading.held(author, "uploads"):
+            yield self.published.site().value.upload_bytes
 
     def submit(self, author: str, upload: Upload, door: str, bot: str = "") -> HandedIn:
         """Hand in a file for a bot: the one named, that of the form, or that of the file. Raise Refusal if it cannot be."""

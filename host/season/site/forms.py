@@ -39,9 +39,7 @@ class SeasonForms:
         """Receive a bot. What is refused is said on the page of the form."""
         viewer = self._author(request)
         try:
-            self._season.changes.check(viewer.author, "submissions")
-            limit = self._season.published.site().value.upload_bytes
-            with self._season.uploading.held(viewer.author, "uploads"):
+            with self._season.receiving(viewer.author) as limit:
                 async with received_form(request, self._season.inbox.folder, limit) as upload:
                     check_form(request, viewer, upload.fields.get("token", ""))
                     row = self._season.submit(viewer.author, upload, "web").row

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Mapping
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -12,11 +11,11 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from host.season.entries.values import hash_of
 from host.season.site.errors import foreign_form, not_allowed, unknown_link
 
 AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE = "season_author", "season_organiser", "season_form"
 ORGANISER = ""  # the name under which the hash of the organiser's secret is published
-SECRET_BYTES = 32  # 256 bits
 MAX_SECRET_CHARS = 200
 COOKIE_MAX_AGE_S = 200 * 86400  # browsers shorten what is longer than 400 days
 LOOPBACK = ("127.0.0.0/8", "::1")
@@ -52,16 +51,6 @@ class Viewer(NamedTuple):
     def token(self) -> str:
         """The token of forms. It is bound to the cookies, so a page of another site cannot know it."""
         return hmac.new(self.key.encode(), b"croupier season form", hashlib.sha256).hexdigest() if self.key else ""
-
-
-def new_secret() -> str:
-    """Draw the secret of a link."""
-    return secrets.token_urlsafe(SECRET_BYTES)
-
-
-def hash_of(secret: str) -> str:
-    """Return the SHA-256 that a season stores of a secret."""
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 def name_of(tokens: Mapping[str, str], secret: str) -> str | None:

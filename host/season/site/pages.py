@@ -20,6 +20,7 @@ from host.base.format import day, thousands
 from host.report.page import PAGES, asset, name
 from host.report.terminal import known_duration
 from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, SiteDocument
+from host.season.entries.values import new_secret
 from host.season.folder import CHAIN_FILE, records_of
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
 from host.season.site.context import Season, own_version
@@ -32,7 +33,6 @@ from host.season.site.identity import (
     ORGANISER_COOKIE,
     Viewer,
     name_of,
-    new_secret,
     set_cookie,
 )
 from host.season.site.inbox import submission_of
@@ -136,13 +136,6 @@ class SeasonPages:
         values = {"title": found.value.bot, "bot": found.value, "row": row}
         values["drawn"] = rating_line(row.history) if row else None
         return self._public(request, view, "bot.html", values, [found, ladder])
-
-    async def replay(self, request: Request) -> Response:
-        """Return a public replay of a bot, by its number on the bot's page."""
-        replays, number = self._bot(request).value.replays, request.path_params["number"]
-        if not 1 <= number <= len(replays):
-            raise not_found("there is no such replay", str(number)[:20])
-        return self._published_file(replays[number - 1])
 
     async def rules(self, request: Request) -> Response:
         """Return the rules and how to submit."""

@@ -5,8 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import trio
-from hypercorn.config import Config
-from hypercorn.trio import serve
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -25,7 +23,7 @@ from host.season.site.identity import SiteOptions, host_of
 from host.season.site.limits import LOCAL_REQUESTS, REQUESTS, RateLimiter
 from host.season.site.pages import SeasonPages, compile_templates
 from host.season.site.uploads import discard, remove_unfinished
-from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, wait_for_shutdown
+from host.web.server import LOCAL_HOSTS, SecurityHeaders, is_local, serve_until_stopped
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -34,7 +32,6 @@ POLICY = (
 """The content security policy of the pages. Forms go to this site only; scripts inside a page never run."""
 KEEP_ALIVE_TIMEOUT_S = 15  # for the next request of a connection, its headers included
 READER_TIMEOUT_MS = 20_000  # for a client to take what was sent; Hypercorn itself would wait for ever
-MAX_HEADER_BYTES = 16 * 1024
 STRANGERS = (401, 403, 404, 405, 408, 429)
 """Refusals after which the rest of a body is not received: the connection ends."""
 
@@ -91,7 +88,6 @@ class SeasonSite:
             Route("/rounds/{number:int}/report", pages.report),
             Route("/rounds/{number:int}.ndjson", pages.records),
             Route("/bots/{name}", pages.bot),
-            Route("/bots/{name}/replays/{number:int}", pages.replay),
             Route("/rules", pages.rules),
             Route("/chain.ndjson", pages.chain),
             Route("/check.py", pages.check),
@@ -196,24 +192,15 @@ def _without_port(host: str) -> str:
 async def serve_season(folder: Path, listener: socket.socket, options: SiteOptions | None = None) -> None:
     """Serve the site of the season in a folder until ^C or SIGTERM."""
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READER_TIMEOUT_MS)
-    config = Config()
-    config.bind = [f"fd://{listener.fileno()}"]
-    config.accesslog = None
-    config.errorlog = "-"
-    config.loglevel = "ERROR"
-    config.include_server_header = False
-    config.graceful_timeout = 0.2
-    config.shutdown_timeout = 1.0
-    config.keep_alive_timeout = KEEP_ALIVE_TIMEOUT_S
-    config.h11_max_incomplete_size = MAX_HEADER_BYTES
-    shutdown = trio.Event()
     site = SeasonSite(folder, options or SiteOptions(), is_local(listener))
     site.season.inbox.folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(site.season.inbox.folder)
     confine(site.season.inbox.folder, folder / "published", folder / "uploads")
-    async with trio.open_nursery() as nursery:
-        await nursery.start(wait_for_shutdown, shutdown)
+
+    async def made(nursery: trio.Nursery) -> Starlette:
         nursery.start_soon(site.season.news.follow)
         nursery.start_soon(trio.to_thread.run_sync, compile_templates)
-        await serve(site.application(), config, shutdown_trigger=shutdown.wait)  # type: ignore[arg-type]
-        nursery.cancel_scope.cancel()
+        return site.application()
+
+    settings = {"errorlog": "-", "loglevel": "ERROR", "keep_alive_timeout": KEEP_ALIVE_TIMEOUT_S}
+    await serve_until_stopped(listener, made, **settings)
