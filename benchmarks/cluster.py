@@ -135,8 +135,8 @@ async def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     parser.add_argument("--level", type=Level, default=DEFAULT_LEVEL)
     asked = parser.parse_args()
-    bots = await prepare_bots(SPECS, GAME, SPECS[0].limits, asked.level)
-    setup = WorkerSetup("pazaak", RULES, tuple(bots), SEED, asked.level)
+    bots = (await prepare_bots(SPECS, GAME, SPECS[0].limits, asked.level)).bots
+    setup = WorkerSetup(GAME, RULES, tuple(bots), SEED, asked.level)
     ways = {
         "native, one worker": (local_workers, 1),
         "native, two workers": (local_workers, 2),

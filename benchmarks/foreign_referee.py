@@ -23,10 +23,11 @@ import trio
 
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
+from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
-from host.rules.catalogue import game_by_name, load_game, origin
+from host.rules.catalogue import load_game
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.build import build
@@ -101,8 +102,8 @@ def play_without_host(classes: Path, bot: Path, seed: int) -> None:
             process.kill()
 
 
-def prepare(folder: Path, answer_ms: int) -> str:
-    """Write the game, the bots and the classes of the referee; return the name of the game."""
+def prepare(folder: Path, answer_ms: int) -> Game:
+    """Write the game, the bots and the classes of the referee; return the game."""
     shutil.copytree(SAMPLE, folder / "hares")
     with (folder / "hares" / "game.toml").open("a") as file:
         file.write(f'\n[rules]\nturns = {{ type = "integer", default = {TURNS}, from = 1, to = 100 }}\n')
@@ -110,13 +111,13 @@ def prepare(folder: Path, answer_ms: int) -> str:
     for name in ("one", "two"):
         (folder / f"{name}.c").write_text(BOT.replace("MS", str(answer_ms)))
     subprocess.run(["cc", "-O2", "-o", folder / "bot", folder / "one.c"], check=True)
-    return load_game("hares/", folder).name
+    return load_game("hares/", folder)
 
 
-async def built(folder: Path, game: str, level: Level) -> tuple[BuiltBot, ...]:
+async def built(folder: Path, game: Game, level: Level) -> tuple[BuiltBot, ...]:
     """Build the two bots for croupier."""
     names = ("one", "two")
-    return tuple([await build(load_submission(folder / f"{name}.c").with_keys(game=game), level) for name in names])
+    return tuple([await build(load_submission(folder / f"{name}.c").for_game(game), level) for name in names])
 
 
 async def measure(rounds: int, tables: int, answer_ms: int) -> None:
@@ -126,20 +127,19 @@ async def measure(rounds: int, tables: int, answer_ms: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        game = prepare(folder, answer_ms)
-        await prepare_referee(game, level)
+        game = await prepare_referee(prepare(folder, answer_ms), level)
         alone, hosted = list[float](), list[float]()
         async with running_monitor() as monitor, contextlib.AsyncExitStack() as stack:
             bots = await built(folder, game, level)
-            rules = next(iter(game_by_name(game).presets.values()))
-            pool = BotPool(WorkerSetup(game, rules, bots, SEED, level, 1, origin=origin(game)), stack, monitor)
+            rules = next(iter(game.presets.values()))
+            pool = BotPool(WorkerSetup(game, rules, bots, SEED, level, 1), stack, monitor)
             for number in range(rounds + 1):
                 began = time.perf_counter()
                 for table in range(tables):
                     play_without_host(folder / "classes", folder / "bot", table)
                 between = time.perf_counter()
                 names = tuple(bot.name for bot in bots)
-                record = await pool.play(Job(Fixture(game, rules, "independent", "bench/1", names, tables)))
+                record = await pool.play(Job(Fixture(game.name, rules, "independent", "bench/1", names, tables)))
                 assert record.undecided is None, record.undecided
                 if number:  # the first round starts everything
                     alone.append((between - began) / tables)

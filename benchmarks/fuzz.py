@@ -143,7 +143,7 @@ def check_answer(protocol: str, grammar: Grammar, text: bytes) -> None:
 
 def read_entry(folder: Path) -> None:
     """Read the bot of a folder."""
-    if problems := load_entry(folder, "pazaak", Limits()).problems:
+    if problems := load_entry(folder, GAMES["pazaak"], Limits()).problems:
         raise UserError([*problems], 3)
 
 

@@ -128,7 +128,7 @@ async def measured(
     bots: list[BuiltBot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Play games; return their cost, their cost with the bare engine, and the number of decisions."""
-    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
+    setup = WorkerSetup(GAMES["holdem"], RULES, tuple(bots), SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
@@ -146,7 +146,7 @@ async def measured_by_all(
     bots: list[BuiltBot], level: Level, parallel_tables: int, games: int, path: str
 ) -> tuple[Spent, Spent, int]:
     """Return the same for one worker per core."""
-    setup = WorkerSetup("holdem", RULES, tuple(bots), SEED, level, parallel_tables)
+    setup = WorkerSetup(GAMES["holdem"], RULES, tuple(bots), SEED, level, parallel_tables)
     async with local_workers(setup, print, usable_cores()) as workers:
 
         async def play(fixtures: list[Fixture]) -> dict[str, Record]:

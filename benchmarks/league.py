@@ -108,7 +108,7 @@ class Played(NamedTuple):
 async def real_league(stage: StageConfig, bot: BuiltBot, bots: int, workers: int, fixtures: int) -> Played:
     """Play the first fixtures of a stage in which copies of one bot meet."""
     copies = [bot._replace(spec=replace(bot.spec, name=f"bot{number:04}")) for number in range(bots)]
-    setup = WorkerSetup("pazaak", BLANK.rules, tuple(copies), b"a seed", detect().level)
+    setup = WorkerSetup(PAZAAK, BLANK.rules, tuple(copies), b"a seed", detect().level)
     times, found = list[float](), Played(0, 0.0, 0, 0)
     with tempfile.TemporaryDirectory() as place, writing(Path(place) / "run.sqlite") as journal:
         for each in copies:
@@ -139,7 +139,7 @@ async def real_league(stage: StageConfig, bot: BuiltBot, bots: int, workers: int
 async def built_bot() -> BuiltBot:
     """Return a C bot."""
     submission = load_submission(sample("dumb_bold", "pazaak"))
-    (bot,) = await prepare_bots([submission], PAZAAK, Limits(), detect().level)
+    (bot,) = (await prepare_bots([submission], PAZAAK, Limits(), detect().level)).bots
     return bot
 
 

@@ -208,7 +208,7 @@ async def played(
     bots: tuple[BuiltBot, BuiltBot], level: Level, parallel_tables: int, tables: int
 ) -> tuple[float, float]:
     """Return the decisions per second, and the host's CPU time per decision in µs."""
-    setup = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables)
+    setup = WorkerSetup(GAMES["pazaak"], RULES, bots, SEED, level, parallel_tables)
     async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
         watcher = Monitor()
         nursery.start_soon(watcher.run)
@@ -226,7 +226,7 @@ async def played_by_all(
     bots: tuple[BuiltBot, BuiltBot], level: Level, parallel_tables: int, tables: int
 ) -> tuple[float, float]:
     """Return the same for one worker per core."""
-    setup, names = WorkerSetup("pazaak", RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
+    setup, names = WorkerSetup(GAMES["pazaak"], RULES, bots, SEED, level, parallel_tables), (bots[0].name, bots[1].name)
     async with local_workers(setup, print, A_WORKER_A_CORE) as workers:
         records, started = [], 0.0
         for size in (100, tables):  # the first fixtures start and warm up everything

@@ -24,11 +24,12 @@ from floors import Floors, on_one_core
 
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
+from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
 from host.play.worker import reduce_gc
-from host.rules.catalogue import game_by_name, load_game, origin
+from host.rules.catalogue import load_game
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level
 from host.submissions.build import build
@@ -60,23 +61,23 @@ int main(void)
 """
 
 
-def games(folder: Path) -> dict[str, str]:
-    """Return the names of the two games; the one in Python is written to the folder."""
+def games(folder: Path) -> dict[str, Game]:
+    """Return the two games; the one in Python is written to the folder."""
     page = (ROOT / "docs" / "adding-a-game.md").read_text()
     (folder / "goofspiel.py").write_text("\n\n".join(GAME_FILE.findall(page)))
     return {
-        "Python": load_game("goofspiel:GAME", folder).name,
-        "referee in C": load_game("goofspiel_c/", ROOT / "sample_bots" / "referees").name,
+        "Python": load_game("goofspiel:GAME", folder),
+        "referee in C": load_game("goofspiel_c/", ROOT / "sample_bots" / "referees"),
     }
 
 
-async def bots(folder: Path, game: str, level: Level) -> tuple[BuiltBot, ...]:
+async def bots(folder: Path, game: Game, level: Level) -> tuple[BuiltBot, ...]:
     """Build two bots that play many tables at once."""
     made = []
     for move in ("HIGH", "LOW"):
         source = folder / f"{move.lower()}.c"
         source.write_text(BOT.replace("MOVE", move))
-        submission = load_submission(source).with_keys(game=game, protocol="lines", parallel_tables=PARALLEL)
+        submission = load_submission(source).for_game(game).with_keys(protocol="lines", parallel_tables=PARALLEL)
         made.append(await build(submission, level))
     return tuple(made)
 
@@ -92,7 +93,7 @@ async def play(pool: BotPool, names: Sequence[str], tables: int) -> Round:
     """Play one fixture."""
     rules = next(iter(pool.game.presets.values()))
     started, computed = time.perf_counter(), time.process_time()
-    record = await pool.play(Job(Fixture(pool.setup.game, rules, "independent", "bench/1", tuple(names), tables)))
+    record = await pool.play(Job(Fixture(pool.game.name, rules, "independent", "bench/1", tuple(names), tables)))
     assert record.undecided is None, record.undecided
     decisions = sum(usage.questions for usage in record.usage.values())
     return Round(decisions / (time.perf_counter() - started), (time.process_time() - computed) / decisions)
@@ -106,8 +107,7 @@ async def measure(rounds: int, tables: int) -> None:
         folder = Path(name)
         folder.chmod(0o755)
         known = games(folder)
-        for game in known.values():
-            await prepare_referee(game, level)
+        known["referee in C"] = await prepare_referee(known["referee in C"], level)
         floors = Floors(folder)
         print(
             f"{'tables at once':<16}{'Python':>12}{'referee in C':>16}{'share':>9}{'best':>9}{'CPU, Python':>14}{'in C':>12}"
@@ -119,8 +119,8 @@ async def measure(rounds: int, tables: int) -> None:
                 pools = {}
                 for kind, game in known.items():
                     made = await bots(folder, game, level)
-                    rules = next(iter(game_by_name(game).presets.values()))
-                    setup = WorkerSetup(game, rules, made, SEED, level, parallel, origin=origin(game))
+                    rules = next(iter(game.presets.values()))
+                    setup = WorkerSetup(game, rules, made, SEED, level, parallel)
                     pools[kind] = BotPool(setup, stack, monitor)
                 for number in range(rounds + 1):
                     for kind, pool in pools.items():

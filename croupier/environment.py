@@ -36,7 +36,7 @@ from host.play.jobs import WorkerSetup
 from host.play.match import OwnRules, OwnTable, max_open_tables
 from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables, table_setups
 from host.play.table_plans import bot_of, player_name, process_of
-from host.rules.catalogue import CustomName, origin
+from host.rules.catalogue import CustomName, ref_of
 from host.stages.adhoc import Adhoc
 from host.submissions.examine import prepare_bots
 from host.tournament.adhoc import AdhocSettings
@@ -100,7 +100,7 @@ class _Tables:
     """The tables of an environment, in the thread where croupier plays. They begin with the first reset."""
 
     def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
-        if (known := origin(settings.game.name)).has_referee:
+        if (known := ref_of(settings.game)).has_referee:
             why = "cannot be stepped: its rules are in a program of their own"
             hint = "play and compare work; for a learner, a game in Python"
             raise Error(CustomName("game", known.said).refused(why, hint))
@@ -141,7 +141,7 @@ class _Tables:
         settings = self.settings
         if not self._built:
             with Bar(shown=False) as bar:
-                built = await prepare_bots(
+                _, built = await prepare_bots(
                     settings.submissions, settings.game, settings.limits, settings.level, warn=bar.say
                 )
                 self._built = [*built, *(bot for bot, _ in self._functions)]
@@ -160,8 +160,7 @@ class _Tables:
     async def _hold(self, task_status: trio.TaskStatus[_Bots]) -> None:
         """Keep the sandboxes of the bots until the environment is closed or gets another seed."""
         settings, end, ended = self.settings, self._end, self._ended
-        game = settings.game.name
-        setup = WorkerSetup(game, settings.rules, tuple(self._built), self._root, settings.level, origin=origin(game))
+        setup = WorkerSetup(settings.game, settings.rules, tuple(self._built), self._root, settings.level)
         async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as sandboxes:
             monitor = Monitor()
             nursery.start_soon(monitor.run)

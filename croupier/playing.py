@@ -118,6 +118,7 @@ class Result:
         self.seconds: float = result.seconds
         self.seed: str = seed_text(match.seed)
         self.game: str = settings.game.name
+        self._game = settings.game
         self.sandbox: str = settings.level.label
         self.bots: tuple[str, ...] = tuple(match.bots)
         """The names of the bots, in the order in which they were given."""
@@ -140,7 +141,7 @@ class Result:
         kept = {"_text": self._text, "_dicts": self._dicts}
         if self._result is not None and self._result.journal.exists():
             kept["_seats"] = self._seats
-        return self.__dict__ | kept | {"_result": None, "game": str(self.game)}
+        return self.__dict__ | kept | {"_result": None, "_game": None}
 
     @property
     def values(self) -> dict[str, float | None]:
@@ -175,7 +176,7 @@ class Result:
             name = f"{self._groups[0]}/{whole('table', which)}"
             if len(self._groups) > 1:
                 raise KeyError(f"name the pair, too: {self._groups[0]}/1")
-        if (location := find_table([journal], registry_of_game(self.game), name)) is None:
+        if (location := find_table([journal], registry_of_game(self._game), name)) is None:
             raise KeyError(which)
         return PlayedTable(load_table(location))
 
@@ -188,7 +189,7 @@ class Result:
 
     @cached_property
     def _seats(self) -> list[dict[str, Any]]:
-        with reading(self._journal(), registry_of_game(self.game)) as journal:
+        with reading(self._journal(), registry_of_game(self._game)) as journal:
             rows = [dict(zip(COLUMNS, row, strict=True)) for row in seat_rows(journal, None, spoilers=True)]
         return [{key: row[key] for key in ("table", "seat", "bot", "score", "won", "drawn")} for row in rows]
 

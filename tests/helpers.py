@@ -21,10 +21,10 @@ from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.bots.seat import Seat, open_seat
+from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record, unpack
-from host.rules.catalogue import game_by_name
 from host.sandbox import cgroup, landlock, users
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
@@ -32,6 +32,7 @@ from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.sandbox.process_tree import descendants
+from host.stages import CROUPIERS
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES
@@ -86,9 +87,14 @@ def levels() -> list[Level]:
 # Bots.
 
 
-def spec_of(source: Path, game: str = "cardshark", **changes: Any) -> Submission:
+def game_called(game: str | Game) -> Game:
+    """Return a game that may be given by its name."""
+    return CROUPIERS.game(game) if isinstance(game, str) else game
+
+
+def spec_of(source: Path, game: str | Game = "cardshark", **changes: Any) -> Submission:
     """Return the submission of a single file, or of a folder with a bot.toml, with some keys changed."""
-    return load_submission(source).with_keys(**{"game": game} | changes)
+    return load_submission(source).for_game(game_called(game)).with_keys(**changes)
 
 
 def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
@@ -100,7 +106,7 @@ def written(text: str, suffix: str, folder: Path, name: str = "bot") -> Path:
     return path
 
 
-def built(source: Path, game: str = "cardshark", limits: Limits = AMPLE, **changes: Any) -> BuiltBot:
+def built(source: Path, game: str | Game = "cardshark", limits: Limits = AMPLE, **changes: Any) -> BuiltBot:
     """Build a bot from a single file or a folder. Raise UserError if it does not build."""
     submission = spec_of(source, game, **changes)
     return trio.run(build, submission, level())._replace(limits=limits)
@@ -127,23 +133,30 @@ def built_all(submissions: Sequence[Submission]) -> dict[str, BuiltBot]:
 # Play.
 
 
-def fixture_of(game: str, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
+def fixture_of(game: str | Game, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
     """Return a fixture of independent tables with a game's first preset, with some rules changed."""
-    preset = next(iter(game_by_name(game).presets.values()))._replace(**rules)
-    return Fixture(game, preset, "independent", path, tuple(bot.name for bot in bots), tables)
+    game = game_called(game)
+    preset = next(iter(game.presets.values()))._replace(**rules)
+    return Fixture(game.name, preset, "independent", path, tuple(bot.name for bot in bots), tables)
 
 
 @asynccontextmanager
-async def opened(game: str, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
+async def opened(game: str | Game, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
     """Open a bot pool in this process, with a running monitor."""
-    preset = next(iter(game_by_name(game).presets.values()))
+    game = game_called(game)
+    preset = next(iter(game.presets.values()))
     setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
     async with running_monitor() as watcher, AsyncExitStack() as stack:
         yield BotPool(setup, stack, watcher)
 
 
 def played(
-    game: str, bots: Sequence[BuiltBot], tables: int, parallel_tables: int = 0, path: str = "test/1", **rules: Any
+    game: str | Game,
+    bots: Sequence[BuiltBot],
+    tables: int,
+    parallel_tables: int = 0,
+    path: str = "test/1",
+    **rules: Any,
 ) -> Record:
     """Play one fixture in a new bot pool; return its record."""
 
@@ -155,19 +168,21 @@ def played(
 
 
 @asynccontextmanager
-async def seat_of(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
+async def seat_of(bot: BuiltBot, game: str | Game = "cardshark", seed: int = 1) -> AsyncIterator[Seat]:
     """Open a seat for one bot, in its own sandbox and without a state file."""
     async with seated_in(bot, game, seed) as (seat, _):
         yield seat
 
 
 @asynccontextmanager
-async def seated_in(bot: BuiltBot, game: str = "cardshark", seed: int = 1) -> AsyncIterator[tuple[Seat, Sandbox]]:
+async def seated_in(
+    bot: BuiltBot, game: str | Game = "cardshark", seed: int = 1
+) -> AsyncIterator[tuple[Seat, Sandbox]]:
     """Open a seat for one bot; yield its sandbox as well."""
     async with (
         running_monitor() as watcher,
         sandboxed(level(), Home(Path(bot.folder), warm=bool(bot.warm)), bot.limits) as sandbox,
-        open_seat(bot, game_by_name(game), sandbox, seed, watcher) as seat,
+        open_seat(bot, game_called(game), sandbox, seed, watcher) as seat,
     ):
         yield seat, sandbox
 

@@ -15,7 +15,6 @@ import trio
 
 from host.backends.kept import KeptWorkers
 from host.backends.local import local_workers
-from host.rules.catalogue import game_by_name
 from host.sandbox.limits import Limits
 from host.season.entries.inbox import Request, StoredRequest, Submit, read_requests, write_request
 from host.season.entries.store import Store
@@ -23,6 +22,7 @@ from host.season.entries.values import Answer, Submission
 from host.season.intake.intake import IntakeTerms, SeasonIntake
 from host.season.intake.requests import EntryTerms
 from host.season.season_config import AuthorLimits
+from host.stages import CROUPIERS
 from host.submissions.discovery import load_submission
 
 STANDS = "import sys\nfor line in sys.stdin:\n    print('END', flush=True)\n"
@@ -118,8 +118,8 @@ def leave(folder: Path, request: Request, upload: bytes | None = None) -> str:
 
 def terms_of(game: str = "pazaak", references: tuple[Path, ...] = (), tables: int = 8, **entry: object) -> IntakeTerms:
     """Return the terms of an intake of a game."""
-    found = game_by_name(game)
-    handed = tuple(load_submission(path, helpers.AMPLE, game).with_keys(game=game) for path in references)
+    found = CROUPIERS.game(game)
+    handed = tuple(load_submission(path, helpers.AMPLE, found).for_game(found) for path in references)
     limits: AuthorLimits = entry.pop("limits", AuthorLimits())  # type: ignore[assignment]
     return IntakeTerms(
         entry=EntryTerms(limits=limits, references=tuple(each.name for each in handed), **entry),  # type: ignore[arg-type]

@@ -314,14 +314,14 @@ ODD = {
 @pytest.mark.parametrize("case", TOLD)
 def test_what_a_game_tells_is_plain_and_harmless(case: str) -> None:
     event, facts, plain = TOLD[case]
-    assert event_validation.told("odd", "league/1", event, facts, 2) == plain
+    assert event_validation.told(GAMES["pazaak"], "league/1", event, facts, 2) == plain
 
 
 @pytest.mark.parametrize("case", ODD)
 def test_what_no_page_can_show_is_refused_by_name(case: str) -> None:
     event, facts, why = ODD[case]
     with pytest.raises(UserError) as refused:
-        event_validation.told("odd", "league/1", event, facts, 2)
+        event_validation.told(GAMES["pazaak"], "league/1", event, facts, 2)
     (problem,) = refused.value.problems
     assert problem.code == "C019" and why in problem.message and "league/1" in problem.message
 
@@ -329,7 +329,7 @@ def test_what_no_page_can_show_is_refused_by_name(case: str) -> None:
 @pytest.mark.parametrize("scores", [None, (1,), (1, math.nan), (1, "2"), 7, (10**400, 1)], ids=repr)
 def test_scores_that_are_none_are_refused(scores: object) -> None:
     with pytest.raises(UserError):
-        event_validation.scored("odd", "league/1", scores, 2)
+        event_validation.scored(GAMES["pazaak"], "league/1", scores, 2)
 
 
 TELLS = 'tell("discard", cards=bids)'

@@ -389,7 +389,7 @@ def test_no_kit_that_a_bot_has_written_runs_in_the_interpreter(tmp_path: Path) -
 
 def made_ready(folder: Path) -> BuiltBot:
     """Prepare a submission for play, as before a tournament."""
-    return trio.run(prepare_bots, [load_submission(folder)], GAME, helpers.AMPLE, helpers.level())[0]
+    return trio.run(prepare_bots, [load_submission(folder)], GAME, helpers.AMPLE, helpers.level()).bots[0]
 
 
 def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:

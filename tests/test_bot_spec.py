@@ -418,7 +418,7 @@ def test_two_bots_of_one_name_are_refused(here: Path) -> None:
 def test_a_bot_for_another_game_is_refused(here: Path) -> None:
     lay({"bots/mine/x.py": PY, "bots/mine/bot.toml": 'game = "pazaak"'})
     with pytest.raises(UserError) as refused:
-        load_submissions(["bots/*"], here, "cardshark")
+        load_submissions(["bots/*"], here, GAMES["cardshark"])
     assert str(refused.value) == (
         "error[C015] bots/mine/bot.toml: mine plays pazaak, and this is cardshark\n"
         '  hint: game = "cardshark", or remove it from `bots`'
@@ -441,7 +441,7 @@ def test_patterns_find_each_bot_once_and_no_readme(here: Path) -> None:
 
 def test_a_limit_that_the_tournament_grants_reaches_every_bot(here: Path) -> None:
     lay({"bots/a.py": PY})
-    (bot,) = load_submissions(["bots/*"], here, "cardshark", Limits(move=3.0))
+    (bot,) = load_submissions(["bots/*"], here, GAMES["cardshark"], Limits(move=3.0))
     assert bot.limits.move == 3.0
 
 

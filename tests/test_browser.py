@@ -20,7 +20,8 @@ import pytest
 
 from croupier.playing import PlayedTable
 from host.base.format import clock
-from host.games.engine import Table
+from host.games import GAMES
+from host.games.engine import Game, Table
 from host.games.luck import Luck
 from host.inspect import event_validation
 from host.inspect.recorded import known_seed
@@ -31,7 +32,7 @@ from host.journal.reader import reading
 from host.report.export import write_events, write_playlog
 from host.report.html_file import report_of
 from host.report.offers import Quota
-from host.rules.catalogue import game_by_name, load_game
+from host.rules.catalogue import load_game
 from protocols import PROTOCOLS
 from protocols.wire import Move
 from tests.browser import browser, complaints, games, missing
@@ -1042,15 +1043,15 @@ def test_every_event_of_the_general_table_is_drawn_and_no_text_of_it_is_markup(
     assert found == [] and page.js(f"{LIES}.at(-1)") == [[0, 0, 0], [0, 0, 0]]
 
 
-def exported(name: str, seed: int = 1) -> str:
+def exported(game: Game, seed: int = 1) -> str:
     """Return the events of a table of random moves, as `export jsonl` writes them."""
-    game, luck = game_by_name(name), Random(seed)
+    name, luck = game.name, Random(seed)
     rules = next(iter(game.presets.values()))
     bots = [f"bot {number}" for number in range(rules.seats)]
     lines: list[dict[str, Any]] = [{"ev": "table.start", "table": f"league/{name}/1", "game": name, "bots": bots}]
 
     def tell(event: str, **facts: Any) -> None:
-        safe = facts if name in ("hearts",) else event_validation.told(name, "league/1", event, facts, rules.seats)
+        safe = facts if name in ("hearts",) else event_validation.told(game, "league/1", event, facts, rules.seats)
         lines.append({"ev": event, **safe})
 
     table, asked = Table(game, rules, Luck(bytes([seed]), "browser"), tell=tell), 0
@@ -1067,7 +1068,7 @@ def exported(name: str, seed: int = 1) -> str:
 
 def test_every_card_of_hearts_is_somewhere_on_the_table(page: Page, holdem: Reported) -> None:
     page.open(f"{holdem.url}#casino")
-    page.drop("hearts.jsonl", exported("hearts"))
+    page.drop("hearts.jsonl", exported(GAMES["hearts"]))
     page.wait("document.querySelector('#picture .general')")
     lies = page.js(LIES)
     assert len(lies) > 300 and all(sum(map(sum, seats)) == 52 for seats in lies)
@@ -1081,7 +1082,7 @@ def test_every_card_of_hearts_is_somewhere_on_the_table(page: Page, holdem: Repo
 @pytest.mark.parametrize("name", ["connect_four", "leduc_poker", "hearts"])
 def test_a_game_of_openspiel_is_drawn_and_fits_a_phone(name: str, page: Page, holdem: Reported) -> None:
     pytest.importorskip("pyspiel")
-    ours = load_game(f"openspiel:{name}", ROOT).name
+    ours = load_game(f"openspiel:{name}", ROOT)
     with browser(*PHONE) as phone:
         small = Page(phone).open(f"{holdem.url}#casino")
         small.drop("table.jsonl", exported(ours))

@@ -379,7 +379,9 @@ def altered(data: Any, whole: Any) -> Iterator[Any]:
 
 def test_every_altered_file_is_read_or_refused_with_all_its_problems() -> None:
     written = (
-        parse(template(game, True, ["one"], kind).encode(), "f") for game in GAMES for kind in templates_of(GAMES[game])
+        parse(template(GAMES[game], True, ["one"], kind).encode(), "f")
+        for game in GAMES
+        for kind in templates_of(GAMES[game])
     )
     bots, games = (map(read, sorted(SAMPLES.rglob(name))) for name in ("bot.toml", "game.toml"))
     files: dict[type, list[Toml]] = {ConfigFile: [*written], BotSpec: [*bots], GameFile: [*map(completed, games)]}
@@ -486,16 +488,16 @@ def test_min_bots_is_a_cure_for_too_few_bots_only_if_they_fill_a_table() -> None
 @pytest.mark.parametrize("count", [0, 2, 8])
 def test_what_new_writes_is_a_tournament(here: Path, game: str, count: int) -> None:
     names = [f"bot{number}" for number in range(count)]
-    Path("croupier.toml").write_text(template(game, count > 0, names).replace('"sample:', '"bots/[s]ample:'))
+    Path("croupier.toml").write_text(template(GAMES[game], count > 0, names).replace('"sample:', '"bots/[s]ample:'))
     cup = load(here)
-    assert (cup.game, cup.limits, cup.level) == (game, Limits(), DEFAULT_LEVEL)
+    assert (cup.game.name, cup.limits, cup.level) == (game, Limits(), DEFAULT_LEVEL)
     assert len(cup.bots) == 1 + count
 
 
 def test_the_sample_tournaments_are_short(here: Path) -> None:
     told = {}
     for game in GAMES:
-        Path("croupier.toml").write_text(template(game, True, ["x"] * 8).replace("sample:", "bots/*"))
+        Path("croupier.toml").write_text(template(GAMES[game], True, ["x"] * 8).replace("sample:", "bots/*"))
         told[game] = load(here).stages
     assert told["cardshark"] == (MixedTables(name="tables", tourneys=100),)
     assert told["pazaak"] == (RoundRobin(name="league", tables_per_pair=2_000), Knockout(name="cup", set=2_000))
@@ -504,7 +506,7 @@ def test_the_sample_tournaments_are_short(here: Path) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_line_of_a_template_fits_a_screen(game: str) -> None:
-    assert max(map(len, template(game, True, ["x"] * 8).splitlines())) <= 110
+    assert max(map(len, template(GAMES[game], True, ["x"] * 8).splitlines())) <= 110
 
 
 def test_every_kind_of_stage_suits_a_game() -> None:

@@ -101,7 +101,7 @@ def errors_in(shape: dict[str, Any], text: str) -> list[str]:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_schema_accepts_a_new_tournament(game: str) -> None:
-    assert errors_in(schema_of_config(), template(game, True, ["davey"])) == []
+    assert errors_in(schema_of_config(), template(GAMES[game], True, ["davey"])) == []
 
 
 WRONG = [

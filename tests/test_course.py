@@ -30,7 +30,7 @@ from host.journal.tournament_dir import Folder
 from host.journal.writer import writing
 from host.play.jobs import Job
 from host.play.match import PlayedTable
-from host.play.records import Fixture, Record, pack
+from host.play.records import Record, pack
 from host.play.results import results_of
 from host.play.table_plans import table_setups
 from host.report.summary import summarize
@@ -128,9 +128,7 @@ class Organiser:
         with writing(self.path) as journal:
             open_run(journal, Folder(self._cup), tournament, bots, UNPROTECTED, "it came late")
             with suppress(InterruptedError):
-                under_way = Run(
-                    Fixture(tournament.game, tournament.rules, "", "", (), 0), journal, pool, lambda _progress: None
-                )
+                under_way = Run(tournament.blank, journal, pool, lambda _progress: None)
                 trio.run(play_stages, tournament, None, setup, under_way, lambda _line: None)
                 journal.set_status(RunStatus.FINISHED)
         return pool.first

@@ -17,7 +17,7 @@ from host.games.engine import Game, GameFailed, Opening, Place, Play, Request, S
 from host.games.luck import Luck, Shuffler
 from host.inspect.replay import spelled
 from host.play.records import read_answer, unpack
-from host.rules.catalogue import GameOrigin, own_game
+from host.rules.catalogue import GameRef
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
 from protocols.wire import View as AnyView
@@ -70,24 +70,22 @@ def sides(rules: Rules) -> Sequence[Sequence[int]]:
     return ((0, 2), (1, 3)) if rules.partners else ((0,), (1,))
 
 
-GAME = own_game(
-    Game(
-        name="chorus",
-        title="Chorus",
-        seats=(2, 2),
-        protocol="lines",
-        presets={"usual": Rules()},
-        grammar=Grammar(re.compile(r"(?P<text>[ -~]+)"), "a text", verb="SAY"),
-        play=play,
-        allows=allows,
-        winners=winners,
-        view=View,
-        edges={"the first question": View(0, 0, "SAY", ())},
-        opening=Opening("round", 1, below="a", otherwise="b"),
-        card="Say something.",
-        sides=sides,
-    ),
-    GameOrigin("test_engine:GAME", str(Path(__file__).parent)),
+GAME = Game(
+    name="chorus",
+    title="Chorus",
+    seats=(2, 2),
+    protocol="lines",
+    presets={"usual": Rules()},
+    grammar=Grammar(re.compile(r"(?P<text>[ -~]+)"), "a text", verb="SAY"),
+    play=play,
+    allows=allows,
+    winners=winners,
+    view=View,
+    edges={"the first question": View(0, 0, "SAY", ())},
+    opening=Opening("round", 1, below="a", otherwise="b"),
+    card="Say something.",
+    sides=sides,
+    ref=GameRef("test_engine:GAME", str(Path(__file__).parent)),
 )
 
 
@@ -225,7 +223,7 @@ def talkers(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     """Return two bots whose answers depend on everything that they were told, and one that fails in many ways."""
     folder = tmp_path_factory.mktemp("talkers")
     texts = {"one": TALKER.replace("{NAME}", "a"), "two": TALKER.replace("{NAME}", "b"), "odd": ODD}
-    return [built(written(text, ".py", folder, name), GAME.name, protocol="lines") for name, text in texts.items()]
+    return [built(written(text, ".py", folder, name), GAME, protocol="lines") for name, text in texts.items()]
 
 
 @pytest.fixture(scope="module")
@@ -233,14 +231,14 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     """Return two bots whose answers follow from their question and seed."""
     folder = tmp_path_factory.mktemp("steady")
     sources = [written(STEADY.replace("{NAME}", name), ".py", folder, name) for name in ("c", "d")]
-    return [built(source, GAME.name, protocol="lines") for source in sources]
+    return [built(source, GAME, protocol="lines") for source in sources]
 
 
 @pytest.mark.parametrize("partners", [long(False), True], ids=["alone", "partners"])
 def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBot], partners: bool) -> None:
     with nothing_left_behind():
-        one_by_one = played(GAME.name, [bot.with_keys(parallel_tables=1) for bot in steady], 12, partners=partners)
-    abreast = played(GAME.name, [bot.with_keys(parallel_tables=8) for bot in steady], 12, partners=partners)
+        one_by_one = played(GAME, [bot.with_keys(parallel_tables=1) for bot in steady], 12, partners=partners)
+    abreast = played(GAME, [bot.with_keys(parallel_tables=8) for bot in steady], 12, partners=partners)
     assert (one_by_one.answers, one_by_one.scores) == (abreast.answers, abreast.scores)
     assert one_by_one.results == abreast.results and one_by_one.faults == abreast.faults == {}
     questions = sum(usage.questions for usage in one_by_one.usage.values())
@@ -249,8 +247,8 @@ def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBo
 
 @pytest.mark.parametrize("protocol", breadth(PROTOCOLS, 3))
 def test_every_protocol_asks_several_seats_at_once(protocol: str, tmp_path: Path) -> None:
-    bots = [built(written(SIMPLE[protocol], ".py", tmp_path, name), GAME.name, protocol=protocol) for name in "ab"]
-    record = played(GAME.name, bots, 2, partners=True)
+    bots = [built(written(SIMPLE[protocol], ".py", tmp_path, name), GAME, protocol=protocol) for name in "ab"]
+    record = played(GAME, bots, 2, partners=True)
     assert record.faults == {} and {len(answers) for answers in answers_of(record)} == {15}
     assert {answer for answers in answers_of(record) for answer in answers} == set(
         said(*(f"{seat} {turn}, <i>" for seat in range(4) for turn in range(3)))
@@ -260,7 +258,7 @@ def test_every_protocol_asks_several_seats_at_once(protocol: str, tmp_path: Path
 @pytest.mark.parametrize("parallel", [long(1), 6])
 def test_partners_are_processes_that_know_only_their_own_seat(talkers: list[BuiltBot], parallel: int) -> None:
     pair = [bot.with_keys(parallel_tables=parallel) for bot in talkers[:2]]
-    record = played(GAME.name, pair, 6, partners=True)
+    record = played(GAME, pair, 6, partners=True)
     seeds: dict[tuple[str, str], set[str]] = {}
     for number, answers in enumerate(answers_of(record)):
         for answer in answers:
@@ -278,7 +276,7 @@ def test_faults_and_illegal_moves_of_several_questions_are_charged_to_their_bot(
     talkers: list[BuiltBot], parallel: int
 ) -> None:
     pair = [bot.with_keys(parallel_tables=parallel) for bot in (talkers[0], talkers[2])]
-    record = played(GAME.name, pair, 4, partners=True)
+    record = played(GAME, pair, 4, partners=True)
     assert faults_of(record, "one") == {}
     kinds = Counter(faults_of(record, "odd"))
     assert kinds["illegal"] == 8 and kinds["unreadable"] >= 8 and kinds["crash"] == 4
@@ -391,4 +389,4 @@ def test_a_text_is_escaped_wherever_it_is_shown(shouted: Path) -> None:
 
 
 def test_a_bundle_cannot_smuggle_a_control_character_in_a_text() -> None:
-    assert spelled(read_answer("SAY 0 \x1b[31m%0Ax"), GAME.name) == r"\x1b[31m\nx"
+    assert spelled(read_answer("SAY 0 \x1b[31m%0Ax"), GAME) == r"\x1b[31m\nx"

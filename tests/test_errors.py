@@ -11,6 +11,7 @@ import host
 from host.base.errors import Problem, UserError, explanations, lookup
 from host.cli import MAX_COLUMNS, fit_width
 from host.config.tournament_config import load, not_enough_bots
+from host.games import GAMES
 from host.stages.knockout import Knockout
 from host.submissions.discovery import load_submission, load_submissions
 from host.submissions.languages import python_2_cure
@@ -37,7 +38,7 @@ def manifest(text: str) -> list[Problem]:
     Path("mine").mkdir()
     Path("mine/x.py").touch()
     Path("mine/bot.toml").write_text(text)
-    return refused(lambda: load_submissions(["mine"], Path(), "cardshark"))
+    return refused(lambda: load_submissions(["mine"], Path(), GAMES["cardshark"]))
 
 
 def config(text: str) -> list[Problem]:

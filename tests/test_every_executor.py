@@ -59,11 +59,11 @@ async def here(setup: WorkerSetup, _lost: Callable[[str], None], _workers: int) 
 @asynccontextmanager
 async def on_a_cluster(setup: WorkerSetup, lost: Callable[[str], None], workers: int) -> AsyncIterator[WorkerPool]:
     """Play on the workers of a Dask cluster, which build the bots themselves."""
-    specs = [spec_of(SAMPLES / setup.game / f"{bot.name}.c") for bot in setup.bots]
+    specs = [spec_of(SAMPLES / setup.game.name / f"{bot.name}.c") for bot in setup.bots]
     with machines(*(f"machine-{number}" for number in range(workers))) as cluster:
         async with open_backend(cluster.address, lost) as there:
             level = await there.demand(setup.level)
-            ready = await there.ready(specs, GAMES[setup.game], AMPLE, level, lambda _name, _seconds: None)
+            _, ready = await there.ready(specs, setup.game, AMPLE, level, lambda _name, _seconds: None)
             assert [bot.sha256 for bot in ready] == [bot.sha256 for bot in setup.bots]
             async with there.executor(setup, lost, 0) as hands:
                 yield hands
@@ -91,7 +91,7 @@ def fixtures(bots: list[BuiltBot]) -> list[Fixture]:
 
 def setup_of(bots: list[BuiltBot]) -> WorkerSetup:
     """Return the setup of an executor."""
-    return WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
+    return WorkerSetup(GAMES["cardshark"], GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level())
 
 
 def all_of(

@@ -226,5 +226,5 @@ def test_a_ranking_that_counts_wins_is_refused_in_a_game_without_winners(tmp_pat
 
 def test_a_new_tournament_of_a_game_for_three_has_a_league(tmp_path: Path) -> None:
     game = load_game("highest3:GAME", tournament(tmp_path / "own", 3, 3), "croupier.toml:1")
-    text = template(game.name, False, ())
+    text = template(game, False, ())
     assert 'kind    = "league"' in text and "# kind" not in text

@@ -16,6 +16,7 @@ from test_referee_game import GAME
 from host.base.errors import UserError
 from host.base.toml_file import whole_toml
 from host.config.tournament_config import load
+from host.games import GAMES
 from host.inspect.roster import Entrant, match, read_roster
 from host.journal.tournament_dir import Folder
 from host.rules.game_toml import load_referee_game
@@ -130,7 +131,7 @@ limits = { move = "1 s", bank = "1 s / table" }
 
 def read_bot(folder: Path) -> None:
     """Read the bot of a folder. Raise UserError if it has problems."""
-    entry = load_entry(folder, "pazaak", Limits())
+    entry = load_entry(folder, GAMES["pazaak"], Limits())
     if entry.problems:
         raise UserError([*entry.problems], 3)
 

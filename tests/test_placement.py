@@ -110,7 +110,9 @@ def test_an_affinity_mask_is_respected() -> None:
 
 def test_a_worker_and_its_bots_share_the_core_and_no_worker_shares_it() -> None:
     bots = [built(SAMPLES / "cardshark" / name) for name in ("davey.c", "cautious.c")]
-    setup = WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level(), placement="core")
+    setup = WorkerSetup(
+        GAMES["cardshark"], GAMES["cardshark"].presets["thread"], tuple(bots), SEED, level(), placement="core"
+    )
 
     before = {worker.pid for worker in workers_of(os.getpid())}  # those that another test keeps
 
@@ -153,7 +155,7 @@ def test_a_bot_that_asks_for_cores_gets_them_and_others_do_not() -> None:
     async def seen() -> list[set[int]]:
         """Return the cores of each bot's sandbox in a worker that has two cores."""
         bots = (one, two.with_keys(cores=2))
-        setup = WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], bots, SEED, level())
+        setup = WorkerSetup(GAMES["cardshark"], GAMES["cardshark"].presets["thread"], bots, SEED, level())
         async with running_monitor() as watcher, AsyncExitStack() as stack:
             with starting_on(cores[:1]):
                 pool = BotPool(setup, stack, watcher, cores)
@@ -164,5 +166,5 @@ def test_a_bot_that_asks_for_cores_gets_them_and_others_do_not() -> None:
 
 def test_a_worker_has_room_for_the_bot_that_asks_for_most_cores() -> None:
     bots = tuple(BuiltBot(BotSpec(name=f"bot {cores}", cores=cores), (), "", "") for cores in (1, 4, 2))
-    setup = WorkerSetup("cardshark", GAMES["cardshark"].presets["thread"], bots, SEED, level())
+    setup = WorkerSetup(GAMES["cardshark"], GAMES["cardshark"].presets["thread"], bots, SEED, level())
     assert placement_request(setup, 3) == PlacementRequest("auto", 3, cores=4)

@@ -33,7 +33,7 @@ from host.play.sources.steady import SteadySource
 from host.play.table_plans import TableSetup
 from host.play.transcript import decode_steps, pack_transcript, unpack_transcript
 from host.rules.answer_forms import random_answer
-from host.rules.catalogue import game_by_name, load_game
+from host.rules.catalogue import load_game
 from host.rules.game_toml import load_referee_game
 from host.submissions.referees import build_referee, prepare_referee
 from protocols.wire import Answer, Fault, FaultKind, read_text
@@ -61,9 +61,7 @@ def goofspiel(tmp_path_factory: pytest.TempPathFactory) -> Game:
 
 def with_referee(language: str) -> Game:
     """Return Goofspiel with a referee that has been built."""
-    name = load_game(f"goofspiel_{language}/", REFEREES).name
-    trio.run(prepare_referee, name, level())
-    return game_by_name(name)
+    return trio.run(prepare_referee, load_game(f"goofspiel_{language}/", REFEREES), level())
 
 
 def plain(value: Any) -> Any:

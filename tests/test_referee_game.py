@@ -8,11 +8,10 @@ import pytest
 from command import ROOT
 
 from host.base.errors import UserError
-from host.base.value_types import OwnName
 from host.config.tournament_config import rule_type
 from host.games.engine import Opening, Place
 from host.ops.bots import find_game
-from host.rules.catalogue import load_game
+from host.rules.catalogue import load_game, ref_of
 from host.rules.game_toml import PROGRAM_KEYS, GameFile, load_referee_game
 from host.submissions.referees import load_referee, referee_hash
 from protocols import PROTOCOLS
@@ -200,7 +199,7 @@ def test_the_hash_of_a_referee_covers_its_files_and_its_keys(tmp_path: Path) -> 
     shutil.copytree(SAMPLE, folder)
 
     def sha256() -> str:
-        return referee_hash(load_game(f"{folder}/", tmp_path).name)
+        return referee_hash(load_game(f"{folder}/", tmp_path))
 
     first = sha256()
     assert len(first) == 64
@@ -214,7 +213,7 @@ def test_the_hash_of_a_referee_covers_its_files_and_its_keys(tmp_path: Path) -> 
 def test_a_game_is_named_by_its_folder_with_or_without_the_slash(tmp_path: Path) -> None:
     for said in (f"{SAMPLE}/", str(SAMPLE)):
         game = find_game(said)
-        assert isinstance(game.name, OwnName)
+        assert ref_of(game).has_referee
         assert game.name == "goofspiel_c"
 
 

@@ -11,6 +11,7 @@ from command import ROOT, croupier
 from helpers import Traces, built, level, played, written
 
 from host.bots.bot_spec import BuiltBot
+from host.games.engine import Game
 from host.play.records import Record
 from host.rules.catalogue import load_game
 from host.submissions.referees import prepare_referee
@@ -139,7 +140,7 @@ def rogue(mode: str, place: Path, **changes: str) -> Path:
     return folder
 
 
-def bots(game: str, place: Path, *moves: str) -> list[BuiltBot]:
+def bots(game: Game, place: Path, *moves: str) -> list[BuiltBot]:
     """Build a bot for each move, which always makes it."""
     made = []
     for number, move in enumerate(moves):
@@ -151,8 +152,7 @@ def bots(game: str, place: Path, *moves: str) -> list[BuiltBot]:
 
 def record_of(folder: Path, place: Path, *moves: str, tables: int = 4) -> Record:
     """Play a fixture of the bots that always make these moves."""
-    game = load_game(f"{folder}/", Path("/")).name
-    trio.run(prepare_referee, game, level())
+    game = trio.run(prepare_referee, load_game(f"{folder}/", Path("/")), level())
     return played(game, bots(game, place, *moves), tables)
 
 

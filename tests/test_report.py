@@ -1160,7 +1160,7 @@ def test_what_is_missing_is_refused(tmp_path: Path, words: list[str]) -> None:
 
 def test_tables_shown_name_their_bots_harmless() -> None:
     sitting = games.TableSetup(("\x1b[31mred",), None, "x")
-    assert ReplayedTable("pazaak", sitting, [], []).bots == [r"\x1b[31mred"]
+    assert ReplayedTable(GAMES["pazaak"], sitting, [], []).bots == [r"\x1b[31mred"]
 
 
 def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -262,7 +262,7 @@ def test_a_restart_may_take_a_quarter_of_a_second_longer_than_a_move_not_as_long
 def test_a_bot_that_lives_for_one_table_has_the_time_of_an_empty_start_at_later_tables() -> None:
     rogue = load_submission(ROGUES / "computes_in_its_start").with_keys(game="cardshark")
     limits = AMPLE._replace(move=0.2)
-    (bot,) = trio.run(prepare_bots, [rogue], GAMES["cardshark"], limits, level())
+    (bot,) = trio.run(prepare_bots, [rogue], GAMES["cardshark"], limits, level()).bots
     assert 0.002 < bot.empty_start < 1.0  # a Python that starts and prints
 
     record = alone(bot, 4)
@@ -1010,10 +1010,10 @@ def test_a_bot_is_prepared_again_if_its_keeper_dies(times: int, tmp_path: Path) 
     source = f"# {tmp_path}\n{SLOW_START}"  # another bot each time: one that has started before would not be started
     submission = spec_of(written(source, ".py", tmp_path, "slow"), protocol="lines")
 
-    async def work() -> list[BuiltBot]:
+    async def work() -> Sequence[BuiltBot]:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kill_every_keeper, times)
-            return await prepare_bots([submission], GAMES["cardshark"], AMPLE, level())
+            return (await prepare_bots([submission], GAMES["cardshark"], AMPLE, level())).bots
 
     assert [bot.name for bot in trio.run(work)] == ["slow"]
 

@@ -14,7 +14,6 @@ from host.config.tournament_config import load
 from host.inspect.verify import verify
 from host.journal.reader import reading
 from host.rating.rankings import ranking_of
-from host.rules.catalogue import game_by_name
 from host.stages import kind_of
 from host.tournament.running import RunOptions, run_tournament
 
@@ -85,8 +84,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]
 
 def test_each_is_loaded_with_its_own_code(both: tuple[Path, Path]) -> None:
     one, other = map(load, both)
-    assert one.game == other.game == "goofspiel"
-    assert game_by_name(one.game).play is not game_by_name(other.game).play
+    assert one.game.name == other.game.name == "goofspiel"
+    assert one.game.play is not other.game.play
     (stage,), (its,) = one.stages, other.stages
     assert stage.kind == its.kind == "ladder" and stage.rank_by == its.rank_by == ("worst", "win_rate")
     assert kind_of(stage).schedule is not kind_of(its).schedule

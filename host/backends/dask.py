@@ -36,13 +36,14 @@ from host.backends.placement import placement_request
 from host.backends.prepare_bots import PrepareRequest, PrepareResult
 from host.base.errors import Problem, UserError
 from host.base.format import counted
-from host.bots.bot_spec import BuiltBot, Submission
+from host.bots.bot_spec import Submission
 from host.games.engine import Game
-from host.play.jobs import WorkerSetup, encode
-from host.rules.catalogue import GameOrigin, origin, sources
+from host.play.jobs import WorkerSetup, encode_setup
+from host.rules.catalogue import GameRef, ref_of, sources
 from host.sandbox.levels import UNPROTECTED, Level
 from host.sandbox.limits import Limits
 from host.submissions import requirements
+from host.submissions.examine import Ready
 from host.submissions.file_tree import File, read_files
 from host.submissions.referees import load_referee
 from host.tournament.stage_runner import Backend
@@ -67,7 +68,7 @@ class Cluster:
     def __init__(self, client: DaskClient, report: ReportProgress, reconnect_timeout: float) -> None:
         self._client, self._report, self._reconnect_timeout = client, report, reconnect_timeout
         self._files: dict[str, tuple[File, ...]] = {}  # to send, by hash
-        self._request = PrepareRequest((), "", GameOrigin(), Limits(), UNPROTECTED)  # its folders are such hashes
+        self._request = PrepareRequest((), "", GameRef(), Limits(), UNPROTECTED)  # its folders are such hashes
         self._download_lock = trio.Lock()
         self._bot_hashes: dict[str, str] = {}  # by name of the bot, as the first machine has built it
         self._results: dict[WorkerInfo, PrepareResult] = {}
@@ -157,18 +158,19 @@ class Cluster:
         granted: Limits,
         level: Level,
         on_ready: Callable[[str, float], None],
-    ) -> list[BuiltBot]:
+    ) -> Ready:
         """Make every machine build and start the bots. Return the bots that the first machine has built.
 
         A machine that lacks something a bot needs is refused. Raise UserError for a problem of a bot itself.
         """
         packed = tuple(
             submission.with_keys(game=game.name)._replace(
-                folder=self._pack(read_files(submission.folder, submission.files, submission.limits.submission))
+                game=None,
+                folder=self._pack(read_files(submission.folder, submission.files, submission.limits.submission)),
             )
             for submission in submissions
         )
-        self._request = PrepareRequest(packed, game.name, self._pack_game(game.name), granted, level)
+        self._request = PrepareRequest(packed, game.name, self._pack_game(game), granted, level)
 
         async def prepare(worker: WorkerInfo) -> None:
             began = trio.current_time()
@@ -186,7 +188,7 @@ class Cluster:
             if not all(problem.code.startswith("S") for problem in result.problems):
                 raise UserError(list(result.problems), result.exit_code)
         self._refuse_unsuitable({worker: result.problems for worker, result in self._results.items()})
-        return next(list(result.bots) for result in self._results.values() if not result.problems)
+        return Ready(game, next(result.bots for result in self._results.values() if not result.problems))
 
     def _pack(self, files: Iterable[File]) -> Path:
         """Register files to be sent. Return the name of their folder in the file cache of every machine."""
@@ -195,21 +197,21 @@ class Cluster:
         self._files[sha256] = packed
         return Path(sha256)
 
-    def _pack_game(self, game: str) -> GameOrigin:
+    def _pack_game(self, game: Game) -> GameRef:
         """Return where the machines find a game. Files beside croupier.toml are sent; an installed package is not.
 
         A referee is built on each machine, like a bot.
         """
-        known = origin(game)
+        known = ref_of(game)
         if known.has_referee:
             submission = load_referee(Path(known.folder))[1]
             packed = self._pack(read_files(submission.folder, submission.files, submission.limits.submission))
-            return GameOrigin(known.said, str(packed), packed=True)
+            return GameRef(known.said, str(packed), packed=True)
         files = [
             File(str(path.relative_to(known.folder)), executable=False, content=path.read_bytes())
             for path in sources(game)
         ]
-        return GameOrigin(known.said, str(self._pack(files)), packed=True) if files else known
+        return GameRef(known.said, str(self._pack(files)), packed=True) if files else known
 
     async def _prepare(self, worker: WorkerInfo) -> PrepareResult:
         """Send a machine the files that it lacks, and make it prepare all bots."""
@@ -221,7 +223,7 @@ class Cluster:
                 for folder in (submission.folder, submission.wheels)
                 if folder is not None
             ]
-            names = [str(folder) for folder in (*folders, request.origin.folder)]
+            names = [str(folder) for folder in (*folders, request.ref.folder)]
             needed = [name for name in names if name in self._files]
             for sha256 in await self._client.call(worker, dask_worker.missing_files, needed):
                 await self._client.call(worker, dask_worker.store_files, self._files[sha256])
@@ -306,9 +308,9 @@ class Cluster:
         if result.problems:
             self._refuse(worker, result.problems)
             return
-        own_setup = setup._replace(bots=result.bots, origin=result.origin)
+        own_setup = setup._replace(bots=result.bots, game=setup.game._replace(ref=result.ref))
         request = placement_request(own_setup, worker.threads)
-        await self._client.call(worker, dask_worker.begin, self._client.tournament, encode(own_setup), request)
+        await self._client.call(worker, dask_worker.begin, self._client.tournament, encode_setup(own_setup), request)
         connected = True
 
         async def play(thread: int, jobs: Sequence[bytes]) -> Sequence[bytes]:

@@ -123,12 +123,12 @@ def ready(request: PrepareRequest) -> PrepareResult:
         )
         for submission in request.submissions
     )
-    game = request.origin
+    game = request.ref
     if game.packed:
         game = game._replace(folder=str(file_cache() / game.folder))
     with start_module("host.backends.prepare_bots") as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(encode_request(request._replace(submissions=submissions, origin=game)))
+        process.stdin.write(encode_request(request._replace(submissions=submissions, ref=game)))
         process.stdin.flush()
         result = process.stdout.read()
     if not result:

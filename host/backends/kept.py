@@ -11,7 +11,8 @@ from host.backends.load import choose_placement
 from host.backends.local import FixtureQueue, WorkerLink, connected
 from host.backends.placement import Placement, PlacementRequest, placement_request
 from host.backends.worker_process import start_worker
-from host.play.jobs import NEW_SETUP, WorkerSetup, encode, worker_input
+from host.play.jobs import NEW_SETUP, WorkerSetup, encode_setup, worker_input
+from host.rules.catalogue import ref_of
 
 
 class KeptWorker:
@@ -74,7 +75,7 @@ class KeptWorkers:
             self._placements[request] = await choose_placement(request)
         placement = self._placements[request]
         queue = FixtureQueue(on_lost, str(placement), placement.workers)
-        line = encode(setup)
+        line = encode_setup(setup)
 
         async def keep_running(cores: Sequence[int]) -> None:
             await queue.worker_needed()
@@ -84,7 +85,7 @@ class KeptWorkers:
                 try:
                     await queue.feed("a worker", worker.play)
                 finally:
-                    if worker.waits and not setup.origin.said:  # the code of an organiser's own game may change
+                    if worker.waits and not ref_of(setup.game).said:  # the code of an organiser's own game may change
                         self._idle[group].append(worker)
                     else:
                         await worker.close()

@@ -16,7 +16,7 @@ from host.backends.placement import placement_request
 from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.backends.worker_process import start_worker
 from host.base.errors import Problem, UserError
-from host.play.jobs import Job, WorkerSetup, encode, worker_input
+from host.play.jobs import Job, WorkerSetup, encode, encode_setup, worker_input
 from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
@@ -151,7 +151,7 @@ async def local_workers(
     """
     placement = await choose_placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)
-    encoded_setup = encode(setup)
+    encoded_setup = encode_setup(setup)
 
     async def keep_running(cores: Sequence[int]) -> None:
         """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""

@@ -12,9 +12,8 @@ import msgspec
 import trio
 
 from host.base.errors import Problem, UserError
-from host.base.value_types import plain_name
 from host.bots.bot_spec import BuiltBot, Submission
-from host.rules.catalogue import GameOrigin, game_by_name, origin, reload_game
+from host.rules.catalogue import GameRef, game_of, ref_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.examine import prepare_bots
@@ -25,7 +24,7 @@ class PrepareRequest(NamedTuple):
 
     submissions: tuple[Submission, ...]
     game: str
-    origin: GameOrigin  # of the organiser's own game
+    ref: GameRef  # where its code lies
     granted: Limits
     level: Level
 
@@ -36,7 +35,7 @@ class PrepareResult(NamedTuple):
     bots: tuple[BuiltBot, ...] = ()
     problems: tuple[Problem, ...] = ()
     exit_code: int = 0
-    origin: GameOrigin = GameOrigin()  # where this machine finds the game
+    ref: GameRef = GameRef()  # where this machine finds the game
 
 
 def encode_request(request: PrepareRequest) -> bytes:
@@ -47,9 +46,9 @@ def encode_request(request: PrepareRequest) -> bytes:
 async def prepare(request: PrepareRequest) -> PrepareResult:
     """Build and start the bots."""
     try:
-        game = reload_game(request.origin) if request.origin.said else game_by_name(request.game)
-        bots = await prepare_bots(request.submissions, game, request.granted, request.level)
-        return PrepareResult(tuple(bots), origin=origin(game.name) if request.origin.said else request.origin)
+        game = game_of(request.game, request.ref)
+        ready = await prepare_bots(request.submissions, game, request.granted, request.level)
+        return PrepareResult(tuple(ready.bots), ref=ref_of(ready.game))
     except UserError as refused:
         return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
@@ -62,7 +61,7 @@ async def main() -> None:
     async with trio.open_nursery() as nursery:
 
         async def answer() -> None:
-            sys.stdout.buffer.write(msgspec.json.encode(await prepare(request), enc_hook=plain_name))
+            sys.stdout.buffer.write(msgspec.json.encode(await prepare(request)))
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(answer)

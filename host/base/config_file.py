@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin,
 from host.base.errors import Problem, UserError, closest_match
 from host.base.safe_text import one_line
 from host.base.toml_file import KeyPath, Toml, read, to_toml
-from host.base.value_types import PLAIN, DefinedIn, InvalidValue, TaggedBy, ValueType, one_of
+from host.base.value_types import PLAIN, DefinedIn, InvalidValue, OwnCode, TaggedBy, ValueType, one_of
 
 T = TypeVar("T")
 
@@ -92,8 +92,9 @@ class _Reader:
             hint = f"one of {', '.join(names)}"
             return self._add("C007", key, f"{_table_header(key)} has no {tagged.key}", hint)
         tag = table[tagged.key]
-        if isinstance(tag, str) and (model := tagged.find(tag)):
-            return self._table(model, table, key)
+        if isinstance(tag, str | OwnCode) and (model := tagged.find(tag)):
+            name = tag.name if isinstance(tag, OwnCode) else tag
+            return self._table(model, {**table, tagged.key: name}, key)
         hint = closest_match(str(tag), names) or f"one of {', '.join(names)}"
         message = f"{tagged.key} = {to_toml(str(tag))} is not a {tagged.key} of {key[0]}"
         return self._add("C008", (*key, tagged.key), message, hint)

@@ -42,7 +42,7 @@ class TaggedBy(NamedTuple):
     """The type of a table that one of its keys, the tag, determines: `find` returns the dataclass of a tag, or None."""
 
     key: str
-    find: Callable[[str], type | None]
+    find: Callable[[Any], type | None]
     names: Callable[[], Iterable[str]]  # the known tags
 
 
@@ -136,33 +136,17 @@ OWN_CODE = r"^[\w.]+:\w+(\(.*\))?$"
 """The pattern of `package.module:NAME`, which names a value in the organiser's code."""
 
 
-class OwnName(str):
-    """The name of a game, a kind of stage or a ranking of an organiser's own code. It carries what it names.
+class OwnCode(NamedTuple):
+    """What a name in croupier.toml stands for: a game, a kind of stage or a ranking of an organiser's own code."""
 
-    It equals the plain name, as a journal stores it. No table of the process knows the organisers' names, because two
-    tournaments in one process can use the same name for different code. A copy or a pickle of it is the plain name.
-    """
-
-    __slots__ = ("said", "value")
-
-    said: str
-    """What croupier.toml says: `package.module:NAME`."""
+    name: str  # as a journal stores it
+    said: str  # what croupier.toml says: `package.module:NAME`
     value: Any
 
-    @classmethod
-    def carrying(cls, name: str, said: str, value: Any) -> "OwnName":
-        """Return a name that carries a value."""
-        own = cls(name)
-        own.said, own.value = said, value
-        return own
 
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)
-
-
-def plain_name(value: object) -> str:
-    """Return an OwnName as the plain name, for msgspec, which encodes no other type of str."""
-    if isinstance(value, OwnName):
+def plain_word(value: object) -> str:
+    """Return the word of an organiser's own ranking as text, for msgspec, which encodes no other type of str."""
+    if isinstance(value, str):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be encoded")
 
@@ -172,13 +156,13 @@ def one_of(
 ) -> ValueType:
     """Return the type of a string that is one of the choices; `choices` is called only when a file is read.
 
-    `own` is the pattern of other names that a file may contain. They are replaced by an OwnName before this check.
+    `own` is the pattern of other names that a file may contain. The resolver replaces them by an OwnCode before this check.
     `renamed` has the present names of choices that had other names.
     """
 
     def check(value: Any) -> str:
-        if own and isinstance(value, OwnName):
-            return value
+        if own and isinstance(value, OwnCode):
+            return value.name
         words = list(choices())
         if plain_string(value) not in words:
             hint = renamed.get(value) or closest_match(value, words) or "one of " + ", ".join(words)

@@ -11,6 +11,7 @@ from host.base.paths import SAMPLE_PREFIX
 from host.base.toml_file import Toml, to_toml
 from host.base.value_types import OWN_CODE, Flag, InvalidValue, Text, ValueType, integer, matches, one_of, plain_string
 from host.games import GAMES
+from host.games.engine import Game
 from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
 from protocols import PROTOCOLS
 from protocols.argv import ask_raw
@@ -395,11 +396,21 @@ class Submission(NamedTuple):
     limits: Limits = Limits()  # the requested limits, not above the granted ones
     manifest: str = ""  # the path of its bot.toml, for messages; empty for a single file
     wheels: Path | None = None  # the folder of the required packages, if they are already downloaded
+    game: Game | None = None  # the one that `for_game` has given it
 
     @property
     def name(self) -> str:
         """The bot's name."""
         return self.spec.name
+
+    @property
+    def plays(self) -> Game | None:
+        """The game that the bot plays; None if that is not known, or is not one of croupier's own."""
+        return self.game if self.game and self.game.name == self.spec.game else GAMES.get(self.spec.game)
+
+    def for_game(self, game: Game) -> "Submission":
+        """Return the submission as one for a game."""
+        return self.with_keys(game=game.name)._replace(game=game)
 
     def with_keys(self, **keys: Any) -> "Submission":
         """Return the submission with other values for some keys of its bot.toml."""

@@ -239,9 +239,9 @@ def print_json_line(schema: str, **facts: Any) -> None:
 def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
     import msgspec
 
-    from host.base.value_types import plain_name
+    from host.base.value_types import plain_word
 
-    return msgspec.json.encode({**schema_of(schema), **facts}, enc_hook=plain_name)
+    return msgspec.json.encode({**schema_of(schema), **facts}, enc_hook=plain_word)
 
 
 def print_problems(error: UserError, as_json: bool) -> int:

@@ -17,6 +17,7 @@ from host.sandbox.levels import DEFAULT_LEVEL, Level
 if TYPE_CHECKING:
     from host.bots.bot_spec import BuiltBot, Submission
     from host.cli.ask_report import AskReport, Difference
+    from host.games.engine import Game
     from host.inspect.repro import Repro, Target
     from host.journal.reader import Journal
 
@@ -82,7 +83,7 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level) for name in names]
     if chosen.other:
         mine, theirs = asked_by_both(bots, repro, level)
-        return Difference(place=repro.bot.name, bots=bots, mine=mine, theirs=theirs)
+        return Difference(place=repro.bot.name, game=repro.game, bots=bots, mine=mine, theirs=theirs)
     return AskReport(repro=repro, bot=bots[0], level=level, replies=trio.run(reask, bots[0], repro, level))
 
 
@@ -124,7 +125,7 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
             raise click.UsageError(unknown_with_list("bot", chosen.asked_bot, sources))
         own = wanted.bot
         if own is not None and own not in sources:
-            own = _spec(context, own, journal.state().game, sources).name
+            own = _spec(context, own, journal.game, sources).name
         place = chosen.asked_bot or (own if own in sources else None) or ""
         if target is not None:
             target = target._replace(bot=chosen.asked_bot or target.bot or ("" if target.number else place))
@@ -175,7 +176,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
     raise click.UsageError(f"there is no {where}; `croupier faults` names them")
 
 
-def _spec(context: CliContext, word: str, game: str, sources: Mapping[str, str]) -> "Submission":
+def _spec(context: CliContext, word: str, game: "Game", sources: Mapping[str, str]) -> "Submission":
     """Return the bot that a word names. For games outside a tournament, the journal has the paths of the bots."""
     from host.ops.bots import find_bots
 
@@ -191,7 +192,7 @@ def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot"
 
     from host.submissions.build import build
 
-    bot = trio.run(build, submission.with_keys(game=repro.game), level)
+    bot = trio.run(build, submission.for_game(repro.game), level)
     return bot._replace(limits=repro.bot.limits)
 
 

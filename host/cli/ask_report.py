@@ -7,6 +7,7 @@ from host.base.format import milliseconds, plural
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
 from host.bots.values import granted
+from host.games.engine import Game
 from host.inspect.reask import Reply, differences
 from host.inspect.replay import spelled
 from host.inspect.repro import Repro
@@ -30,7 +31,7 @@ class AskReport(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the replies as JSON has them."""
-        rows = [_row(reply, self.bot) for reply in self.replies]
+        rows = [_row(reply, self.bot, self.repro.game) for reply in self.replies]
         return {
             "table": self.repro.table,
             "bot": self.bot.name,
@@ -52,7 +53,7 @@ class AskReport(NamedTuple):
         if len(self.repro.asked) == 1:
             yield from self._decision(self.replies[0])
         else:
-            yield from _table(self.replies, self.bot.spec.game)
+            yield from _table(self.replies, self.repro.game)
 
     def _title(self) -> str:
         asked, before = self.repro.asked, len(self.repro.before)
@@ -101,8 +102,8 @@ class AskReport(NamedTuple):
         yield f"  time     {_ms(reply.now.wall)} = {' + '.join(parts)}{verdict}"
         if cause := _cause(reply):
             yield f"  cause    {cause}"
-        yield f"  now      {spelled(reply.now.answer, self.bot.spec.game)}{_wrote(reply.now.raw)}"
-        then, piece = spelled(reply.then.answer, self.bot.spec.game), self.repro.evidence
+        yield f"  now      {spelled(reply.now.answer, self.repro.game)}{_wrote(reply.now.raw)}"
+        then, piece = spelled(reply.then.answer, self.repro.game), self.repro.evidence
         if piece is not None:
             after = f" after {_ms(piece.wall)}" if piece.wall else ""
             then += f"{_wrote(piece.raw)}{after}; {piece.ended or 'the process kept running'}"
@@ -118,6 +119,7 @@ class Difference(NamedTuple):
     """Where two bots answer the same recorded questions differently."""
 
     place: str  # the bot that was asked then
+    game: Game
     bots: Sequence[BuiltBot]
     mine: Sequence[Reply]
     theirs: Sequence[Reply]
@@ -125,15 +127,14 @@ class Difference(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the differences as JSON has them."""
         one, other = self._names()
-        game = self.bots[0].spec.game
         rows = [
             {
                 "table": mine.then.table,
                 "number": mine.then.number,
                 "question": _question(mine, self.bots[0]),
-                one: spelled(mine.now.answer, game),
-                other: spelled(theirs.now.answer, game),
-                "then": spelled(mine.then.answer, game),
+                one: spelled(mine.now.answer, self.game),
+                other: spelled(theirs.now.answer, self.game),
+                "then": spelled(mine.then.answer, self.game),
             }
             for mine, theirs in differences(self.mine, self.theirs)
         ]
@@ -146,7 +147,7 @@ class Difference(NamedTuple):
         many = plural(len(self.mine), "question")
         yield f"{len(differ)} of {len(self.mine)} {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
         for mine, theirs in differ[:MAX_DIFFERENCES]:
-            mine_said, theirs_said = (spelled(each.now.answer, self.bots[0].spec.game) for each in (mine, theirs))
+            mine_said, theirs_said = (spelled(each.now.answer, self.game) for each in (mine, theirs))
             answers = f"{one} {mine_said} · {other} {theirs_said}"
             yield f"  {_question(mine, self.bots[0])}  →  {answers}"
         if len(differ) > MAX_DIFFERENCES:
@@ -157,13 +158,13 @@ class Difference(NamedTuple):
         return one, f"{other}#2" if other == one else other
 
 
-def _row(reply: Reply, bot: BuiltBot) -> dict[str, Any]:
+def _row(reply: Reply, bot: BuiltBot, game: Game) -> dict[str, Any]:
     went = reply.time_breakdown
     return {
         "number": reply.then.number,
         "question": _question(reply, bot),
-        "then": spelled(reply.then.answer, bot.spec.game),
-        "now": spelled(reply.now.answer, bot.spec.game),
+        "then": spelled(reply.then.answer, game),
+        "now": spelled(reply.now.answer, game),
         "same": reply.same,
         "bank_ms": reply.then.bank,
         "wall_ms": round(reply.now.wall * 1000, 3),
@@ -187,7 +188,7 @@ def _cause(reply: Reply) -> str:
     return cause_of_time_out(reply.now) if is_late else ""
 
 
-def _table(replies: Sequence[Reply], game: str) -> Iterator[str]:
+def _table(replies: Sequence[Reply], game: Game) -> Iterator[str]:
     for reply in replies:
         question = PROTOCOLS["argv"].encode(reply.then.view).decode().rstrip("\n")
         differs = "" if reply.same else f"   ≠ then {spelled(reply.then.answer, game)}"

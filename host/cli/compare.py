@@ -79,7 +79,7 @@ def compare(
     found = find_sides(context.folder, (new, old), conditions.game)
     planned = plan_comparison(context.folder, found, test, conditions)
     view = ComparisonView(planned, (new, old), silent=context.quiet or context.json)
-    journal = adhoc_journal(context.folder, found.game.name)
+    journal = adhoc_journal(context.folder, found.game)
     result = trio.run(compare_bots, planned, journal, local_workers, view, STARTED)
     if result is None:
         raise click.exceptions.Exit(5)

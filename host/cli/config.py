@@ -63,14 +63,14 @@ def _check(context: CliContext) -> Facts:
 
     season = load(context.folder)
     if season.season:
-        return _facts(season, [], [f"{season.path} is valid: a season, {season.name}, {season.game}"])
+        return _facts(season, [], [f"{season.path} is valid: a season, {season.name}, {season.game.name}"])
     warnings: list[str] = []
     tournament, _, submissions = check_playable(context.folder, warnings.append)
     if not context.json:
         for warning in warnings:
             click.echo(warning, err=True)
     bots, stages = counted(len(submissions), "bot"), counted(len(tournament.stages), "stage")
-    about = f"{tournament.name}, {tournament.game}, {bots}, {stages}"
+    about = f"{tournament.name}, {tournament.game.name}, {bots}, {stages}"
     faults = [rule(tournament.max_faults)] if tournament.max_faults else []
     built = in_folder("the bots were not built: croupier check --all builds them", str(context.folder))
     return _facts(tournament, warnings, [f"{tournament.path} is valid: {about}", *faults, built])

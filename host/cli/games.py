@@ -30,7 +30,6 @@ MAX_EXAMPLE_LINES = 9  # of the examples of a game
 def games(context: CliContext, name: str | None, handout: str | None, library: bool) -> None:
     """List the games. With a name, describe that game's questions and answers, with examples."""
     from host.games import GAMES
-    from host.rules.catalogue import game_by_name
 
     if library:
         known = openspiel_games()
@@ -40,10 +39,10 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
     if name is None:
         if handout:
             raise click.UsageError(f"--{handout} needs a game: croupier games GAME --{handout}")
-        own = [game_by_name(own) for (key, _), own in context.registry.own().items() if key == "game"]
+        own = [own.value for (key, _), own in context.registry.own().items() if key == "game"]
         print_result(context, "games", GameList([*GAMES.values(), *own]))
         return
-    game = find_game(context.registry.game(name))
+    game = context.registry.known_game(name) or find_game(name)
     if handout:
         from host.submissions.handouts import HANDOUTS
 

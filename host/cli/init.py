@@ -63,7 +63,7 @@ def init(
     row = _choose_language(lang, place)
     chosen = _choose_game(context, game)
     source = _write_starter(place, chosen, row, protocol)
-    starter = StarterBot(place, chosen, row.name, source, missing(load_submission(place, game=chosen.name)))
+    starter = StarterBot(place, chosen, row.name, source, missing(load_submission(place, game=chosen)))
     print_result(context, "init", starter)
     if starter.missing and not context.json:
         click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {row.package})", err=True)
@@ -90,11 +90,11 @@ class StarterBot(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """Yield what to do next. A game without sample bots is played against copies of the starter bot."""
-        from host.rules.catalogue import origin
+        from host.rules.catalogue import ref_of
         from host.submissions.sample_bots import samples
 
         place = shlex.quote(str(self.place))
-        known = origin(self.game.name)
+        known = ref_of(self.game)
         named = known.said if known.has_referee else self.game.name
         game = f" -g {shlex.quote(named)}" if self.source == self.place else ""  # a bot.toml would name it
         opponent = "sample:NAME" if samples(self.game.name) else place
@@ -139,10 +139,10 @@ def _choose_game(context: CliContext, name: str | None) -> "Game":
     from host.config.tournament_config import load
 
     if name is None and (context.folder / "croupier.toml").exists():
-        name = load(context.folder).game
+        return load(context.folder).game
     if name is None:
         raise click.UsageError("which game? Name it with -g GAME")
-    return find_game(context.registry.game(name))
+    return context.registry.known_game(name) or find_game(name)
 
 
 def _choose_language(name: str | None, place: Path) -> "Language":

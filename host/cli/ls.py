@@ -28,7 +28,7 @@ def ls(context: CliContext, names: tuple[str, ...], hashes: bool) -> None:
         {
             "bot": entry.name,
             "language": submission.spec.language if submission else "",
-            "protocol": protocol_of(submission.with_keys(game=tournament.game)) if submission else "",
+            "protocol": protocol_of(submission.for_game(tournament.game)) if submission else "",
             "path": str(entry.path),
             "author": submission.spec.author if submission else "",
             "sha256": program_hash(tournament.identified(submission))

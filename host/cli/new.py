@@ -52,7 +52,7 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
     if season and (kind or with_samples):
         raise click.UsageError("--season: its rounds have their own kind of stage, and people hand in the bots")
     names = known if with_samples else []
-    text = template(game, season or bool(names), known, kind, season=season)
+    text = template(found, season or bool(names), known, kind, season=season)
     try:
         (folder if season else folder / "bots").mkdir(parents=True, exist_ok=True)
         write_with_schema(folder / "croupier.toml", text)

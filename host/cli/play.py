@@ -38,7 +38,7 @@ def play(context: CliContext, /, names: tuple[str, ...], tables: int, show: bool
     conditions = Conditions(**chosen)
     found = find_bots(context.folder, names, conditions.game)
     planned = plan_tables(context.folder, found, tables, conditions)
-    journal = adhoc_journal(context.folder, found.game.name)
+    journal = adhoc_journal(context.folder, found.game)
     with progress_view("none" if context.json or planned.tables <= 2 else "auto", quiet=context.quiet) as view:
         result = trio.run(play_tables, planned, journal, local_workers, view, STARTED)
     print_result(context, "play", replace(result, option=journal_option(context.folder, journal), show=show))

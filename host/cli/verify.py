@@ -151,13 +151,12 @@ def promised_seed(path: Path) -> str | None:
 
 def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
     """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
-    from host.inspect.source_replay import prepare_game
+    from host.inspect.source_replay import prepared_game
     from host.inspect.verify import verify
     from host.journal.reader import reading
 
     with reading(path, registry) as journal:
-        prepare_game(path, journal.state(), registry)
-        run, audit = journal.state(), verify(journal, share, seal, seed)
+        run, audit = journal.state(), verify(journal, share, seal, seed, prepared_game(journal))
         promised = promised_seed(path)
         if promised and promised != run.seed_sha256:
             other = f"the run did not use the committed seed, whose sha256 is {promised}"

@@ -7,14 +7,14 @@ from host.base.toml_file import to_toml
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.config.tournament_config import Tournament
 from host.journal.state import Terms, plain
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.sandbox.limits import BANK_KEYS
 
 
 def terms_of(tournament: Tournament) -> Terms:
     """Return the terms of a tournament. Tournaments with equal terms, games, stages and bots have the same results."""
     sha256 = ""
-    if origin(tournament.game).has_referee:
+    if ref_of(tournament.game).has_referee:
         from host.submissions.referees import referee_hash  # only these games need it
 
         sha256 = referee_hash(tournament.game)
@@ -37,7 +37,7 @@ def terms_of(tournament: Tournament) -> Terms:
 
 def canonical(tournament: Tournament) -> dict[str, Any]:
     """Return the settings that results depend on, as JSON values with the keys of croupier.toml."""
-    return terms_of(tournament).settings(tournament.game, tournament.stages)
+    return terms_of(tournament).settings(tournament.game.name, tournament.stages)
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
     return (
         settings
         | {
-            "game": origin(tournament.game).said or tournament.game,
+            "game": ref_of(tournament.game).said or tournament.game.name,
             "name": tournament.name,
             **({} if tournament.season else {"bots": list(tournament.bots)}),
             "rules": rules,

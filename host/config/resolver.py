@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.system_errors import cure
 from host.base.toml_file import Toml, read
-from host.base.value_types import InvalidValue, OwnName, plain_string
-from host.rating.rankings import RANKINGS, Ranking
+from host.base.value_types import InvalidValue, OwnCode, plain_string
+from host.rating.rankings import RANKINGS, OwnRanking, Ranking
 from host.rules.catalogue import CustomName, import_value, is_folder, load_game
 from host.stages import KINDS, Registry
 from host.stages.kind import OWN_RANKING, Kind
@@ -24,8 +24,8 @@ from host.stages.kind import OWN_RANKING, Kind
 CONFIG = "croupier.toml"
 
 
-def load_kind(named: CustomName, folder: Path) -> OwnName:
-    """Import a stage kind; return its name, which carries it. Raise UserError if it cannot be used."""
+def load_kind(named: CustomName, folder: Path) -> OwnCode:
+    """Import a stage kind. Raise UserError if it cannot be used."""
     kind = import_value(named, str(folder.absolute()))
     if not isinstance(kind, Kind):
         raise named.refused(f"is not a Kind but a {type(kind).__name__}", "see docs/adding-a-stage.md")
@@ -34,11 +34,11 @@ def load_kind(named: CustomName, folder: Path) -> OwnName:
         raise named.refused(f"is called {kind.name!r}, and its config {kind.config().kind!r}", hint)
     if KINDS.get(kind.name, kind) is not kind:
         raise named.refused(f"has the name of another kind, {kind.name}", "choose another name")
-    return OwnName.carrying(kind.name, named.said, kind)
+    return OwnCode(kind.name, named.said, kind)
 
 
-def load_ranking(named: CustomName, folder: Path) -> OwnName:
-    """Import a ranking; return its name, which carries it. Raise UserError if it cannot be used."""
+def load_ranking(named: CustomName, folder: Path) -> OwnCode:
+    """Import a ranking. Raise UserError if it cannot be used."""
     ranking = import_value(named, str(folder.absolute()))
     if not isinstance(ranking, Ranking):
         raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
@@ -46,17 +46,16 @@ def load_ranking(named: CustomName, folder: Path) -> OwnName:
         raise named.refused(f"is called {ranking.name!r}", "use only small letters, digits and _")
     if RANKINGS.get(ranking.name, ranking) is not ranking:
         raise named.refused(f"has the name of another ranking, {ranking.name}", "choose another name")
-    return OwnName.carrying(ranking.name, named.said, ranking)
+    return OwnCode(OwnRanking.of(ranking), named.said, ranking)
 
 
-def _game_name(named: CustomName, folder: Path) -> OwnName:
-    name = load_game(named.said, folder, named.where).name
-    assert isinstance(name, OwnName)
-    return name
+def _load_game(named: CustomName, folder: Path) -> OwnCode:
+    game = load_game(named.said, folder, named.where)
+    return OwnCode(game.name, named.said, game)
 
 
-LOADERS: Mapping[str, Callable[[CustomName, Path], OwnName]] = {
-    "game": _game_name,
+LOADERS: Mapping[str, Callable[[CustomName, Path], OwnCode]] = {
+    "game": _load_game,
     "kind": load_kind,
     "rank_by": load_ranking,
 }
@@ -72,7 +71,7 @@ class Resolved(NamedTuple):
 
 def resolve(toml: Toml, folder: Path) -> Resolved:
     """Replace each `package.module:NAME`, and the folder of a game, by the name of the value, if that can be used."""
-    own, problems = dict[tuple[str, str], OwnName](), list[Problem]()
+    own, problems = dict[tuple[str, str], OwnCode](), list[Problem]()
 
     def name_of(said: Any, *place: str | int) -> Any:
         key = str(place[-1])
@@ -85,15 +84,15 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
         named = CustomName(key, said, toml.where(*place))
         try:
             found = LOADERS[key](named, folder)
-            if own.setdefault((key, found), found).said != said:
-                raise named.refused(f"has the name of another, {own[key, found].said}", "choose another name")
+            if (other := own.setdefault((key, found.name), found).said) != said:
+                raise named.refused(f"has the name of another, {other}", "choose another name")
         except OSError as error:  # for example a name that is longer than the system allows
             problems.extend(named.refused(f"cannot be read: {error.strerror}", cure(error, "")).problems)
             return said
         except UserError as refused:
             problems.extend(refused.problems)
             return said
-        return own[key, found]
+        return own[key, found.name]
 
     data, stages = toml.data, toml.data.get("stage")
     data |= {"game": name_of(data["game"], "game")} if "game" in data else {}
@@ -117,8 +116,8 @@ def registry_of(place: Path) -> Registry:
     paths = [*_games_outside(place), place / CONFIG] if place.is_dir() else [place]
 
     @cache
-    def own() -> Mapping[tuple[str, str], OwnName]:
-        found: dict[tuple[str, str], OwnName] = {}
+    def own() -> Mapping[tuple[str, str], OwnCode]:
+        found: dict[tuple[str, str], OwnCode] = {}
         for path in paths:
             with suppress(UserError):
                 found |= resolve(read(path), path.parent).registry.own()

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from host.base.paths import SAMPLE_PREFIX
 from host.base.toml_file import to_toml
 from host.games.engine import Game
-from host.rules.catalogue import game_by_name, origin
+from host.rules.catalogue import ref_of
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST
 from host.stages import KINDS
 from host.stages.kind import Kind
@@ -33,25 +33,24 @@ def _environment() -> Environment:
     return made
 
 
-def template(game: str, with_samples: bool, names: Sequence[str], kind: str = "", *, season: bool = False) -> str:
+def template(game: Game, with_samples: bool, names: Sequence[str], kind: str = "", *, season: bool = False) -> str:
     """Return the text of a new croupier.toml, with the given kind of stage or the usual ones.
 
     `names` are the sample bots of the game. Some of them are the references of a `season`.
     """
-    known = game_by_name(game)
-    rules = next(iter(known.presets.values()))._asdict()
+    rules = next(iter(game.presets.values()))._asdict()
     return (
         _environment()
         .get_template("croupier.toml.jinja")
         .render(
             season=season,
-            game=origin(game).said or game,
-            name=known.title,
+            game=ref_of(game).said or game.name,
+            name=game.title,
             bots=["bots/*", *(SAMPLE_PREFIX + name for name in names if with_samples)],
-            references=[name for name in _references(known, names) if name != OWN_REFERENCES],
-            presets=list(known.presets),
+            references=[name for name in _references(game, names) if name != OWN_REFERENCES],
+            presets=list(game.presets),
             rules={key: value for key, value in rules.items() if value != () and key != "engine"},
-            stages=_stages_shown(known, with_samples, names, kind),
+            stages=_stages_shown(game, with_samples, names, kind),
             level=to_toml(DEFAULT_LEVEL),
             levels=f"{', '.join(STRONGEST_FIRST[:-1])} or {STRONGEST_FIRST[-1]}",
         )

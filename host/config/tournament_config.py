@@ -14,6 +14,7 @@ from host.base.value_types import (
     DefinedIn,
     Flag,
     InvalidValue,
+    OwnCode,
     TaggedBy,
     Text,
     ValueType,
@@ -25,11 +26,11 @@ from host.base.value_types import (
 )
 from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
 from host.config.resolver import CONFIG, resolve
+from host.games import GAMES
 from host.games.engine import Game
 from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
-from host.rules.catalogue import game_by_name, knows_game, origin
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, Limits
 from host.stages import KINDS, Registry, config_of, kind_of, references_of
@@ -119,7 +120,7 @@ class ReportTable:
 class WingTable(Protocol):
     """A table of croupier.toml that a wing defines. Nothing else here knows its keys."""
 
-    def problems(self, toml: Toml, folder: Path, game: str) -> list[Problem]:
+    def problems(self, toml: Toml, folder: Path, game: Game) -> list[Problem]:
         """Return what is wrong between keys, with their lines."""
 
     def settings(self) -> dict[str, Any]:
@@ -156,7 +157,7 @@ class ConfigFile:
 class Tournament(NamedTuple):
     """The checked configuration of a tournament. A number is 0 if the file says "auto"."""
 
-    game: str
+    game: Game
     name: str
     seed: str  # "random", or a text from which anybody can compute it
     bind_seed: bool  # to the entered bots
@@ -177,13 +178,17 @@ class Tournament(NamedTuple):
     season: WingTable | None = None  # None: an ordinary tournament
 
     @property
+    def blank(self) -> Fixture:
+        """A fixture to fill in."""
+        return Fixture(self.game.name, self.rules, "", "", (), 0)
+
+    @property
     def level(self) -> Level:
         """The minimum level of the sandbox."""
         return Level(self.sandbox.level)
 
     def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
         """Return what a worker needs to play the tournament."""
-        where = origin(self.game)
         return WorkerSetup(
             game=self.game,
             rules=self.rules,
@@ -192,7 +197,6 @@ class Tournament(NamedTuple):
             level=level,
             parallel_tables=self.run.parallel_tables,
             pondering=self.sandbox.pondering,
-            origin=where,
             placement=self.run.placement,
         )
 
@@ -216,7 +220,7 @@ class Tournament(NamedTuple):
 
     def identified(self, submission: Submission) -> Submission:
         """Return a submission with all that its hash in the journal covers."""
-        return self.as_played(submission).with_keys(game=self.game)
+        return self.as_played(submission).for_game(self.game)
 
 
 def load(place: Path) -> Tournament:
@@ -236,26 +240,26 @@ def load(place: Path) -> Tournament:
         config = load_model(toml, ConfigFile)
     except UserError as refused:
         raise UserError(sorted_by_line([*refused.problems, *_rules_alone(toml)]), 3) from None
-    game = game_by_name(config.game)
+    game = registry.game(config.game)
     problems: list[Problem] = []
     preset, rules = _rules(game, toml, config.rules, problems)
     stages = _stages(game, rules, toml, config.stage, problems)
     invited = {stage.name: references_of(stage) for stage in stages}
-    entered = _Entered(config.bots, path.parent, config.game)
+    entered = _Entered(config.bots, path.parent, game)
     stages = _settled(stages, game, rules.seats, toml, entered, problems)
-    problems += _bots(toml, config, path.parent)
+    problems += _bots(toml, config, path.parent, game)
     limits = config.limits.with_defaults(Limits())
     problems += bank_problems(game, limits, toml)
     if config.run.cluster and config.run.workers:
         message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
         problems.append(Problem("C013", toml.where("run", "workers"), message, hint="leave out one of the two"))
-    problems += config.season.problems(toml, path.parent, config.game) if config.season else []
+    problems += config.season.problems(toml, path.parent, game) if config.season else []
     if problems:
         raise UserError(sorted_by_line(problems), 3)
     named = {name for stage in stages for name in references_of(stage)}
     own = set(entered.names()) if named else set()
     return Tournament(
-        game=config.game,
+        game=game,
         name=config.name or game.title,
         seed=config.seed,
         bind_seed=config.bind_seed,
@@ -309,12 +313,12 @@ def _warnings(toml: Toml, config: ConfigFile, stages: Sequence[StageConfig]) -> 
     return warnings
 
 
-def _bots(toml: Toml, config: ConfigFile, folder: Path) -> list[Problem]:
+def _bots(toml: Toml, config: ConfigFile, folder: Path, game: Game) -> list[Problem]:
     """Return a problem, with its line, for each invalid entry of `bots`."""
     problems = []
     for number, pattern in enumerate(config.bots):
         try:
-            expand_patterns([pattern], folder, config.game)
+            expand_patterns([pattern], folder, game)
         except UserError as refused:
             problems += [problem._replace(where=toml.where("bots", number)) for problem in refused.problems]
     return problems
@@ -352,8 +356,9 @@ def _rules(game: Game, toml: Toml, given: Mapping[str, Any], problems: list[Prob
 def _rules_alone(toml: Toml) -> list[Problem]:
     """Return the problems in the rules of a file that also has other problems."""
     game, given, problems = toml.data.get("game"), toml.data.get("rules"), list[Problem]()
-    if isinstance(game, str) and knows_game(game) and isinstance(given, dict):
-        _rules(game_by_name(game), toml, given, problems)
+    known = game.value if isinstance(game, OwnCode) else GAMES.get(game) if isinstance(game, str) else None
+    if known and isinstance(given, dict):
+        _rules(known, toml, given, problems)
     return problems
 
 
@@ -448,7 +453,7 @@ def _impossible(toml: Toml, number: int, wrong: ImpossibleStageError) -> Problem
 class _Entered:
     """The bots that a stage can name."""
 
-    def __init__(self, patterns: Sequence[str], folder: Path, game: str) -> None:
+    def __init__(self, patterns: Sequence[str], folder: Path, game: Game) -> None:
         self._patterns, self.folder, self._game = patterns, folder, game
         self._names: list[str] | None = None
 
@@ -494,7 +499,7 @@ def _settled(
 
 def skipped_stages(tournament: Tournament, bots: int) -> list[SkippedStage]:
     """Return the stages that a run with this many bots will skip. The first stage is never skipped."""
-    blank, skipped = Fixture(tournament.game, tournament.rules, "", "", (), 0), list[SkippedStage]()
+    blank, skipped = tournament.blank, list[SkippedStage]()
     for number, stage in enumerate(tournament.stages):
         entered = len(set(references_of(stage)) - tournament.guests)
         if number and bots - entered < stage.min_bots:

@@ -159,6 +159,8 @@ class Game(NamedTuple):
     chance: Chance = Chance()
     moves: Callable[[Any], Sequence[Move]] | None = None
     """Returns all moves under these rules, legal or not, for learners that choose among a fixed number of moves."""
+    ref: object = None
+    """Where its code lies, if it is not croupier's own: see `ref_of` in host/rules/catalogue.py, which sets and reads it."""
 
     @property
     def examples(self) -> tuple[View, ...]:

@@ -76,7 +76,7 @@ class Rogue(msgspec.Struct, frozen=True):
         with tempfile.TemporaryDirectory() as place, Intake() as intake:
             subprocess.run([sys.executable, self.file / "make.py", place], check=True)
             (made,) = Path(place).iterdir()
-            yield intake.load(made, self.limits, self.game).with_keys(**changes)
+            yield intake.load(made, self.limits, GAMES[self.game]).with_keys(**changes)
 
     @property
     def tries(self) -> str:
@@ -156,15 +156,15 @@ async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
 
 
 async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) -> Record:
-    game = sample_bots.ATTACKED_GAME
-    rules = next(iter(GAMES[game].presets.values()))._replace(hands=1)
+    game = GAMES[sample_bots.ATTACKED_GAME]
+    rules = next(iter(game.presets.values()))._replace(hands=1)
     setup = WorkerSetup(game=game, rules=rules, bots=(bot, honest), seed=b"an attack", level=level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
         pool = BotPool(setup, stack, watcher)
         return await pool.play(
             Job(
                 Fixture(
-                    game=game,
+                    game=game.name,
                     rules=rules,
                     plan="independent",
                     path="attack/1",

@@ -19,7 +19,7 @@ from host.inspect.recorded import Decision
 from host.inspect.repro import History, Repro
 from host.journal.state import RecordedBot
 from host.play.records import read_answer, spelled_answer
-from host.rules.catalogue import game_by_name, knows_game, of_library, rules_type
+from host.rules.catalogue import of_library, rules_type
 from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.stages import CROUPIERS, Registry
@@ -84,7 +84,7 @@ def packed(repro: Repro) -> bytes:
     bundle = Bundle(
         format=BUNDLE_SCHEMA,
         croupier=__version__,
-        game=str(repro.game),
+        game=repro.game.name,
         rules=repro.rules._asdict(),
         fixture=repro.fixture,
         table=repro.table,
@@ -130,18 +130,17 @@ def _question(decision: Decision, protocol: Protocol) -> BundledQuestion:
 
 def _repro(bundle: Bundle, registry: Registry) -> Repro:
     _refuse_unknown("schema", bundle.format, [BUNDLE_SCHEMA])
-    name = registry.game(bundle.game)
-    if not knows_game(name) and not of_library(name):
-        _refuse_unknown("game", name, GAMES)
+    if registry.known_game(bundle.game) is None and not of_library(bundle.game):
+        _refuse_unknown("game", bundle.game, GAMES)
     limits = _from_names(Limits, bundle.bot["limits"])
     bot = _from_names(RecordedBot, bundle.bot | {"limits": limits})
     _refuse_unknown("protocol", bot.protocol, PROTOCOLS)
     if not bundle.asked:
         raise ValueError("it asks nothing")
-    game, protocol = game_by_name(name), PROTOCOLS[bot.protocol]
+    game, protocol = registry.game(bundle.game), PROTOCOLS[bot.protocol]
     return Repro(
-        game=name,
-        rules=_from_names(rules_type(name), bundle.rules),
+        game=game,
+        rules=_from_names(rules_type(game), bundle.rules),
         fixture=bundle.fixture,
         table=bundle.table,
         bot=bot._replace(limits=limits.at_most(MAX_LIMITS)),

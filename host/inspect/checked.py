@@ -24,7 +24,7 @@ def repro_of_check(bot: BuiltBot, game: Game, answers: ConformanceResult, piece:
     )
     before = [*_since_start(asked[:at])] if RecordedBot.of(bot).remembers else []
     return Repro(
-        game=game.name,
+        game=game,
         rules=next(iter(game.presets.values())),
         fixture="check",
         table=f"check/{piece.table}",

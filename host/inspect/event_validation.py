@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars, one_line
-from host.games.engine import GameFailed
-from host.rules.catalogue import origin, place_in_own_code
+from host.games.engine import Game, GameFailed
+from host.rules.catalogue import place_in_own_code, ref_of
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
@@ -46,33 +46,28 @@ DEEPEST = 4  # levels of nested lists
 GameStep = TypeVar("GameStep")
 
 
-def is_custom(game: str) -> bool:
-    """Return whether a game is an organiser's own."""
-    return bool(origin(game).said)
-
-
 HINT = "fix the game: docs/adding-a-game.md, 'The rules'"
 
 
-def refusal(game: str, what: str, where: str = "") -> UserError:
+def refusal(game: Game, what: str, where: str = "") -> UserError:
     """Return the error for a game whose table cannot be shown; `where` is the file and line of its code, if known."""
-    return UserError([Problem("C019", where, f"the game {game}: {what}", hint=HINT)], 3)
+    return UserError([Problem("C019", where, f"the game {game.name}: {what}", hint=HINT)], 3)
 
 
 @contextlib.contextmanager
-def blaming_game(game: str, path: str) -> Iterator[None]:
+def blaming_game(game: Game, path: str) -> Iterator[None]:
     """Replay a table. If an organiser's own game fails, raise UserError (exit code 3); else what the game has raised."""
     try:
         yield
     except GameFailed as failed:
         why = failed.__cause__ or failed
-        if isinstance(why, UserError) or not is_custom(game):
+        if isinstance(why, UserError) or not ref_of(game).said:
             raise why from None
         said = f"{type(why).__name__}: {one_line(str(why))[:200]}"
         raise refusal(game, f"when {path} was replayed, its code raised {said}", place_in_own_code(why)) from why
 
 
-def guarded(game: str, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:
+def guarded(game: Game, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:
     """Yield what a game's code yields, and run each step in `blaming_game`."""
     while True:
         with blaming_game(game, path):
@@ -83,7 +78,7 @@ def guarded(game: str, path: str, steps: Iterator[GameStep]) -> Iterator[GameSte
         yield step
 
 
-def told(game: str, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
+def told(game: Game, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
     """Return one event's facts, safe for pages. Raise UserError if its name or a fact cannot be shown."""
     if not NAME.fullmatch(str(event)) or event in RESERVED:
         raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, which is not allowed")
@@ -104,7 +99,7 @@ def is_drawn(event: str, facts: Mapping[str, Any]) -> bool:
     return event in PICTURE_FIELDS and all(facts.get(name) is not None for name in PICTURE_FIELDS[event])
 
 
-def _drawn_fact(game: str, where: str, event: str, name: str, fact: Any, seats: int) -> Any:
+def _drawn_fact(game: Game, where: str, event: str, name: str, fact: Any, seats: int) -> Any:
     """Return a fact of an event that is drawn. Raise UserError if it cannot be drawn."""
     if fact is None:  # it may be left out
         return None
@@ -138,7 +133,7 @@ def _is_card(card: Any) -> bool:
     return 0 < len(card) <= LONGEST_CARD if isinstance(card, str) else type(card) in (int, float)
 
 
-def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
+def _fact(game: Game, where: str, name: str, fact: Any, seats: int) -> Any:
     if name == "worth":
         raise refusal(game, f"{where}: hold'em reserves this name; use another one")
     if name in SEATS:
@@ -148,7 +143,7 @@ def _fact(game: str, where: str, name: str, fact: Any, seats: int) -> Any:
     return checked_value(game, where, fact)
 
 
-def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
+def checked_value(game: Game, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
@@ -167,13 +162,13 @@ def checked_value(game: str, where: str, value: Any, depth: int = 0) -> Any:
     raise refusal(game, f"{where} = {_shortly(value)}, which cannot be displayed: use plain values of limited size")
 
 
-def asked(game: str, path: str, seat: object, seats: int) -> None:
+def asked(game: Game, path: str, seat: object, seats: int) -> None:
     """Raise UserError if an organiser's game asks a seat that is not at the table."""
     if type(seat) is not int or not 0 <= seat < seats:
         raise refusal(game, f"it asks seat {_shortly(seat)} of {path}, which is not a seat (0 to {seats - 1})")
 
 
-def scored(game: str, path: str, scores: Any, seats: int) -> None:
+def scored(game: Game, path: str, scores: Any, seats: int) -> None:
     """Raise UserError unless an organiser's game ends with one number per seat."""
     numbers = isinstance(scores, Sequence) and all(type(score) in (int, float) for score in scores)
     if not numbers or len(scores) != seats:

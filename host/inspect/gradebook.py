@@ -8,6 +8,7 @@ from host.base.format import counted, day, thousands
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
+from host.games.engine import Game
 from host.inspect.faults import RecordedFault, fault_groups
 from host.inspect.roster import Entrant
 from host.journal.reader import Journal
@@ -17,7 +18,6 @@ from host.play.records import Record, count_faults
 from host.results.course import Position
 from host.results.grades import Graded, Mark, grades_of
 from host.results.standings import Row
-from host.rules.catalogue import game_by_name
 from host.stages import gives_grades, kind_of
 from host.submissions.diagnosis import diagnose
 from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals
@@ -95,6 +95,13 @@ def with_grades(positions: Sequence[Position], name: str | None) -> Position | N
     return graded[-1] if graded else None
 
 
+class FirstFault(NamedTuple):
+    """The first recorded fault of a bot in a stage: its number, and why it is one."""
+
+    id: int
+    explanation: Problem
+
+
 def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:
     """Return the grades of a stage. `intake` adds the submissions that were refused, or added too late to play."""
     grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
@@ -113,7 +120,7 @@ def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow])
 
 
 def _row(
-    position: Position, grade: Graded, standing: Row | None, logged: IntakeRow | None, fault: RecordedFault | None
+    position: Position, grade: Graded, standing: Row | None, logged: IntakeRow | None, fault: FirstFault | None
 ) -> GradeRow:
     row = GradeRow(grade.bot, grade.author, "", grade.grade, grade.most, marks=grade.marks)
     if standing is not None:
@@ -125,7 +132,7 @@ def _row(
         return row._replace(code=logged.code, why=logged.why, cure=logged.cure)
     if fault is None:
         return row
-    found = explained(position, position.tournament.bots[grade.bot], fault.evidence)
+    found = fault.explanation
     return row._replace(code=found.code, why=found.message, cure=found.hint)
 
 
@@ -148,7 +155,7 @@ def questions(bot: str, records: Sequence[Record]) -> int:
     return asked + count_faults(records)[bot, FaultKind.BENCHED]
 
 
-def first_faults(journal: Journal, position: Position) -> dict[str, RecordedFault]:
+def first_faults(journal: Journal, position: Position) -> dict[str, FirstFault]:
     """Return the first recorded fault of each bot in a stage."""
     found: dict[str, RecordedFault] = {}
     for group in fault_groups(journal):
@@ -156,14 +163,17 @@ def first_faults(journal: Journal, position: Position) -> dict[str, RecordedFaul
             if FixtureId.parse(fault.decision).stage == position.state.name:
                 earlier = found.setdefault(group.bot, fault)
                 found[group.bot] = min(earlier, fault, key=lambda each: each.id)
-    return found
+    bots = position.tournament.bots
+    return {
+        bot: FirstFault(fault.id, explained(journal.game, bots[bot], fault.evidence)) for bot, fault in found.items()
+    }
 
 
-def explained(position: Position, bot: RecordedBot, piece: Evidence) -> Problem:
+def explained(game: Game, bot: RecordedBot, piece: Evidence) -> Problem:
     """Return the explanation of a recorded fault."""
     spec = BotSpec(name=bot.name, language=bot.language, protocol=bot.protocol, state=bot.state)
     built = BuiltBot(spec, (), "", bot.sha256, limits=bot.limits)
-    return diagnose(built, game_by_name(position.tournament.run.game), piece)
+    return diagnose(built, game, piece)
 
 
 def no_grades(path: str, stage: str | None) -> UserError:

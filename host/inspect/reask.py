@@ -19,7 +19,6 @@ from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
-from host.rules.catalogue import game_by_name
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.submissions.diagnosis import sandbox_failure
@@ -59,8 +58,7 @@ async def _replies(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor)
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
         clock = partial(Clock, charged=True, bank=bank)
-        game = game_by_name(repro.game)
-        async with open_process(bot, game, sandbox, repro.croupier_seed, monitor, new_clock=clock) as process:
+        async with open_process(bot, repro.game, sandbox, repro.croupier_seed, monitor, new_clock=clock) as process:
             table = 0
             for nth, decision in enumerate(decisions):
                 batch = Batch([decision], ended_tables=[table] if table and decision.table != table else [])

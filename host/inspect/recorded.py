@@ -24,7 +24,7 @@ from host.play.records import Fixture, Record, UnpackedLimits, unpack
 from host.play.sources.source import Step
 from host.play.table_plans import TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
-from host.rules.catalogue import blame_game, game_by_name, origin
+from host.rules.catalogue import blame_game, ref_of
 from protocols.wire import Answer, View
 
 
@@ -101,7 +101,7 @@ class RecordedTable(NamedTuple):
         try:
             return self.begun(self.answers, tell)
         except GameFailed as failed:
-            blame_game(self.game.name, failed)
+            blame_game(self.game, failed)
 
     def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> "Table | ToldTable":
         """Play the first answers of the table: from its transcript if there is one, otherwise by the rules.
@@ -170,6 +170,7 @@ class RecordedFixture:
     """A fixture as its journal stores it."""
 
     journal: Path
+    game: Game
     fixture: Fixture
     record: Record
     sittings: tuple[TableSetup, ...]
@@ -203,7 +204,7 @@ class RecordedFixture:
 
     def table(self, nth: int) -> RecordedTable:
         """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if its answers are missing."""
-        at, game = nth % len(self.sittings), game_by_name(self.fixture.game)
+        at, game = nth % len(self.sittings), self.game
         try:
             answers, scores = self.answers[at], self.record.scores[at]
             steps = None if self.transcripts is None else decode_steps(self.transcripts[at], game.view)
@@ -222,7 +223,7 @@ class RecordedFixture:
 
     def players(self, nth: int) -> tuple[str, ...]:
         """Return the name of the process at each seat of the nth table, from 0."""
-        return self.sittings[nth].players(game_by_name(self.fixture.game))
+        return self.sittings[nth].players(self.game)
 
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
@@ -232,13 +233,13 @@ class RecordedFixture:
         except AnswersDoNotFit as differs:
             raise does_not_fit(self.journal, differs) from differs
         except GameFailed as failed:
-            if origin(self.fixture.game).said:
-                blame_game(self.fixture.game, failed)
+            if ref_of(self.game).said:
+                blame_game(self.game, failed)
             raise does_not_fit(self.journal, failed) from failed
 
     def evidence_of(self, decision: Decision) -> Evidence | None:
         """Return the evidence of a decision, preferably that of a fault; None if none was recorded."""
-        bot = self.sittings[decision.table - 1].seated(game_by_name(self.fixture.game))[decision.seat]
+        bot = self.sittings[decision.table - 1].seated(self.game)[decision.seat]
         wanted = (bot, decision.table, decision.number)
         pieces = [piece for piece in self.record.evidence if (piece.bot, piece.table, piece.number) == wanted]
         return min(pieces, key=lambda piece: piece.kind == "slowest", default=None)
@@ -257,4 +258,5 @@ def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = 
         tables = tuple(table_setups(fixture, seed, record.scores))
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
         raise does_not_fit(journal.path, differs) from differs
-    return RecordedFixture(journal=journal.path, fixture=fixture, record=record, sittings=tables, seed=seed)
+    game = journal.registry.game(fixture.game)
+    return RecordedFixture(journal=journal.path, game=game, fixture=fixture, record=record, sittings=tables, seed=seed)

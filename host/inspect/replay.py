@@ -7,11 +7,11 @@ from host.base.errors import UserError
 from host.base.format import milliseconds
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
-from host.games.engine import Scores
+from host.games.engine import Game, Scores
 from host.inspect import event_validation
 from host.inspect.evidence import time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
-from host.rules.catalogue import game_by_name
+from host.rules.catalogue import ref_of
 from host.submissions.headline import Output
 from protocols.wire import Answer, Fault, Move, encode_view
 
@@ -46,11 +46,11 @@ class Event(NamedTuple):
         return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 
-def spelled(answer: Answer, game: str) -> str:
+def spelled(answer: Answer, game: Game) -> str:
     """Return an answer as readable text: a move as the bots of this game write it."""
     if isinstance(answer, Fault):
         return f"({answer.kind}{': ' + escape_control_chars(answer.detail) if answer.detail else ''})"
-    return one_line(game_by_name(game).grammar.spell(answer))
+    return one_line(game.grammar.spell(answer))
 
 
 def events(recorded: RecordedTable) -> Iterator[Event]:
@@ -60,8 +60,8 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
     raises an exception, or has events that cannot be displayed.
     """
     told: list[Event] = []
-    game, path, bots = recorded.game.name, recorded.sitting.path, recorded.seated
-    strange, seats = event_validation.is_custom(game), len(bots)
+    game, path, bots = recorded.game, recorded.sitting.path, recorded.seated
+    strange, seats = bool(ref_of(game).said), len(bots)
 
     def tell(ev: str, /, **facts: Any) -> None:
         try:
@@ -167,7 +167,7 @@ def as_text(
             yield "      " + _plain(ev, facts, names)
 
 
-def _spelled_inside(fact: Any, game: str) -> Any:
+def _spelled_inside(fact: Any, game: Game) -> Any:
     """Return a fact with its moves and faults as text."""
     if type(fact) in (int, str):  # most are
         return fact

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.bots.values import Evidence
+from host.games.engine import Game
 from host.inspect.recorded import Decision, RecordedFixture, load_fixture, root_of
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot
@@ -29,7 +30,7 @@ class Target(NamedTuple):
 class Repro(NamedTuple):
     """What is needed to ask recorded questions again: first those of `before`, then those of `asked`."""
 
-    game: str
+    game: Game
     rules: Any
     fixture: str
     table: str  # its name, which is its part of the seed
@@ -96,7 +97,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, p
     """Return a repro without questions: the values that all questions of one process of a bot in a fixture share."""
     fixture = recorded.fixture
     return Repro(
-        game=fixture.game,
+        game=recorded.game,
         rules=fixture.rules,
         fixture=fixture.path,
         table=fixture.path,

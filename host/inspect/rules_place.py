@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from host.games.engine import Game, Table, Tell
 from host.games.luck import Shuffler
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from protocols.wire import Answer
 
 _HEAD, _BYTES = struct.Struct("=QQ"), 4096  # calls of the rules so far, whether they compute; then what the parent says
@@ -71,7 +71,7 @@ class WatchedTable(Table):
 
 def begin_table(game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer], tell: Tell, name: str) -> Table:
     """Return a table, with the arguments of `Table`. If an organiser's rules end the process, its parent says so."""
-    place, said = COMMAND_PLACE.get(), origin(game.name).said
+    place, said = COMMAND_PLACE.get(), ref_of(game).said
     if place is None or not said:
         return Table(game, rules, luck, answers, tell, name)
     where = f"the game {said} failed at table {name}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import trio
@@ -12,35 +11,35 @@ from host.bots.monitor import running_monitor
 from host.games.engine import Game
 from host.inspect.recorded import RecordedTable, load_fixture
 from host.journal.reader import Journal
-from host.journal.state import RunState
 from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import OpenSource, SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.transcript import are_same, encode_step
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.sandbox.levels import DEFAULT_LEVEL, Level
-from host.stages import Registry
 from host.submissions.referees import is_complete, prepare_referee, referee_hash
 from protocols.wire import Answer
 
 
-def prepare_game(path: Path, run: RunState, registry: Registry) -> None:
-    """Build the referee of a run, if its game has one. If that is not possible here, the transcripts are checked only.
+def prepared_game(journal: Journal) -> Game | None:
+    """Build the referee of a run, and return its game; None if it has none, or if that is not possible here.
 
     Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
     """
-    game, played = registry.game(run.game), run.terms.referee if run.terms else ""
-    if not origin(game).has_referee or not is_complete(game):
-        return
+    run = journal.state()
+    game, played = journal.registry.known_game(run.game), run.terms.referee if run.terms else ""
+    if game is None or not ref_of(game).has_referee or not is_complete(game):
+        return None
     if played and (here := referee_hash(game)) != played:
-        message = f"was played with the referee {played[:16]}…, and {origin(game).said} is another one: {here[:16]}…"
+        message = f"was played with the referee {played[:16]}…, and {ref_of(game).said} is another one: {here[:16]}…"
         hint = "restore the folder of the game as it was"
-        raise UserError([Problem("R008", str(path), message, hint=hint)], 5)
+        raise UserError([Problem("R008", str(journal.path), message, hint=hint)], 5)
     try:
-        trio.run(prepare_referee, game, DEFAULT_LEVEL)
+        return trio.run(prepare_referee, game, DEFAULT_LEVEL)
     except UserError as refused:
         if refused.exit_code not in (4, 6):
             raise
+        return None
 
 
 class ForeignTables(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
+from host.games.engine import Game
 from host.inspect.evidence import times_json
 from host.inspect.recorded import RecordedFixture, RecordedTable, load_fixture, root_of
 from host.inspect.replay import Event, events, seen_by
@@ -20,7 +21,6 @@ from host.journal.check import does_not_fit
 from host.journal.reader import Journal, reading
 from host.play.fixture_id import FixtureId
 from host.play.table_plans import TableSetup
-from host.rules.catalogue import display_of
 from host.stages import CROUPIERS, Registry, kind_of
 from host.stages.kind import StageConfig
 from protocols.wire import Answer, Fault
@@ -45,7 +45,7 @@ class TableRef(NamedTuple):
 class ReplayedTable(NamedTuple):
     """A table that was replayed from its journal."""
 
-    game: str
+    game: Game
     sitting: TableSetup  # with the bot at each seat: in a game for partners a bot has several
     events: list[Event]
     evidence: list[Evidence]
@@ -178,7 +178,7 @@ def load(
         for nth in range(len(shown.recorded.sittings)) if wanted is None else wanted:
             table = shown.table(nth)
             played = ReplayedTable(
-                game=table.game.name,
+                game=table.game,
                 sitting=table.sitting._replace(bots=table.seated),
                 events=list(events(table)),
                 evidence=pieces[table.number],
@@ -208,7 +208,7 @@ def load_table(location: TableLocation) -> ReplayedTable:
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
     """Return what one seat saw of a table."""
     asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
-    secret = display_of(table.game).secret_answers
+    secret = table.game.display.secret_answers
     own = [piece for piece in table.evidence if piece.number in asked]
     return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
 
@@ -240,7 +240,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []
-    display = display_of(table.game)
+    display = table.game.display
     for event in table.events:
         ev, facts = event
         if ev == "table.start" or ev in display.omitted_events or event.twice:
@@ -259,7 +259,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
     return {
         "v": 1,
         "table": one_line(table.sitting.path),
-        "game": table.game,
+        "game": table.game.name,
         "bots": table.bots,
         "rules": table.sitting.rules._asdict(),
         "shapes": shapes,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
+from host.games.engine import Game
 from host.inspect.recorded import (
     AnswersDoNotFit,
     Decision,
@@ -27,8 +28,7 @@ from host.play.lines import NO_LINE, lines_of
 from host.play.records import count_faults
 from host.play.results import results_of, seats_of
 from host.results.course import Played, course
-from host.rules.catalogue import game_by_name
-from host.sandbox.levels import DEFAULT_LEVEL, Level
+from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind
@@ -60,17 +60,17 @@ def verify(
     share: float = 1.0,
     published: str = "",
     seed: bytes | None = None,
-    level: Level = DEFAULT_LEVEL,
+    prepared: Game | None = None,
 ) -> Audit:
     """Play the recorded answers through the rules again; return where the journal differs from the outcome.
 
     With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
     an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. `seed` is the one that
-    the organiser has published; None: the one in the folder. A program that knows the rules runs at the `level`; where it is
-    not built, the tables are checked by their transcripts. Raise UserError if the journal or its seed cannot be read, or if
-    the run has another seed.
+    the organiser has published; None: the one in the folder. `prepared` is the game with its built referee, if it has one
+    (see `prepared_game`); without it the tables are checked by their transcripts. Raise UserError if the journal or its
+    seed cannot be read, or if the run has another seed.
     """
-    tables, reduced, differences, is_reduced, game = 0, 0, list[str](), journal.reduced, ""
+    tables, reduced, differences, is_reduced, game = 0, 0, list[str](), journal.reduced, prepared
     bots = journal.bots()
     entries, aside = list(journal.entries()), journal.set_aside()
     changes, foreign = {change.number: change for change in journal.changes()}, list[ForeignTables]()
@@ -90,7 +90,7 @@ def verify(
             replayed, found = replay(recorded, bots, chosen := _chosen(recorded, share))
             if recorded.record.transcript and not found:
                 foreign.append(ForeignTables(path, number, chosen))
-                game = recorded.fixture.game
+                game = game or recorded.game
             if number in aside and not _is_explained(changes.get(aside[number]), number, recorded):
                 found = [*found, f"{path}: it was set aside, and no change says so"]
         except UserError as refused:
@@ -102,7 +102,7 @@ def verify(
         tables += replayed
         differences += found if sound else [*found, f"{path}: {CHANGED_LATER}"]
     differences += journal.unsealed()
-    told = SourceReplay(journal, seed, game_by_name(game), level).play(foreign) if foreign else Replayed()
+    told = SourceReplay(journal, seed, game, DEFAULT_LEVEL).play(foreign) if game and foreign else Replayed()
     differences += told.differences
     if not differences:
         differences += incomplete_stages(journal, seed)
@@ -304,7 +304,7 @@ def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) ->
         match.PlayedTable(sitting, tuple(scores), ())
         for sitting, scores in zip(recorded.sittings, record.scores, strict=True)
     ]
-    results = results_of(game_by_name(recorded.fixture.game), tables)
+    results = results_of(recorded.game, tables)
     if results != record.results:
         odd = sorted(
             bot for bot in results.keys() | record.results.keys() if results.get(bot) != record.results.get(bot)

@@ -22,9 +22,9 @@ class Description(msgspec.Struct, frozen=True):
     tables: int
     first: int
 
-    def fixture(self) -> Fixture:
+    def fixture(self, registry: Registry) -> Fixture:
         """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules."""
-        kind = rules_type(self.game)
+        kind = rules_type(registry.game(self.game))
         rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
         fields = msgspec.structs.asdict(self) | {"rules": msgspec.convert([rules[name] for name in kind._fields], kind)}
         return Fixture(**fields)
@@ -35,10 +35,10 @@ def description_text(fixture: Fixture) -> str:
     return canonical(fixture._asdict() | {"rules": fixture.rules._asdict()})
 
 
-def read_description(text: Any, registry: Registry) -> Description:
+def read_description(text: Any) -> Description:
     """Return the description of a fixture from the journal. Raise ValueError if it is damaged."""
     found: Description = stored_value(text, Description)
-    return msgspec.structs.replace(found, game=registry.game(found.game))
+    return found
 
 
 def stored_value(text: Any, shape: Any) -> Any:

@@ -14,6 +14,7 @@ import msgspec
 from host.base.bounded_zlib import decompress
 from host.base.errors import Problem, UserError, nothing_played
 from host.bots.values import BankTime, Evidence, Timing
+from host.games.engine import Game
 from host.journal.chain import SALT_BYTES
 from host.journal.changes import WITHDRAW, Change, withdrawn
 from host.journal.check import check_file, connected, does_not_fit, has_begun, refusal, reject_corrupt, stored_state
@@ -85,7 +86,7 @@ class Journal:
     """An open journal, for reading. `JournalWriter` can change it."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, registry: Registry = CROUPIERS) -> None:
-        self._database, self.path, self._registry = database, path, registry
+        self._database, self.path, self.registry = database, path, registry
         self._seals = Seals(database, cache(lambda: kept_lines(path)))
         self._database.execute(COUNTED)
 
@@ -95,7 +96,7 @@ class Journal:
         Raise UserError if the journal is damaged.
         """
         with reject_corrupt(self.path):
-            found = stored_state(self._database, self._registry)
+            found = stored_state(self._database, self.registry)
         if found.status is RunStatus.RUNNING and not lock_holder(self.path):
             found = replace(found, status=RunStatus.INTERRUPTED)
         changes = self.changes()
@@ -128,6 +129,11 @@ class Journal:
         query = "SELECT id, name, sha256, entered, entered_by, replaces FROM version ORDER BY id"
         with reject_corrupt(self.path):
             return [msgspec.convert(row, Version) for row in self._database.execute(query)]
+
+    @property
+    def game(self) -> Game:
+        """The game of the run. Raise UserError (exit code 3) if its code is not known here."""
+        return self.registry.game(self.state().game)
 
     def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:
         """Return the fixtures without a result, of a stage or of all, in the order in which their games failed."""
@@ -429,14 +435,14 @@ class Journal:
 
     def _described(self, text: Any) -> Description:
         try:
-            return read_description(text, self._registry)
+            return read_description(text)
         except ValueError as wrong:
             raise UserError([refusal(self.path, f"is damaged: the description of a fixture: {wrong}")], 3) from wrong
 
     def _fixture(self, text: Any) -> Fixture:
         described = self._described(text)
         try:
-            return described.fixture()
+            return described.fixture(self.registry)
         except (LookupError, ValueError) as differs:
             raise does_not_fit(self.path, differs) from differs
 

@@ -365,11 +365,7 @@ def run_from_rows(
         raise ValueError(f"its run's {lacking[0]} is missing")
     found = {key: _run_value(key, value) for key, value in run.items() if key in RUN_KEYS}
     state = RunState(**found)
-    return replace(
-        state,
-        game=registry.game(state.game),
-        stages=tuple(_stage(StageRow._make(row), registry) for row in stages),
-    )
+    return replace(state, stages=tuple(_stage(StageRow._make(row), registry) for row in stages))
 
 
 def _run_value(key: str, text: Any) -> Any:

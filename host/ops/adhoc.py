@@ -26,7 +26,7 @@ from host.ops.level import level_in_force
 from host.play.fixture_id import FixtureId
 from host.report.terminal import standings_text, text_of
 from host.results.standings import StageStandings, stage_standings
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.sandbox.levels import DEFAULT_LEVEL
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
@@ -60,7 +60,7 @@ def adhoc_settings(folder: Path, found: GameAndBots, stage: PairStageConfig, cho
     if preset and preset not in game.presets:
         message = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise wrong_usage(f"{message}  (presets: {', '.join(game.presets)})")
-    own = tournament.rules if tournament and tournament.game == game.name else next(iter(game.presets.values()))
+    own = tournament.rules if tournament and tournament.game.name == game.name else next(iter(game.presets.values()))
     rules = game.presets[preset] if preset else own
     limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
     return AdhocSettings(
@@ -163,7 +163,7 @@ class PlayResult:
                 yield f"{escape_control_chars(row.bot)}: {kinds}{more}"
 
     def _first_table(self) -> Iterator[str]:
-        records, registry = self.match.records, registry_of_game(self.planned.settings.game.name)
+        records, registry = self.match.records, registry_of_game(self.planned.settings.game)
         first = min(records, key=lambda record: FixtureId.parse(record.path).first_table or 0)  # of the first pair
         table = load_table(TableLocation(self.journal, first.path, 0, registry))
         return as_text(table.events, table.sitting.bots, table.evidence)
@@ -177,13 +177,13 @@ async def play_tables(
     return PlayResult(planned, match, time.monotonic() - began, journal)
 
 
-def adhoc_journal(folder: Path, game: str) -> Path:
+def adhoc_journal(folder: Path, game: Game) -> Path:
     """Return the path of a new journal. Outside a tournament, the oldest journals beyond MAX_JOURNALS are deleted.
 
     A file beside it names the referee of its game, so that commands which read the journal know the game.
     """
     journal = _new_journal(folder)
-    known, names = origin(game), journal.with_suffix(".toml")
+    known, names = ref_of(game), journal.with_suffix(".toml")
     names.unlink(missing_ok=True)
     if known.has_referee:
         names.parent.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from host.bots.bot_spec import Submission
 from host.config.resolver import registry_of
 from host.games import GAMES, OTHER_NAMES
 from host.games.engine import Game
-from host.rules.catalogue import LIBRARIES, game_by_name, has_referee, knows_game, load_game, of_library, origin
+from host.rules.catalogue import LIBRARIES, has_referee, load_game, of_library, ref_of
 from host.sandbox.limits import Limits
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # imported when there is a tournament
     from host.config.tournament_config import Tournament
 
 
-Loader = Callable[[Path, Limits, str], Submission]
+Loader = Callable[[Path, Limits, Game | None], Submission]
 
 
 class GameAndBots(NamedTuple):
@@ -35,13 +35,13 @@ def find_game(name: str) -> Game:
     A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
     """
     name = OTHER_NAMES.get(name.lower(), name)
-    if not knows_game(name) and (Path(name) / "game.toml").is_file():
+    if name not in GAMES and (Path(name) / "game.toml").is_file():
         name = name.rstrip("/") + "/"
     if name.partition(":")[0] in LIBRARIES or has_referee(name):
         return load_game(name, Path.cwd())
-    if not knows_game(name):
+    if name not in GAMES:
         raise wrong_usage(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
-    return game_by_name(name)
+    return GAMES[name]
 
 
 def tournament_here(folder: Path) -> "Tournament | None":
@@ -54,7 +54,7 @@ def tournament_here(folder: Path) -> "Tournament | None":
 
 
 def find_bots(
-    folder: Path, names: Sequence[str], game: str | None = None, load: Loader = load_submission
+    folder: Path, names: Sequence[str], game: Game | str | None = None, load: Loader = load_submission
 ) -> GameAndBots:
     """Find bots by name, and their game; `load` loads those that are paths. `folder` may be that of a tournament.
 
@@ -63,35 +63,39 @@ def find_bots(
     registry = registry_of(folder)
 
     def known(name: str) -> Game:
-        return find_game(name if knows_game(name) else registry.game(name))
+        return registry.known_game(name) or find_game(name)
 
-    if game:
-        game = known(game).name  # a library's in its one spelling
+    if isinstance(game, str):
+        game = known(game) if game else None
     tournament = tournament_here(folder)
-    submissions = _Finder(folder, tournament, game, load).find_all(names)
-    wanted = game or (tournament.game if tournament else "")
+    wanted = game or (tournament.game if tournament else None)
+    submissions = _Finder(folder, tournament, wanted, load).find_all(names)
     if wanted:  # what a bot's file names is compared as text, and not loaded
-        spelled = {name: wanted for name in (wanted, origin(wanted).said) if name}
+        spelled = dict.fromkeys((wanted.name, ref_of(wanted).said), wanted)
     else:
-        libraries = {name for each in submissions if of_library(name := each.spec.game)}
-        spelled = {name: known(name).name for name in libraries}
-    submissions = [each.with_keys(game=spelled.get(each.spec.game, each.spec.game)) for each in submissions]
+        spelled = {name: known(name) for each in submissions if of_library(name := each.spec.game)}
+    submissions = [
+        each.for_game(spelled[said]) if (said := each.spec.game) in spelled else each for each in submissions
+    ]
     declared = {each.spec.game for each in submissions if each.spec.game}
     only = declared.pop() if len(declared) == 1 else ""
-    chosen = game or (wanted if wanted and of_library(only) else only) or wanted
-    if not chosen:
+    loads = only and not (game or (wanted and of_library(only)))
+    chosen = spelled.get(only) or find_game(only) if loads else wanted
+    if chosen is None:
         raise wrong_usage("which game? The bots do not declare one: name it with -g GAME")
-    if others := [f"{each.name} plays {each.spec.game}" for each in submissions if each.spec.game not in ("", chosen)]:
-        raise wrong_usage(f"{', '.join(others)}, and this is {chosen}")
-    return GameAndBots(find_game(chosen), disambiguate(submissions))
+    if others := [
+        f"{each.name} plays {each.spec.game}" for each in submissions if each.spec.game not in ("", chosen.name)
+    ]:
+        raise wrong_usage(f"{', '.join(others)}, and this is {chosen.name}")
+    return GameAndBots(chosen, disambiguate(submissions))
 
 
 class _Finder:
     """Finds bots by name. Errors in the tournament's bots are raised only for bots that are named."""
 
-    def __init__(self, folder: Path, tournament: "Tournament | None", game: str | None, load: Loader) -> None:
+    def __init__(self, folder: Path, tournament: "Tournament | None", game: Game | None, load: Loader) -> None:
         self._folder, self._tournament, self._load = folder, tournament, load
-        self._game = game or (tournament.game if tournament else None)
+        self._game = game
         self._limits = tournament.limits if tournament else Limits()
         self._entries: dict[str, Entry] | None = None
 
@@ -100,10 +104,10 @@ class _Finder:
 
     def _find(self, name: str) -> Submission:
         if name.startswith(SAMPLE_PREFIX):
-            folder = sample(name, self._game)
+            folder = sample(name, self._game.name if self._game else None)
             return load_submission(folder, self._limits).with_keys(game=folder.parent.name)
         if (path := Path(name)).exists():
-            return self._load(path, self._limits, self._game or "")
+            return self._load(path, self._limits, self._game)
         if self._entries is None:
             entries = self._tournament.entries(self._folder) if self._tournament else []
             self._entries = {entry.name: entry for entry in entries}
@@ -128,7 +132,7 @@ def find_entries(tournament: "Tournament", folder: Path, names: Sequence[str]) -
 def _entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:
     """Return the bot of a name. Sample bots do not have to be in the tournament."""
     if name.startswith(SAMPLE_PREFIX):
-        path = sample(name, tournament.game)
+        path = sample(name, tournament.game.name)
         return Entry(path, load_submission(path, tournament.limits, tournament.game))
     if name not in known:
         raise wrong_usage(unknown_with_list("bot", name, known))

@@ -18,7 +18,7 @@ from host.config.limits_option import read_limits
 from host.games.engine import Game
 from host.inspect.bundle import packed
 from host.inspect.checked import repro_of_check
-from host.ops.bots import find_bots, find_game, tournament_here
+from host.ops.bots import find_bots, tournament_here
 from host.ops.level import level_in_force
 from host.results.bot_logs import TableLogs, file_name
 from host.sandbox.levels import DEFAULT_LEVEL, Level
@@ -106,7 +106,7 @@ async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: Chec
         if entry.problems or entry.submission is None or game is None:
             reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
             continue
-        rules = tournament.rules if tournament and tournament.game == game.name else None
+        rules = tournament.rules if tournament and tournament.game.name == game.name else None
         limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
         report, found = await check_bot(entry.submission.within(limits), game, level, limits, rules, candidate.place)
         if logs and found.answers is not None:
@@ -149,7 +149,7 @@ def find_entrants(folder: Path) -> Iterator[Candidate]:
     if not (entries := tournament.entries(folder)):
         raise UserError([no_bots(tournament)], 3)
     for entry in entries:
-        yield Candidate(entry.name, entry, find_game(tournament.game), display_path(entry.path))
+        yield Candidate(entry.name, entry, tournament.game, display_path(entry.path))
 
 
 def find_candidates(folder: Path, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
@@ -157,12 +157,10 @@ def find_candidates(folder: Path, names: Sequence[str], game: str | None) -> Ite
 
     Bots that are named by a path are taken in as `add` does it.
     """
-    tournament = tournament_here(folder)
-    wanted = game or (tournament.game if tournament else "")
     for name in names:
         with Intake() as intake:
             try:
-                found = find_bots(folder, (name,), game, lambda path, limits, _: intake.load(path, limits, wanted))
+                found = find_bots(folder, (name,), game, intake.load)
             except UserError as error:
                 if error.exit_code == 2:
                     raise

@@ -49,7 +49,7 @@ class PlannedComparison(NamedTuple):
 def find_sides(folder: Path, names: Sequence[str], game: str | None) -> GameAndBots:
     """Find the bots of a comparison, each for every seat that its side takes: several in a game for more than two."""
     found = find_bots(folder, names, game)
-    return find_bots(folder, [*names] * sides(found.game), found.game.name)
+    return find_bots(folder, [*names] * sides(found.game), found.game)
 
 
 def plan_comparison(

@@ -22,7 +22,7 @@ from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
-from host.rules.catalogue import game_by_name, origin
+from host.rules.catalogue import ref_of
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, starting_on, why_no_sandbox
 
@@ -59,7 +59,7 @@ class BotPool:
 
         `functions` answers in this process for the bots with these names.
         """
-        self.setup, self.game, self._cores = setup, game_by_name(setup.game), cores
+        self.setup, self.game, self._cores = setup, setup.game, cores
         self._bots = {bot.name: bot for bot in setup.bots}
         self._monitor, self._functions = monitor, functions
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
@@ -71,7 +71,7 @@ class BotPool:
         """Play the next fixtures with another setup. Keep the sandboxes of the bots that stay the same at the same level."""
         before, level = self._bots, self.setup.level
         await self._close_source()
-        self.setup, self.game = setup, game_by_name(setup.game)
+        self.setup, self.game = setup, setup.game
         self._bots = {bot.name: bot for bot in setup.bots}
         changed = {name for name, bot in before.items() if self._bots.get(name) != bot or level is not setup.level}
         for name in changed:
@@ -235,7 +235,7 @@ class BotPool:
             if (open_source := source_of(self.game)) is None:
                 return await play(plan, seating, self.game, root)
             place = SourcePlace(self.setup.level, self._cores, self._monitor)
-            keeps_transcripts = origin(self.game.name).has_referee
+            keeps_transcripts = ref_of(self.game).has_referee
             self._source = SteadySource(open_source, place, room_of(self.game), keeps_transcripts=keeps_transcripts)
         await self._source.begin_fixture()
         try:

@@ -1,14 +1,14 @@
 """Defines what a worker is sent: its setup, then jobs, each a fixture; and how they and its records are encoded."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from host.base.value_types import plain_name
 from host.bots.bot_spec import BuiltBot
+from host.games.engine import Game
 from host.play.records import Fixture, States
-from host.rules.catalogue import GameOrigin, reload_game, rules_type
+from host.rules.catalogue import GameRef, game_of, ref_of, rules_type
 from host.sandbox.levels import Level
 
 PLACEMENTS = ("auto", "core", "free")
@@ -18,14 +18,13 @@ PLACEMENTS = ("auto", "core", "free")
 class WorkerSetup(NamedTuple):
     """Setup of a worker, sent before the first fixture. The seed travels by pipe only: a command line would reveal it."""
 
-    game: str
+    game: Game
     rules: Any
     bots: tuple[BuiltBot, ...]
     seed: bytes
     level: Level
     parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
     pondering: bool = False  # whether bots may compute while they have no question
-    origin: GameOrigin = GameOrigin()  # of a custom game
     placement: str = "auto"  # one of PLACEMENTS
     logs: bool = False  # whether records have all that the bots wrote to standard error, by question
 
@@ -40,7 +39,13 @@ class Job(NamedTuple):
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
 # field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
 
-encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+encode = msgspec.json.encode
+REF_AT = WorkerSetup._fields.index("placement")
+
+
+def encode_setup(setup: WorkerSetup) -> bytes:
+    """Return a setup as one line. Of the game it has the name, and before the placement where its code lies."""
+    return encode((setup.game.name, *setup[1:REF_AT], ref_of(setup.game), *setup[REF_AT:]))
 
 
 NEW_SETUP = b"setup "
@@ -53,14 +58,11 @@ def worker_input(cores: Sequence[int], encoded_setup: bytes) -> bytes:
 
 
 def decode_setup(line: bytes) -> WorkerSetup:
-    """Parse a worker's setup, and load the game of an organiser's own code."""
-    fields = msgspec.json.decode(line)
-    game, rules = fields[:2]
-    found = msgspec.convert(fields[WorkerSetup._fields.index("origin")], GameOrigin)
-    if found.said:
-        game = reload_game(found).name
-    fields[1] = msgspec.convert(rules, rules_type(game))
-    return msgspec.convert(fields, WorkerSetup)._replace(game=game)
+    """Parse a worker's setup, and load its game."""
+    name, *values = msgspec.json.decode(line)
+    game = game_of(name, msgspec.convert(values.pop(REF_AT - 1), GameRef))
+    types = get_type_hints(WorkerSetup) | {"rules": rules_type(game)}
+    return WorkerSetup(game, *map(msgspec.convert, values, map(types.get, WorkerSetup._fields[1:])))
 
 
 def decode_job(line: bytes, rules: type[Any]) -> Job:

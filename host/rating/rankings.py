@@ -14,7 +14,6 @@ from math import inf
 from typing import Any, NamedTuple
 
 from host.base.format import thousands
-from host.base.value_types import OwnName
 from host.play.records import Record
 from host.rating.evidence import Evidence
 from host.rating.results import Fact, PairedRound
@@ -345,10 +344,29 @@ RANKINGS: Mapping[str, Ranking] = {
 """croupier's own rankings, by the names in `rank_by`."""
 
 
+class OwnRanking(str):
+    """A word in `rank_by` for a ranking of an organiser's own code, which it carries. A copy or a pickle is the plain word.
+
+    No table of the process knows these words: two tournaments in one process can use the same word for different code.
+    """
+
+    __slots__ = ("ranking",)
+    ranking: Ranking
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> "OwnRanking":
+        """Return the word of a ranking."""
+        word = cls(ranking.name)
+        word.ranking = ranking
+        return word
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
 def ranking_of(word: str) -> Ranking:
-    """Return the ranking of a word in `rank_by`. The word of an organiser's own ranking carries it."""
-    ranking: Ranking = word.value if isinstance(word, OwnName) else RANKINGS[word]
-    return ranking
+    """Return the ranking of a word in `rank_by`."""
+    return word.ranking if isinstance(word, OwnRanking) else RANKINGS[word]
 
 
 def words_of(rank_by: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:

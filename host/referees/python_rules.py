@@ -19,7 +19,7 @@ from host.play.lines import moves_of
 from host.play.records import read_answer
 from host.play.sources.batches import HEAD, READY, Batch, Failure, Kind, Opening, Reply, Said, framed
 from host.play.worker import reduce_gc
-from host.rules.catalogue import GameOrigin, game_failure, reload_game
+from host.rules.catalogue import GameRef, game_failure, reload_game
 from protocols.wire import MAX_CACHED_CHARS, Answer
 
 MAX_REMEMBERED_ANSWERS = 1000
@@ -135,7 +135,7 @@ def main() -> None:
     os.chdir(here)
     try:
         try:
-            game = reload_game(GameOrigin(said, folder))
+            game = reload_game(GameRef(said, folder))
             reduce_gc()
             serve(game, reads, writes)
         except _Failed as failed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from host.bots.values import Evidence
+from host.games.engine import Game
 from host.inspect.table_replays import ReplayedTable, retitled
 from host.journal.changes import Change
 from host.journal.reader import Journal, Packed
@@ -115,11 +116,12 @@ class Anonymizer:
         about = json.loads(self._cleared(json.dumps(change.about)))
         return change._replace(what=what, reason=self._cleared(change.reason), about=about)
 
-    def scored(self, journal: Journal, path: str) -> tuple[Fixture, Packed]:
-        """Return a fixture and its scores. `path` and the bots have the names of the report."""
+    def scored(self, journal: Journal, path: str) -> tuple[Fixture, Game, Packed]:
+        """Return a fixture, its game and its scores. `path` and the bots have the names of the report."""
         real = self.real_paths.get(path, path)
         fixture = journal.fixture(real)
-        return fixture._replace(path=path, bots=tuple(self.all_of(fixture.bots))), journal.scores_of(real)
+        named = fixture._replace(path=path, bots=tuple(self.all_of(fixture.bots)))
+        return named, journal.registry.game(fixture.game), journal.scores_of(real)
 
     def evidence(self, piece: Evidence) -> Evidence:
         """Return evidence with the names of the report."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from host.base.format import duration, thousands
 from host.base.safe_text import one_line
+from host.games.engine import Game
 from host.rating.rankings import ranking_of
 from host.report.bracket_chart import drawings
 from host.report.stage_results import Stage
@@ -29,7 +30,7 @@ def ranked(row: Row, word: str) -> str:
     return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
 
 
-def ranking_title(word: str, game: str) -> str:
+def ranking_title(word: str, game: Game | None) -> str:
     """Return the title of a ranking's column, for the scores of a game with their unit."""
     return ranking_of(word).title_with(display_of(game).unit)
 

@@ -15,7 +15,6 @@ from host.inspect.visibility import still_running, visible
 from host.journal.reader import Journal
 from host.report import playlog
 from host.results.withdrawal import left_out
-from host.rules.catalogue import game_by_name
 from protocols.wire import spell
 
 COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
@@ -78,7 +77,7 @@ def _seats(journal: Journal, seed: bytes, meant: Sequence[Chosen], spoilers: boo
     for stage, path, tables in meant:
         shown = shown_fixture(journal, seed, path, spoilers)
         recorded = shown.recorded
-        winners, seats = game_by_name(recorded.fixture.game).winners, recorded.sittings
+        winners, seats = recorded.game.winners, recorded.sittings
         for nth in range(len(seats)) if tables is None else tables:
             scores = recorded.record.scores[nth]
             won = winners(scores) if winners else ()
@@ -97,7 +96,7 @@ def write_decisions(journal: Journal, selection: str | None, spoilers: bool, fil
 
 
 def _decision_columns(journal: Journal) -> list[str]:
-    fields = game_by_name(journal.state().game).view._fields
+    fields = journal.game.view._fields
     return [*DECISION_COLUMNS, *(f"q_{name}" for name in fields)]
 
 
@@ -112,7 +111,7 @@ def _decisions(journal: Journal, selection: str | None, spoilers: bool) -> Itera
                 table = shown.table(nth)
                 name, seated, scores = shown.name(nth), table.seated, by_seat(table, table.scores)
                 for decision in table.decisions():
-                    seat, answer = decision.seat, spelled(decision.answer, table.game.name)
+                    seat, answer = decision.seat, spelled(decision.answer, table.game)
                     about = (decision.number, seat, seated[seat], answer, int(not decision.allowed), scores[seat])
                     question = [int(value) if isinstance(value, int) else _field_cell(value) for value in decision.view]
                     yield [stage, name, *about, *question]
@@ -152,7 +151,7 @@ _encode = msgspec.json.Encoder(enc_hook=_plain).encode
 def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
     """Yield a table's events as JSON values. An answer includes its times and evidence if they were recorded."""
     kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
-    about = {"game": table.game, "rules": table.sitting.rules._asdict()}
+    about = {"game": table.game.name, "rules": table.sitting.rules._asdict()}
     for event in table.events:
         if event.twice:
             continue
@@ -176,7 +175,7 @@ def write_playlog(journal: Journal, selection: str | None, spoilers: bool, file:
     seed, selection = root_of(journal), selection or "last"
     for _, path, tables in chosen(journal, selection, spoilers):
         shown = shown_fixture(journal, seed, path, spoilers)
-        game = game_by_name(shown.recorded.fixture.game)
+        game = shown.recorded.game
         if game.name != playlog.GAME:
             hint = "croupier export jsonl"
             raise UserError([Problem("U001", path, f"{game.title} has no play.log", hint=hint)], 2)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from host.base.format import plural
 from host.base.sheet import as_csv
+from host.games.engine import Game
 from host.inspect.recorded import known_seed
 from host.journal.reader import Journal, UndecidedFixture
 from host.journal.state import RunState
@@ -50,6 +51,7 @@ class Results(NamedTuple):
 
     run: RunState
     stage: Stage
+    game: Game | None = None  # None: its code is not known here
     seed: str | None = None  # None while it is secret, and if it is not known
     skipped: Sequence[SkippedStage] = ()
     undecided: Sequence[UndecidedFixture] = ()
@@ -104,6 +106,7 @@ def results_of(journal: Journal, position: Position, *, interrupted: bool = Fals
     seed = known_seed(journal) if run.finished else None  # None if its hash is not the one in the journal
     return Results(
         run=run,
+        game=journal.registry.known_game(run.game),
         stage=stage._replace(seal=journal.seal(stage.name) if position.state.over else ""),
         seed=None if seed is None else seed_text(seed),
         skipped=run.skipped,
@@ -120,7 +123,7 @@ def by_bot(results: Results, *, verbose: bool = False) -> Listing:
     def parts() -> Iterator[terminal.Part]:
         if stage.fixtures or results.undecided:
             yield from terminal.standings_text(
-                results.title, rows, standings.sentences, standings.advice, display_of(run.game).unit
+                results.title, rows, standings.sentences, standings.advice, display_of(results.game).unit
             )
             yield from picture_lines(stage.picture, verbose=verbose)
             yield from terminal.details(rows, standings.advice) if verbose else ()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
-from host.games.engine import Scores
+from host.games.engine import Game, Scores
 from host.inspect.table_replays import ReplayedTable, ShownFixture, TableRef, load, shown_fixture, shown_name
 from host.inspect.visibility import Visible
 from host.journal.reader import Journal
@@ -15,7 +15,6 @@ from host.play.fixture_id import FixtureId, contestants_in, group_of
 from host.report.anonymize import REAL_NAMES, Anonymizer
 from host.report.stage_results import Stage
 from host.report.summary import RunSummary
-from host.rules.catalogue import display_of, game_by_name
 from host.stages import kind_of
 
 TRIED_TABLES = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
@@ -179,7 +178,7 @@ class Offers:
             why=" · ".join(reasons),
             special=bool(special),
             title=self._title(stage, pick.path, best.nth),
-            result=result_of(self._summary.run.game, self._names.all_of(sitting.bots), scores),
+            result=result_of(self._journal.game, self._names.all_of(sitting.bots), scores),
         )
 
     def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
@@ -243,9 +242,9 @@ def _margin(scores: Scores) -> int:
     return best - others[0] if others else 0
 
 
-def result_of(game: str, bots: Sequence[str], scores: Scores) -> str:
+def result_of(game: Game, bots: Sequence[str], scores: Scores) -> str:
     """Return the players and the result: "austin_powers – optimum 1 : 3", "odds 512, tight 488, ehs 0"."""
-    shown = [max(score, 0) for score in scores] if game_by_name(game).chips != "none" else list(scores)
+    shown = [max(score, 0) for score in scores] if game.chips != "none" else list(scores)
     if len(shown) == 2:
         return f"{one_line(bots[0])} – {one_line(bots[1])} {shown[0]} : {shown[1]}"
     places = sorted(zip(shown, map(one_line, bots), strict=True), key=lambda place: -place[0])
@@ -255,7 +254,7 @@ def result_of(game: str, bots: Sequence[str], scores: Scores) -> str:
 
 def reasons_of(table: ReplayedTable) -> tuple[str, ...]:
     """Return why a table is worth watching, from its events."""
-    display, scores = display_of(table.game), table.events[-1].facts["scores"]
+    display, scores = table.game.display, table.events[-1].facts["scores"]
     course = list(_course(table, *display.standing)) if display.standing else []
     best = [seat for seat, score in enumerate(scores) if score == max(scores)]
     behind = max((max(held) - held[best[0]] for held in course), default=0) if len(best) == 1 else 0

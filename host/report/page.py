@@ -160,7 +160,7 @@ class Page:
             "stacks": {group_of(each.table): each for each in reversed(stacks)},
             "number": summary.number,
             "stage_of": {stage.name: stage for stage in summary.stages},
-            "score_word": display_of(summary.run.game).score,
+            "score_word": display_of(summary.game).score,
             "places": {stage.name: {row.bot: nth for nth, row in enumerate(stage.rows)} for stage in summary.stages},
             "head_to_head_ids": {stage.name: head_to_head_ids(summary, stage) for stage in summary.stages},
             "commands": _commands(summary),

@@ -16,7 +16,6 @@ from host.journal.state import RunState
 from host.play.fixture_id import FixtureId
 from host.results.course import Position, positions_of
 from host.results.standings import certainties
-from host.rules.catalogue import game_by_name
 
 SCHEMA = "croupier/public/1"
 RECORDS, ANSWERS = "records.ndjson", "answers.ndjson"
@@ -82,7 +81,7 @@ def public_files(journal: Journal) -> Mapping[str, str]:
     with journal.snapshot():
         public, run = public_lines(journal), journal.state()
         shown = [each for each in positions_of(journal) if not each.skipped and each.state.name not in public.hidden]
-        game = game_by_name(run.game)
+        game = journal.game
         seed = known_seed(journal) if run.finished else None
         return {
             RECORDS: "".join(public.lines),

@@ -15,7 +15,7 @@ from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
 from host.journal.state import RecordedBot
 from host.journal.tournament_dir import seed_text
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.rules.own_code import files_of
 from host.stages import references_of
 from host.submissions.build import program_hash, program_parts
@@ -109,7 +109,7 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
             toml["references"] = [sources.places[name] if name in tournament.guests else name for name in names]
             if grades := getattr(stage, "grades", {}):
                 toml["grades"] = dict(zip(grades, toml["grades"].values(), strict=False))
-    own = origin(tournament.game)
+    own = ref_of(tournament.game)
     if own.has_referee:
         data["game"] = f"rules/{Path(own.folder).name}/"
         for entry in walk(Path(own.folder), BUILDING, IGNORED_NAMES):

@@ -10,6 +10,7 @@ from host import __version__
 from host.base.format import counted, thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
+from host.games.engine import Game
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import table_of, visible
 from host.journal.check import wal_files
@@ -46,7 +47,6 @@ from host.results.standings import (
     as_counted_by,
 )
 from host.results.withdrawal import left_out
-from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.limits import Limits
 from host.stages import kind_of, references_of
 from host.stages.kind import SkippedStage, StageConfig
@@ -123,6 +123,7 @@ class RunSummary(NamedTuple):
     """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
 
     name: str
+    game: Game | None = None  # None: its code is not known here
     run: RunState = RunState(version=__version__)  # without its stages and terms, and without its seed
     seed: str = ""  # as `--seed` reads it; empty while it is secret
     ended: float | None = None  # seconds since 1970
@@ -141,7 +142,7 @@ class RunSummary(NamedTuple):
     @property
     def title(self) -> str:
         """The title of the game."""
-        return game_by_name(self.run.game).title if knows_game(self.run.game) else self.run.game
+        return self.game.title if self.game else self.run.game
 
     @property
     def state(self) -> str:
@@ -151,7 +152,7 @@ class RunSummary(NamedTuple):
     @property
     def results(self) -> list[Results]:
         """The results of each stage, as commands show them. Undecided fixtures are left out: their names name tables."""
-        return [Results(self.run, stage, self.seed or None, self.skipped) for stage in self.stages]
+        return [Results(self.run, stage, self.game, self.seed or None, self.skipped) for stage in self.stages]
 
     @property
     def stage(self) -> Stage | None:
@@ -214,6 +215,7 @@ def summarize(
     name = one_line("A friendly game" if state.name == "friendly" and not settings else state.name)
     return RunSummary(
         name=name,
+        game=journal.registry.known_game(state.game),
         run=replace(state, terms=None, seed=None, stages=()),
         settings=settings,
         seed=seed_text(seed) if seed is not None and over else "",

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from host.games.engine import Scores
+from host.games.engine import Game, Scores
 from host.inspect.table_replays import ReplayedTable
 from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
@@ -17,7 +17,6 @@ from host.rating.rankings import Ranking
 from host.rating.statistics import wilson
 from host.results.early_order import EarlyOrder
 from host.results.standings import PairResult
-from host.rules.catalogue import display_of, game_by_name
 from host.stages import results_of
 from host.stages.kind import StageConfig
 
@@ -26,8 +25,8 @@ FEWEST = 3  # fixtures that a line needs
 MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
 
 
-Scored = Callable[[str], tuple[Fixture, Packed]]
-"""Returns the fixture at a path, and its compressed scores (Anonymizer.scored)."""
+Scored = Callable[[str], tuple[Fixture, Game, Packed]]
+"""Returns the fixture at a path, its game, and its compressed scores (Anonymizer.scored)."""
 
 
 class Ranks(NamedTuple):
@@ -237,10 +236,9 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
-    fixture, kept = scored(path)
-    winners = game_by_name(fixture.game).winners
-    assert winners is not None
-    return _tally(winners, fixture.bots.index(bot), fixture.first, pieces, kept)
+    fixture, game, kept = scored(path)
+    assert game.winners is not None
+    return _tally(game.winners, fixture.bots.index(bot), fixture.first, pieces, kept)
 
 
 @lru_cache(maxsize=2048)
@@ -300,7 +298,7 @@ class Chips(NamedTuple):
 
 def chips(table: ReplayedTable) -> Chips | None:
     """Return each bot's chips by round; None for a game that does not report them."""
-    if not display_of(table.game).chips_by_round:
+    if not table.game.display.chips_by_round:
         return None
     looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
     held = [dict(zip(look["seats"], look["chips"], strict=True)) for look in looks]

@@ -7,22 +7,23 @@ from typing import Any
 import msgspec
 
 from host import __version__
+from host.games.engine import Game
 from host.games.luck import derive
 from host.journal.reader import UndecidedFixture
 from host.play.transcript import plain_steps
 from host.results.bot_logs import file_name
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 
 BUNDLE_SCHEMA = "croupier/undecided/1"
 
 
-def bundle_of(undecided: UndecidedFixture, root: bytes) -> dict[str, Any]:
+def bundle_of(undecided: UndecidedFixture, game: Game, root: bytes) -> dict[str, Any]:
     """Return all that is known of the table at which a game has failed. Of the luck, it has only that of this table."""
-    why, game = undecided.why, undecided.game
+    why = undecided.why
     return {
         "schema": BUNDLE_SCHEMA,
         "croupier": __version__,
-        "game": origin(game).said or str(game),
+        "game": ref_of(game).said or game.name,
         "rules": why.rules,
         "fixture": undecided.path,
         "table": why.table,
@@ -38,12 +39,12 @@ def bundle_of(undecided: UndecidedFixture, root: bytes) -> dict[str, Any]:
     }
 
 
-def write_bundle(folder: Path, undecided: UndecidedFixture, root: bytes) -> Path:
+def write_bundle(folder: Path, undecided: UndecidedFixture, game: Game, root: bytes) -> Path:
     """Write the bundle of an undecided fixture into a folder, and return its path. It replaces an earlier one."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{file_name(undecided.path)}.json.gz"
     unfinished = path.with_suffix(".making")
-    unfinished.write_bytes(gzip.compress(msgspec.json.encode(bundle_of(undecided, root)), 6, mtime=0))
+    unfinished.write_bytes(gzip.compress(msgspec.json.encode(bundle_of(undecided, game, root)), 6, mtime=0))
     unfinished.chmod(0o600)  # it holds cards
     unfinished.replace(path)
     return path

@@ -14,7 +14,6 @@ from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.base.paths import absolute, display_path
 from host.base.safe_text import one_line
-from host.base.value_types import OwnName
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
@@ -70,8 +69,8 @@ FILES_HINT = "of a module only its code is sent there; a package, a folder with 
 FIRST_QUESTION = "the first question of a table"
 
 
-class GameOrigin(NamedTuple):
-    """Where a game that is not croupier's own comes from; empty for croupier's own games."""
+class GameRef(NamedTuple):
+    """Where the code of a game lies, so that every process can load it; empty for croupier's own games."""
 
     said: str = ""  # its name in croupier.toml
     folder: str = ""  # the folder in which it is searched
@@ -85,11 +84,12 @@ class GameOrigin(NamedTuple):
         return has_referee(self.said)
 
 
-class OwnGame(NamedTuple):
-    """A game of an organiser's code, or of a library."""
+CROUPIERS_OWN = GameRef()
 
-    game: Game
-    origin: GameOrigin
+
+def ref_of(game: Game) -> GameRef:
+    """Return where the code of a game lies."""
+    return game.ref if isinstance(game.ref, GameRef) else CROUPIERS_OWN
 
 
 def of_library(game: str) -> bool:
@@ -97,59 +97,41 @@ def of_library(game: str) -> bool:
     return game.partition(":")[0] in LIBRARIES and ":" in game
 
 
-def library_game(game: str) -> str:
-    """Return the name of a library's game, which carries it; the plain name if the library cannot load it here."""
-    with suppress(UserError):
-        return reload_game(GameOrigin(game)).name
-    return game
-
-
-def _own(game: str) -> OwnGame | None:
-    return game.value if isinstance(game, OwnName) and isinstance(game.value, OwnGame) else None
-
-
-def origin(game: str) -> GameOrigin:
-    """Return the source of a game, so that another process can load it."""
-    own = _own(game)
-    return own.origin if own else GameOrigin()
-
-
-def sources(game: str) -> list[Path]:
+def sources(game: Game) -> list[Path]:
     """Return the Python files of a custom game in its folder. Installed files are left out."""
-    known = origin(game)
-    return files_of(known.folder) if known.folder and not known.has_referee else []
+    ref = ref_of(game)
+    return files_of(ref.folder) if ref.folder and not ref.has_referee else []
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
     """Load the game that `package.module:GAME`, `openspiel:GAME`, `folder/` or `botzone:judge/` names.
 
     Raise UserError if there is none.
-    Its name carries it, so that everything that has the name finds the game: see `game_by_name`.
     """
     if is_folder(said):
-        return reload_game(GameOrigin(said, str(absolute(folder / said))), where)
+        return reload_game(GameRef(said, str(absolute(folder / said))), where)
     if is_foreign(said):
-        return reload_game(GameOrigin(said, str(game_folder(said, folder, where))), where)
-    return reload_game(GameOrigin(said, str(folder.absolute())), where)
+        return reload_game(GameRef(said, str(game_folder(said, folder, where))), where)
+    return reload_game(GameRef(said, str(folder.absolute())), where)
 
 
-def reload_game(known: GameOrigin, where: str = "") -> Game:
+def reload_game(ref: GameRef, where: str = "") -> Game:
     """Load a game that another process has loaded. Raise UserError as `load_game` does."""
-    named = CustomName("game", known.said, where)
-    if known.has_referee:
-        return _referee_game(known, named)
-    library, _, name = known.said.partition(":")
+    named = CustomName("game", ref.said, where)
+    if ref.has_referee:
+        return _referee_game(ref, named)
+    library, _, name = ref.said.partition(":")
     if library in LIBRARIES:
         from host.rules.openspiel import NotPlayable  # only these games need it
 
         try:
-            return own_game(LIBRARIES[library](name), known)
+            return LIBRARIES[library](name)._replace(ref=ref)
         except NotPlayable as failed:
             raise named.refused(str(failed), failed.hint) from failed
     try:
-        game = import_value(named, known.folder)
+        game = import_value(named, ref.folder)
     except OSError as failed:
-        if not known.packed:
+        if not ref.packed:
             raise
         raise named.refused(f"cannot read a file on a machine of the cluster: {failed}", FILES_HINT) from failed
     if not isinstance(game, Game):
@@ -158,49 +140,36 @@ def reload_game(known: GameOrigin, where: str = "") -> Game:
         raise named.refused(f"is called {game.name!r}", "use only small letters, digits and _")
     if GAMES.get(game.name, game) is not game:
         raise named.refused(f"has the name of another game, {game.name}", "choose another name")
-    return own_game(game, known)
+    return game._replace(ref=ref)
 
 
-def _referee_game(known: GameOrigin, named: CustomName) -> Game:
+def _referee_game(ref: GameRef, named: CustomName) -> Game:
     """Load the game of a folder with a game.toml. Without the built referee it cannot be played."""
     from host.rules.game_toml import GAME_FILE, load_referee_game  # only these games need it
 
-    folder = Path(known.referee.folder if known.referee else known.folder)
+    folder = Path(ref.referee.folder if ref.referee else ref.folder)
     if not (folder / GAME_FILE).is_file():
-        hint = f"a folder with a {GAME_FILE}; croupier init --referee LANGUAGE {known.said}  makes one"
+        hint = f"a folder with a {GAME_FILE}; croupier init --referee LANGUAGE {ref.said}  makes one"
         raise named.refused(f"is not a folder with a {GAME_FILE}", hint)
-    game = load_referee_game(folder).game
-    if known.question:
-        game = game._replace(edges={FIRST_QUESTION: game.view(*known.question)})
-    return own_game(game, known)
+    return _asking(load_referee_game(folder).game, ref)
 
 
-def attach_referee(game: str, built: BuiltBot, question: View) -> None:
-    """Let every holder of a game's name play it with a referee that has been built.
-
-    The question is the only edge case of a game that has none of its own; () for one that has.
-    """
-    own = _own(game)
-    if isinstance(game, OwnName) and own is not None:
-        edges = {FIRST_QUESTION: question} if question else own.game.edges
-        known = own.origin._replace(referee=built, question=tuple(question))
-        game.value = OwnGame(own.game._replace(edges=edges), known)
+def with_referee(game: Game, built: BuiltBot, question: View) -> Game:
+    """Return a game with its built referee. The question is its only edge case if it has none of its own; () for one that has."""
+    return _asking(game, ref_of(game)._replace(referee=built, question=tuple(question)))
 
 
-def own_game(game: Game, origin: GameOrigin) -> Game:
-    """Return a game whose name carries it, for the length of its life."""
-    name = OwnName.carrying(game.name, origin.said, None)
-    game = game._replace(name=name)
-    name.value = OwnGame(game, origin)
-    return game
+def _asking(game: Game, ref: GameRef) -> Game:
+    edges = {FIRST_QUESTION: game.view(*ref.question)} if ref.question else game.edges
+    return game._replace(edges=edges, ref=ref)
 
 
 HINT = "no bot is charged, and what was played is kept: fix the game or report this to its authors, then run again"
 
 
-def failed_game(game: str, what: str, where: str = "") -> UserError:
+def failed_game(game: Game, what: str, where: str = "") -> UserError:
     """Return the UserError (exit code 3) for an organiser's own game that fails while it is played."""
-    return UserError([Problem("C020", where, f"the game {origin(game).said} {what}", hint=HINT)], 3)
+    return UserError([Problem("C020", where, f"the game {ref_of(game).said} {what}", hint=HINT)], 3)
 
 
 class OwnGameFailed(Exception):
@@ -245,36 +214,39 @@ def game_failure(failed: BaseException) -> GameFailure:
     return GameFailure(_words(why), place_in_own_code(failed))
 
 
-def blame_game(game: str, failed: GameFailed) -> NoReturn:
+def blame_game(game: Game, failed: GameFailed) -> NoReturn:
     """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
-    if not origin(game).said:
+    if not ref_of(game).said:
         raise failed
     reason, where = game_failure(failed)
     raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
 
 
-def game_by_name(game: str) -> Game:
-    """Return one of croupier's games by name, or the game that its name carries. Raise UserError (exit code 3) for none."""
-    if own := _own(game):
-        return own.game
-    if of_library(game):
-        return reload_game(GameOrigin(game))
-    if game not in GAMES:
-        message, hint = f"the game {game} is not known here", "-C DIR, where DIR/croupier.toml names its code"
-        raise UserError([Problem("C018", "", message, hint=hint)], 3)
-    return GAMES[game]
+def unknown_game(name: str) -> UserError:
+    """Return the UserError (exit code 3) for a game whose code is not known here."""
+    message, hint = f"the game {name} is not known here", "-C DIR, where DIR/croupier.toml names its code"
+    return UserError([Problem("C018", "", message, hint=hint)], 3)
 
 
-def rules_type(game: str) -> type[Any]:
-    """Return the type of a game's rules. Raise UserError as `game_by_name` does."""
-    return type(next(iter(game_by_name(game).presets.values())))
+def known_game(name: str) -> Game | None:
+    """Return one of croupier's games, or a library's, by name; None if there is none, or the library cannot load it here."""
+    if name in GAMES:
+        return GAMES[name]
+    with suppress(UserError):
+        return reload_game(GameRef(name)) if of_library(name) else None
+    return None
 
 
-def knows_game(game: str) -> bool:
-    """Return whether `game_by_name` finds a game."""
-    return _own(game) is not None or game in GAMES
+def game_of(name: str, ref: GameRef) -> Game:
+    """Return the game that another process knows by this name and reference. Raise UserError as `load_game` does."""
+    return reload_game(ref) if ref.said else GAMES[name]
 
 
-def display_of(game: str) -> Display:
+def rules_type(game: Game) -> type[Any]:
+    """Return the type of a game's rules."""
+    return type(next(iter(game.presets.values())))
+
+
+def display_of(game: Game | None) -> Display:
     """Return how tables of a game are displayed. Tables of an unknown game are displayed as plain text."""
-    return game_by_name(game).display if knows_game(game) else Display()
+    return game.display if game else Display()

@@ -11,7 +11,7 @@ from host.journal.lock import lock_holder
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.report.public import public_lines
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.season.entries.store import Store
 from host.season.folder import CHAIN_FILE, SeasonFolder, records_of
 from host.season.rounds.book import Book
@@ -52,6 +52,6 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
 def _records(folder: SeasonFolder, tournament: Tournament, number: int) -> str:
     """Return the chain of the journal of a round."""
     place = folder.round(number)
-    registry = registry_of(place) if origin(tournament.game).has_referee else tournament.registry
+    registry = registry_of(place) if ref_of(tournament.game).has_referee else tournament.registry
     with reading(Folder(place).journal, registry) as journal, journal.snapshot():
         return "".join(public_lines(journal).lines)

@@ -11,7 +11,6 @@ from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
-from host.rules.catalogue import game_by_name
 from host.season.documents import (
     AdminDocument,
     BotDocument,
@@ -54,7 +53,7 @@ class Now(NamedTuple):
 
 def site_document(season: Season, now: Now) -> SiteDocument:
     """Return the season as a whole."""
-    game, terms = game_by_name(season.tournament.game), season.terms
+    game, terms = season.tournament.game, season.terms
     versions = season.entered()
     rules = {key: _words(value) for key, value in season.tournament.rules._asdict().items() if value != ()}
     return SiteDocument(

@@ -12,6 +12,7 @@ from host.base.toml_file import Toml
 from host.base.value_types import InvalidValue, Text, ValueType, integer, matches, one_of
 from host.bots.bot_spec import Seconds, SubmissionSize, format_limit
 from host.config.tournament_config import Tournament
+from host.games.engine import Game
 from host.sandbox.limits import BYTES, GIB, size
 from host.submissions.discovery import expand_patterns
 
@@ -190,7 +191,7 @@ class SeasonTable:
         own = self.per_author
         return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
 
-    def problems(self, toml: Toml, folder: Path, game: str) -> list[Problem]:
+    def problems(self, toml: Toml, folder: Path, game: Game) -> list[Problem]:
         """Return what is wrong between keys, with their lines."""
         problems = [*_references(toml, self, folder, game)]
         if self.address.startswith("https:") and not self.proxy:
@@ -219,7 +220,7 @@ def terms_of(tournament: Tournament) -> SeasonTable:
     return tournament.season
 
 
-def _references(toml: Toml, season: SeasonTable, folder: Path, game: str) -> list[Problem]:
+def _references(toml: Toml, season: SeasonTable, folder: Path, game: Game) -> list[Problem]:
     """Return a problem for each reference that does not exist."""
     problems = []
     for number, pattern in enumerate(season.references):

@@ -19,7 +19,6 @@ from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.toml_file import read
 from host.config.tournament_config import Tournament, load
-from host.rules.catalogue import game_by_name
 from host.season.entries.inbox import read_requests
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Submission, hash_of, new_secret
@@ -174,7 +173,7 @@ class Service:
                 closes=terms.closes,
                 references=tuple(each.name for each in references),
             ),
-            game=game_by_name(tournament.game),
+            game=tournament.game,
             rules=tournament.rules,
             limits=tournament.limits,
             level=level,
@@ -268,8 +267,8 @@ class Service:
             self._signature = signature
             try:
                 changed = loaded_season(season.folder.path)
-                if changed.game != season.tournament.game:
-                    message = f"game = {changed.game}: a season has one game, {season.tournament.game}"
+                if changed.game.name != season.tournament.game.name:
+                    message = f"game = {changed.game.name}: a season has one game, {season.tournament.game.name}"
                     raise UserError([Problem("C013", str(changed.path), message)], 3)
                 await intake.take_terms(await self._intake_terms(changed))
                 season.take_terms(changed)

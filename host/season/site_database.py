@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from host.base.errors import UserError
-from host.base.value_types import plain_name
+from host.base.value_types import plain_word
 from host.season.documents import (
     ANSWER,
     AUTHOR,
@@ -35,7 +35,7 @@ from host.season.folder import SeasonFolder
 
 MAX_NUMBER = (1 << 63) - 1  # of SQLite
 SHOWN_MESSAGES = 20  # answers to the last requests of an author
-_encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+_encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 
 @contextlib.contextmanager

@@ -10,11 +10,11 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
-from host.inspect.source_replay import prepare_game
+from host.inspect.source_replay import prepared_game
 from host.inspect.verify import verify
 from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
 from host.season.rounds.book import Book, Round, RoundSums, SeasonTotals
@@ -128,10 +128,7 @@ class RoundCheck:
             yield "its seed does not follow from the seed of the season"
         try:
             yield from self._list()
-            registry = self._registry()
-            with reading(Folder(self._place).journal, registry) as journal:
-                if not journal.reduced:
-                    prepare_game(journal.path, journal.state(), registry)
+            with reading(Folder(self._place).journal, self._registry()) as journal:
                 yield from self._journal(journal, share)
             yield from self._sums()
         except UserError as refused:
@@ -141,7 +138,7 @@ class RoundCheck:
 
     def _registry(self) -> Registry:
         """Return what the names in the journal stand for. A round has a copy of the referee that it was played with."""
-        has_referee = origin(self._tournament.game).has_referee
+        has_referee = ref_of(self._tournament.game).has_referee
         return registry_of(self._place) if has_referee else self._tournament.registry
 
     def _list(self) -> Iterator[str]:
@@ -154,13 +151,13 @@ class RoundCheck:
 
     def _journal(self, journal: Journal, share: float) -> Iterator[str]:
         """Verify the journal, or its chain if the answers have been removed."""
-        which = self._which
+        which, game = self._which, None if journal.reduced else prepared_game(journal)
         if journal.seal() != which.seal:
             yield "the seal of its journal is not the one that was published"
         if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.seed)).hexdigest():
             yield "it was not played with its seed"
         self.reduced = journal.reduced
-        audit = verify(journal, share, seed=bytes.fromhex(which.seed))
+        audit = verify(journal, share, seed=bytes.fromhex(which.seed), prepared=game)
         self.tables, self.only_told, self.why_told = audit.tables, audit.only_told, audit.why_told
         yield from audit.differences
 

@@ -9,13 +9,14 @@ from host.base.config_file import load_model
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.base.toml_file import Toml
-from host.base.value_types import OwnName
+from host.base.value_types import OwnCode
 from host.games import GAMES
+from host.games.engine import Game
 from host.play.records import Record
 from host.rating.rankings import RANKINGS
 from host.rating.results import Fact
 from host.rating.units import Results
-from host.rules.catalogue import library_game, of_library
+from host.rules.catalogue import known_game, ref_of, unknown_game
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds
 
@@ -48,13 +49,18 @@ class Registry:
     only for a name that croupier does not know, because it imports the organiser's code.
     """
 
-    own: Callable[[], Mapping[tuple[str, str], OwnName]] = field(default=dict, compare=False)
+    own: Callable[[], Mapping[tuple[str, str], OwnCode]] = field(default=dict, compare=False)
 
-    def game(self, name: str) -> str:
-        """Return the name of a game; if it is the tournament's own or a library's, the name carries it."""
-        if name in GAMES:
-            return name
-        return self.own().get(("game", name)) or (library_game(name) if of_library(name) else name)
+    def known_game(self, name: str) -> Game | None:
+        """Return the game with this name; None if its code is not known here."""
+        own = None if name in GAMES else self.own().get(("game", name))
+        return own.value if own else known_game(name)
+
+    def game(self, name: str) -> Game:
+        """Return the game with this name. Raise UserError (exit code 3) if its code is not known here."""
+        if game := self.known_game(name):
+            return game
+        raise unknown_game(name)
 
     def kind(self, name: str) -> Kind[Any]:
         """Return the kind of stage with this name. Raise UserError (exit code 3) if there is none."""
@@ -67,8 +73,8 @@ class Registry:
         message = f"the stage kind {name} is not known here"
         raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
 
-    def ranking(self, name: str) -> str:
-        """Return a name in `rank_by`; if the ranking is the tournament's own, the name carries it."""
+    def ranking(self, name: str) -> str | OwnCode:
+        """Return a word in `rank_by`, or what it stands for if the ranking is the tournament's own."""
         return name if name in RANKINGS else self.own().get(("rank_by", name), name)
 
 
@@ -76,9 +82,9 @@ CROUPIERS = Registry()
 """croupier's own games, kinds and rankings."""
 
 
-def registry_of_game(name: str) -> Registry:
+def registry_of_game(game: Game) -> Registry:
     """Return what the names in a journal of one game stand for."""
-    return Registry(lambda: {("game", name): name} if isinstance(name, OwnName) else {})
+    return Registry(lambda: {("game", game.name): OwnCode(game.name, ref_of(game).said, game)})
 
 
 def kind_of(stage: StageConfig) -> Kind[Any]:
@@ -86,9 +92,9 @@ def kind_of(stage: StageConfig) -> Kind[Any]:
     return stage.KIND
 
 
-def config_of(kind: str) -> type[StageConfig] | None:
+def config_of(kind: str | OwnCode) -> type[StageConfig] | None:
     """Return the config of a kind that croupier.toml names; None if there is no such kind."""
-    found: Kind[Any] | None = kind.value if isinstance(kind, OwnName) else KINDS.get(kind)
+    found: Kind[Any] | None = kind.value if isinstance(kind, OwnCode) else KINDS.get(kind)
     return found.config if found else None
 
 
@@ -147,11 +153,6 @@ def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
 def _ranking(word: Any, registry: Registry) -> Any:
     """Return a stored name of a ranking. Raise UserError if it is an organiser's and has not been loaded."""
     name = registry.ranking(word) if isinstance(word, str) else word
-    if (
-        isinstance(word, str)
-        and not isinstance(name, OwnName)
-        and name not in RANKINGS
-        and re.fullmatch(OWN_RANKING, name)
-    ):
+    if isinstance(name, str) and name not in RANKINGS and re.fullmatch(OWN_RANKING, name):
         raise UserError([Problem("C018", "", f"the ranking {name} is not known here", hint=OWN_CODE_HINT)], 3)
     return name

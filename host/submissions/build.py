@@ -22,7 +22,6 @@ from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
 from host.bots.state_file import ABSENT_AT_FIRST
-from host.rules.catalogue import game_by_name, knows_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, Keeper, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
@@ -168,17 +167,15 @@ def hashed_steps(steps: Iterable[Step]) -> str:
 
 def protocol_of(submission: Submission) -> str:
     """Return the protocol of a bot: its own, else its game's."""
-    return submission.spec.protocol or (
-        game_by_name(submission.spec.game).protocol if knows_game(submission.spec.game) else "argv"
-    )
+    return submission.spec.protocol or (submission.plays.protocol if submission.plays else "argv")
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
     """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
-    if protocol_of(submission) != "argv" or not knows_game(submission.spec.game):
+    game = submission.plays
+    if game is None or protocol_of(submission) != "argv":
         return ()
-    spec = replace(submission.spec, protocol="argv")
-    return tuple(word.decode() for word in spec.ask(game_by_name(spec.game).examples[0]))
+    return tuple(word.decode() for word in replace(submission.spec, protocol="argv").ask(game.examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:

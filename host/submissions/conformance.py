@@ -31,7 +31,7 @@ from host.play.sources.own_rules import source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import TableSetup
-from host.rules.catalogue import OwnGameFailed, failed_game, origin
+from host.rules.catalogue import OwnGameFailed, failed_game, ref_of
 from host.sandbox.launch import Sandbox
 from host.sandbox.levels import Level
 from host.sandbox.process_tree import descendant_numbers, read_proc
@@ -138,9 +138,7 @@ class Conformance:
     async def _asked(self, game: Game, question: Question, edge: str = "") -> Answer:
         """Ask a question of a game. Raise OwnGameFailed for one that is too long for the bot's protocol."""
         if reason := question_too_long(self.seat.bot, question.view):
-            raise OwnGameFailed(
-                failed_game(game.name, f"failed at {edge or f'table check/{question.table}'}: {reason}")
-            )
+            raise OwnGameFailed(failed_game(game, f"failed at {edge or f'table check/{question.table}'}: {reason}"))
         return await self.ask(question, edge)
 
     async def first(self, game: Game) -> None:
@@ -176,10 +174,10 @@ class Conformance:
                         answers.append(answer or read_text(game.grammar, game.opening.answer_to(view)))
                     await source.advance([], {table.number: answers})
         except FixtureUndecided as undecided:
-            if not origin(game.name).has_referee:
+            if not ref_of(game).has_referee:
                 why = undecided.why
                 what = f"failed at table check/{why.table}: {why.reason}"
-                raise OwnGameFailed(failed_game(game.name, what, why.where)) from undecided
+                raise OwnGameFailed(failed_game(game, what, why.where)) from undecided
         finally:
             await source.close()
 

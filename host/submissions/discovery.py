@@ -17,9 +17,11 @@ from host.base.errors import Problem, UserError, closest_match
 from host.base.format import with_article
 from host.base.paths import SAMPLE_PREFIX, absolute, display_path
 from host.base.toml_file import Toml, read_untrusted, to_toml
-from host.base.value_types import InvalidValue, OwnName
+from host.base.value_types import InvalidValue, OwnCode
 from host.bots.bot_spec import MANIFEST, BotSpec, Submission, bot_name, limits_exceeded
-from host.rules.catalogue import game_by_name, knows_game, of_library
+from host.games import GAMES
+from host.games.engine import Game
+from host.rules.catalogue import of_library
 from host.sandbox.limits import Limits
 from host.submissions.adapters import ADAPTERS, Adapter, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
@@ -42,7 +44,7 @@ MAX_BUILD_COMMANDS = 100
 MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file with thousands
 
 
-def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: str = "") -> Submission:
+def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: Game | None = None) -> Submission:
     """Return the bot in a file or folder, with limits of at most those granted. Its bot.toml can name `game`.
 
     Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
@@ -78,7 +80,9 @@ class Entry(NamedTuple):
         return self.path.name if self.path.is_dir() else self.path.stem
 
 
-def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS) -> list[Entry]:
+def discover(
+    patterns: Sequence[str], base: Path, game: Game | None = None, granted: Limits = DEFAULT_LIMITS
+) -> list[Entry]:
     """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns."""
     found = [load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
@@ -93,17 +97,17 @@ def discover(patterns: Sequence[str], base: Path, game: str = "", granted: Limit
     return found
 
 
-def load_entry(place: Path, game: str, granted: Limits) -> Entry:
+def load_entry(place: Path, game: Game | None, granted: Limits) -> Entry:
     """Return the bot in a file or folder, or its problems. It must not declare another game than `game`."""
     try:
         submission = load_submission(place, granted, game)
     except UserError as refused:
         return Entry(place, None, tuple(refused.problems))
-    if game and submission.spec.game not in ("", game):
+    if game and submission.spec.game not in ("", game.name):
         problem = Problem(
-            "C015", submission.manifest, f"{submission.name} plays {submission.spec.game}, and this is {game}"
+            "C015", submission.manifest, f"{submission.name} plays {submission.spec.game}, and this is {game.name}"
         )
-        hint = f'game = "{game}", or remove it from `bots`'
+        hint = f'game = "{game.name}", or remove it from `bots`'
         if adapter := ADAPTERS.get(submission.spec.adapter):
             hint = f"the adapter {adapter.name} plays {adapter.game} only: -g {adapter.game}, or remove it from `bots`"
         return Entry(place, submission, (problem._replace(hint=hint),))
@@ -116,7 +120,7 @@ def refuse_broken(entered: Sequence[Entry]) -> None:
 
 
 def load_submissions(
-    patterns: Sequence[str], base: Path, game: str = "", granted: Limits = DEFAULT_LIMITS
+    patterns: Sequence[str], base: Path, game: Game | None = None, granted: Limits = DEFAULT_LIMITS
 ) -> list[Submission]:
     """Return the bots that match the patterns, each once, in the order of the patterns. Raise UserError with all problems."""
     found = discover(patterns, base, game, granted)
@@ -129,7 +133,7 @@ def count_word(count: int) -> str:
     return {2: "two", 3: "three", 4: "four"}.get(count, str(count))
 
 
-def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list[Path]:
+def expand_patterns(patterns: Sequence[str], base: Path, game: Game | None = None) -> list[Path]:
     """Return the files and folders that match the patterns, each once. A pattern is a glob from `base` or `sample:NAME`.
 
     Hidden files and READMEs are not bots. Raise UserError for a name that does not exist; a glob may match nothing.
@@ -146,12 +150,12 @@ def expand_patterns(patterns: Sequence[str], base: Path, game: str = "") -> list
     return list(found)
 
 
-def _matches(pattern: str, base: Path, game: str) -> list[Path]:
+def _matches(pattern: str, base: Path, game: Game | None) -> list[Path]:
     if pattern.startswith(SAMPLE_PREFIX):
         name = pattern.removeprefix(SAMPLE_PREFIX)
         if glob.has_magic(name):
-            return [place for known, place in samples(game).items() if fnmatchcase(known, name)]
-        return [sample(name, game)]
+            return [place for known, place in samples(game.name if game else "").items() if fnmatchcase(known, name)]
+        return [sample(name, game.name if game else "")]
     if not glob.has_magic(pattern):
         place = base / pattern
         if not os.path.lexists(place):
@@ -235,12 +239,14 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
     return Submission(spec, path.parent, (path.name,), limits=granted)
 
 
-def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: str) -> Submission:
-    toml, spec = _read_spec(folder, contents, game)
-    return described(folder, contents, toml, spec, granted)
+def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: Game | None) -> Submission:
+    toml, spec = _read_spec(folder, contents, game.name if game else "")
+    return described(folder, contents, toml, spec, granted, game if game and game.name == spec.game else None)
 
 
-def described(folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, granted: Limits) -> Submission:
+def described(
+    folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, granted: Limits, game: Game | None = None
+) -> Submission:
     """Return the bot in a folder, given what its bot.toml says, as text and as values. Raise UserError as `load_submission`."""
     _refuse_if(contents.problems)
     if not spec.adapter and (found := recognized(contents, spec)):
@@ -257,7 +263,7 @@ def described(folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, grant
             entry, unclear = _entry(contents, row, toml)
             problems += unclear
         problems += _missing(contents, spec, toml)
-        problems += contradictions(spec, language, toml)
+        problems += contradictions(spec, language, toml, game)
         if row.is_executable or (spec.run and not spec.build):
             problems += _run_problems(contents, spec, entry, toml)
         if row.has_entry:
@@ -283,6 +289,7 @@ def described(folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, grant
         files=contents.names,
         limits=spec.limits.with_defaults(granted).at_most(granted),
         manifest=toml.name if MANIFEST in contents.modes else "",
+        game=game,
     )
 
 
@@ -297,10 +304,8 @@ def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSp
     try:
         toml = read_untrusted(folder / MANIFEST)
         said = toml.data.get("game")
-        if said == game and (isinstance(game, OwnName) or not of_library(game)):
-            toml.data["game"] = game  # the name of an organiser's own game, or of a library's, carries it
-        elif isinstance(said, str) and of_library(said):
-            toml.data["game"] = OwnName.carrying(said, said, None)  # a command loads it if its bots play it
+        if isinstance(said, str) and (said == game or of_library(said)):  # a command loads it if its bots play it
+            toml.data["game"] = OwnCode(said, said, None)
         problems = _unknown_names(toml)
         spec = load_model(toml, BotSpec)
     except UserError as refused:
@@ -335,7 +340,7 @@ def adapter_of(spec: BotSpec) -> Adapter | None:
     return ADAPTERS.get(spec.adapter)
 
 
-def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
+def contradictions(spec: BotSpec, language: str, toml: Toml, game: Game | None) -> list[Problem]:
     """Return a problem for each key that contradicts the language, the adapter, the protocol or another key."""
     problems = []
 
@@ -355,7 +360,7 @@ def contradictions(spec: BotSpec, language: str, toml: Toml) -> list[Problem]:
     protocol = (
         adapter.protocol
         if adapter
-        else spec.protocol or (game_by_name(spec.game).protocol if knows_game(spec.game) else "")
+        else spec.protocol or (game.protocol if (game := game or GAMES.get(spec.game)) else "")
     )
     if protocol == "argv":
         for key, given in (

@@ -11,7 +11,7 @@ from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.monitor import unwrap_exception_group
 from host.games.engine import Game
-from host.rules.catalogue import game_by_name, origin
+from host.rules.catalogue import ref_of
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import why_no_sandbox
 from host.sandbox.levels import Level
@@ -61,7 +61,7 @@ async def examine(
     No action of the bot makes this function raise. Raise UserError if the referee of the game does not build.
     """
     began = time.monotonic()
-    submission = submission.with_keys(game=game.name)
+    submission = submission.for_game(game)
     if rules is not None:
         game = await _with_referee(game, level)
     bot = answers = mismatch = None
@@ -94,12 +94,18 @@ async def examine(
 
 async def _with_referee(game: Game, level: Level) -> Game:
     """Return a game; if a referee has its rules, build that first."""
-    if not origin(game.name).has_referee:
+    if not ref_of(game).has_referee:
         return game
     from host.submissions.referees import prepare_referee  # only these games need it
 
-    await prepare_referee(game.name, level)
-    return game_by_name(game.name)
+    return await prepare_referee(game, level)
+
+
+class Ready(NamedTuple):
+    """Bots that are ready to play, in order, and their game. If a referee has its rules, that is built."""
+
+    game: Game
+    bots: Sequence[BuiltBot]
 
 
 async def prepare_bots(
@@ -109,8 +115,8 @@ async def prepare_bots(
     level: Level,
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
-) -> list[BuiltBot]:
-    """Build and start the bots, one per core at a time, and return them in order. If the game has a referee, build that before.
+) -> Ready:
+    """Build and start the bots, one per core at a time. If the game has a referee, build that before.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
@@ -137,7 +143,7 @@ async def prepare_bots(
     ordered = [findings[number] for number in range(len(submissions))]
     if problems := [problem for found in ordered for problem in found.refusals]:
         raise UserError(problems, max(found.exit_code for found in ordered if found.refusals))
-    return [found.playable() for found in ordered]
+    return Ready(game, [found.playable() for found in ordered])
 
 
 async def repeated(

@@ -15,6 +15,7 @@ from host.base.errors import Problem, UserError
 from host.base.paths import display_path
 from host.base.safe_text import one_line
 from host.bots.bot_spec import Submission
+from host.games.engine import Game
 from host.sandbox.limits import Limits
 from host.submissions.archive import import_submission
 from host.submissions.discovery import load_entry, refuse_broken
@@ -40,7 +41,7 @@ class Intake:
     def __exit__(self, *_: object) -> None:
         paths.remove_tree(self._folder)
 
-    def load(self, handed_in: Path, granted: Limits, game: str = "", name: str | None = None) -> Submission:
+    def load(self, handed_in: Path, granted: Limits, game: Game | None = None, name: str | None = None) -> Submission:
         """Copy a submission and return it. `name` is another name for it. Raise UserError if it is not accepted."""
         self.copy = import_submission(handed_in, self._folder, name, submitted(granted.submission))
         self._handed_in = handed_in

@@ -7,10 +7,11 @@ from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
+from host.games.engine import Game
 from host.play.sources.referee import RefereeProgram, referee_source
 from host.play.sources.source import Opened, SourceFailed, SourcePlace
 from host.play.table_plans import TableSetup
-from host.rules.catalogue import attach_referee, origin
+from host.rules.catalogue import ref_of, with_referee
 from host.rules.foreign import ForeignAdapter, has_edges
 from host.rules.game_toml import GAME_FILE, PROGRAM_KEYS, GameFile, RefereeGame, load_referee_game
 from host.sandbox.levels import Level
@@ -43,9 +44,9 @@ def referee_limits(file: GameFile) -> Limits:
     )
 
 
-def is_complete(game: str) -> bool:
+def is_complete(game: Game) -> bool:
     """Return whether all files are here without which the referee of a game can neither be built nor run."""
-    folder = Path(origin(game).folder)
+    folder = Path(ref_of(game).folder)
     return not _missing(folder, load_referee_game(folder).file)
 
 
@@ -90,12 +91,12 @@ def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
     return known, submission._replace(limits=limits, manifest=known.toml.name)
 
 
-def referee_hash(game: str) -> str:
+def referee_hash(game: Game) -> str:
     """Return the hash of all from which the referee of a game is built; "" for a game without one. Nothing is built.
 
     Its limits are no part of it: what follows from the answers is the same wherever the program has room enough.
     """
-    known = origin(game)
+    known = ref_of(game)
     if not known.has_referee:
         return ""
     loaded, submission = load_referee(Path(known.folder))
@@ -123,15 +124,13 @@ def adapter_files(file: GameFile) -> list[File]:
     return [File(f"{ADAPTER_FOLDER}/{path.name}", executable=False, content=path.read_bytes()) for path in names]
 
 
-async def prepare_referee(game: str, level: Level) -> None:
-    """Build the referee of a game, if it has one, and let every holder of the game's name play with it."""
-    known = origin(game)
-    if known.has_referee:
-        folder = Path(known.folder)
-        built = await build_referee(folder, level)
-        loaded = load_referee_game(folder)
-        question = () if has_edges(loaded.toml) else await first_question(loaded, built, level)
-        attach_referee(game, built, question)
+async def prepare_referee(game: Game, level: Level) -> Game:
+    """Build the referee of a game that has one. Return the game that plays with it."""
+    folder = Path(ref_of(game).folder)
+    built = await build_referee(folder, level)
+    loaded = load_referee_game(folder)
+    question = () if has_edges(loaded.toml) else await first_question(loaded, built, level)
+    return with_referee(game, built, question)
 
 
 async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> View:

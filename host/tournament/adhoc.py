@@ -20,7 +20,6 @@ from host.journal.writer import JournalWriter, writing
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record
 from host.results.bot_logs import TableLogs
-from host.rules.catalogue import origin
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
@@ -76,8 +75,8 @@ async def adhoc_session(
     settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
     """Build the bots, create a new journal and start the workers for the length of the block."""
-    game, submissions = settings.game, settings.submissions
-    built = await prepare_bots(submissions, game, settings.limits, settings.level, warn=watch.say)
+    submissions = settings.submissions
+    game, built = await prepare_bots(submissions, settings.game, settings.limits, settings.level, warn=watch.say)
     bots = [*built]
     for index, function in sorted(settings.functions.items()):
         bots.insert(index, function)
@@ -87,7 +86,7 @@ async def adhoc_session(
         for path in place.parent.glob(place.name + "*"):
             path.unlink()
 
-    with writing(place, registry_of_game(game.name), fresh=forget) as journal:
+    with writing(place, registry_of_game(game), fresh=forget) as journal:
         state = RunState(
             game=game.name,
             name="friendly",
@@ -104,13 +103,13 @@ async def adhoc_session(
         sources = {submission.name: _source_of(submission) for submission in submissions}
         for bot in bots:
             journal.add_bot(RecordedBot.of(bot, sources.get(bot.name, "")))
-        setup = WorkerSetup(game.name, settings.rules, tuple(bots), seed, settings.level, origin=origin(game.name))
+        setup = WorkerSetup(game, settings.rules, tuple(bots), seed, settings.level)
         if (
             settings.logs
         ):  # one table at a time: of questions sent together, it would not be known which one a text belongs to
             setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
-            pool = CheckedPool(pool, partial(require_decided, game.name))
+            pool = CheckedPool(pool, partial(require_decided, game))
             if settings.logs:
                 pool = CheckedPool(pool, partial(_write_logs, TableLogs(settings.logs, watch.say)))
             journal.set_state(replace(journal.state(), workers=pool.description))

@@ -17,7 +17,6 @@ from host.journal.lock import in_use, lock_holder
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.journal.writer import writing
-from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
 from host.submissions.check import Report, report_on
 from host.submissions.discovery import expand_patterns, load_submission
@@ -49,7 +48,7 @@ async def add_bot(
     Raise UserError also if a run has begun that cannot take the bot, but not with `force`.
     """
     ours = str(submission).startswith(SAMPLE_PREFIX)
-    path = sample(str(submission), tournament.game) if ours else submission
+    path = sample(str(submission), tournament.game.name) if ours else submission
     with Intake(bots) as intake, intake.naming_the_original():
         checked = intake.load(path, tournament.limits, tournament.game, name)
         target = bots / intake.copy.name
@@ -91,7 +90,7 @@ async def replace_version(
 
 async def _examined(tournament: Tournament, submission: Submission, level: Level) -> tuple[BuiltBot, Report]:
     """Build a bot and ask it the questions of `check`. Raise UserError if it does not build or start."""
-    game, limits, rules = game_by_name(tournament.game), tournament.limits, tournament.rules
+    game, limits, rules = tournament.game, tournament.limits, tournament.rules
     found = await examine(submission, game, limits, level, rules)
     return found.playable(), report_on(found, game, level, rules)
 

@@ -21,7 +21,6 @@ from host.play.fixture_id import FixtureId
 from host.play.jobs import Job
 from host.play.records import Fixture
 from host.results.course import NOTHING, Played, Position, course
-from host.rules.catalogue import game_by_name
 from host.sandbox.levels import Level
 from host.tournament.loading import load_checked
 from host.tournament.opening import check_unchanged, choose_level, entered_digest, with_terms
@@ -93,7 +92,7 @@ def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path, bots: Sequence[BuiltBot] = ()
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
     """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
-    blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
+    blank = tournament.blank
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
         known, recorded = (book.state(), book.bots()) if book and book.begun else (RunState(), {})
@@ -159,8 +158,8 @@ async def forecast(
     cost, count = None, 0
     async with interruptible(watch.say), open_backend(options.cluster or tournament.run.cluster, watch.say) as backend:
         level = await choose_level(backend, tournament, folder, watch.say, unsafe=options.unsafe)
-        bots = await backend.ready(
-            submissions, game_by_name(tournament.game), tournament.limits, level, slow_preparation_reporter(watch.say)
+        game, bots = await backend.ready(
+            submissions, tournament.game, tournament.limits, level, slow_preparation_reporter(watch.say)
         )
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
@@ -171,13 +170,13 @@ async def forecast(
                 run = journal.state() if journal.begun else run
         root = None if seed is None else run.root(seed)
         stages, now = remaining(tournament, [bot.name for bot in bots], root, folder.journal, bots)
-        setup = tournament.setup(bots, secrets.token_bytes(16), level)
+        setup = tournament._replace(game=game).setup(bots, secrets.token_bytes(16), level)
         if now:
             async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
                 count = pool.count
                 checked = CheckedPool(pool, partial(require_decided, tournament.game))
                 cost = await trial(now, checked, watch.say)
-    return Forecast(tournament.name, tournament.game, level, count, stages, cost, tournament.max_faults)
+    return Forecast(tournament.name, tournament.game.name, level, count, stages, cost, tournament.max_faults)
 
 
 async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None]) -> Cost:

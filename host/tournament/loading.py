@@ -12,7 +12,6 @@ from host.config.tournament_config import Tournament, load, no_bots, not_enough_
 from host.journal.lock import in_use, lock_holder
 from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
-from host.rules.catalogue import game_by_name
 from host.sandbox.detect import require_level
 from host.stages import references_of
 from host.tournament.additions import (
@@ -55,7 +54,7 @@ def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     if not submissions:
         raise UserError([no_bots(tournament)], 3)
     entered = [submission.name for submission in submissions if submission.name not in tournament.guests]
-    if few := not_enough_bots(tournament.stages[0], entered, game_by_name(tournament.game).seats[0]):
+    if few := not_enough_bots(tournament.stages[0], entered, tournament.game.seats[0]):
         raise UserError([few._replace(where=str(tournament.path))], 3)
     _refuse_learning_references(tournament, submissions)
     _refuse_other_seed(tournament, folder)
@@ -92,7 +91,7 @@ def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
     raised = raised_keys(state.configs, tournament.stages)
     before = state.with_stages(*with_raised(state.configs, raised))
     now = state.with_stages(*tournament.stages)
-    if changed := difference(before.settings(), terms_of(tournament).settings(tournament.game, now.configs)):
+    if changed := difference(before.settings(), terms_of(tournament).settings(tournament.game.name, now.configs)):
         message = f"changed since this run began ({changed})"
         return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
     return more_problems(tournament, journal, raised)

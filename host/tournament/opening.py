@@ -16,7 +16,6 @@ from host.journal.reader import Journal, reading
 from host.journal.state import RecordedBot, RunState, RunStatus
 from host.journal.tournament_dir import Folder, commitment
 from host.journal.writer import JournalWriter
-from host.rules.catalogue import game_by_name
 from host.sandbox.levels import UNPROTECTED, Level
 from host.tournament.additions import (
     Additions,
@@ -65,7 +64,12 @@ def _as_it_began(tournament: Tournament, folder: Folder, here: Level, *, fresh: 
 
 
 def open_run(
-    journal: JournalWriter, folder: Folder, tournament: Tournament, bots: list[BuiltBot], level: Level, reason: str = ""
+    journal: JournalWriter,
+    folder: Folder,
+    tournament: Tournament,
+    bots: Sequence[BuiltBot],
+    level: Level,
+    reason: str = "",
 ) -> bytes:
     """Write what a run knows of itself and its bots, or check that only additions have changed it. Return the seed."""
     added = check_unchanged(journal, tournament, bots, level)
@@ -134,17 +138,17 @@ def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]
     """
     terms = replace(
         known,
-        game=tournament.game,
+        game=tournament.game.name,
         name=tournament.name,
         terms=terms_of(tournament),
         guests=sorted(tournament.guests),
         parallel_tables=tournament.run.parallel_tables,
     )
-    known, number = terms.with_stages(*tournament.stages), fewest_tables(game_by_name(tournament.game), bots, 2)
+    known, number = terms.with_stages(*tournament.stages), fewest_tables(tournament.game, bots, 2)
     return known.with_stages(*(stage.with_fixture_tables(number) for stage in known.configs))
 
 
-def record_run(journal: JournalWriter, known: RunState, tournament: Tournament, bots: list[BuiltBot]) -> None:
+def record_run(journal: JournalWriter, known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]) -> None:
     """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
     state = replace(
         with_terms(known if journal.begun else replace(known, stages=()), tournament, bots),

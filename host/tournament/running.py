@@ -19,12 +19,10 @@ from host.journal.state import RunStatus, StageStatus
 from host.journal.tournament_dir import Folder, commitment
 from host.journal.writer import JournalWriter, writing
 from host.play.jobs import WorkerSetup
-from host.play.records import Fixture
 from host.results.bot_logs import Logs
 from host.results.course import Played, Position, course
 from host.results.disqualification import excess, rule
 from host.results.undecided import write_bundle
-from host.rules.catalogue import game_by_name
 from host.stages.kind import SkippedStage
 from host.tournament.corrections import may_be_tried_again, try_again
 from host.tournament.loading import Loaded, load_checked
@@ -136,7 +134,7 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
     undecided = journal.undecided_at(path)
     assert undecided is not None  # it has just been stored
     try:
-        return display_path(write_bundle(folder.undecided, undecided, root))
+        return display_path(write_bundle(folder.undecided, undecided, journal.game, root))
     except OSError as failed:
         return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
 
@@ -164,9 +162,9 @@ async def play_tournament(
     level = await choose_level(backend, tournament, folder, watch.say, fresh=options.fresh, unsafe=options.unsafe)
     logs = Logs(folder.run, watch.say)
     try:
-        bots = await backend.ready(
+        game, bots = await backend.ready(
             submissions,
-            game_by_name(tournament.game),
+            tournament.game,
             tournament.limits,
             level,
             slow_preparation_reporter(watch.say),
@@ -182,11 +180,11 @@ async def play_tournament(
             watch.say(change.sentence)
         logs.built(bots)
         _try_again(journal, seed, watch.say)
-        setup = tournament.setup(bots, seed, level)
+        setup = tournament._replace(game=game).setup(bots, seed, level)
         async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
             watch.say(
-                f"{tournament.name} · {tournament.game} · {counted(len(bots), 'bot')} · "
+                f"{tournament.name} · {game.name} · {counted(len(bots), 'bot')} · "
                 f"level {level.label} · {pool.description} · seed sha256 {commitment(seed)[:16]}…"
             )
             if tournament.max_faults:
@@ -194,8 +192,7 @@ async def play_tournament(
             begin()
             bundles = partial(keep_bundle, journal, folder, seed)
             observer = LoggingObserver(watch, logs, LateBots(), bundles)
-            blank = Fixture(tournament.game, tournament.rules, "", "", (), 0)
-            run = Run(blank, journal, pool, observer.progress)
+            run = Run(tournament.blank, journal, pool, observer.progress)
             await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)

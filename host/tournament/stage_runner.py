@@ -6,17 +6,18 @@ from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from host.bots.bot_spec import BuiltBot, Submission
+from host.bots.bot_spec import Submission
 from host.games.engine import Game
 from host.journal.writer import JournalWriter
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
-from host.rules.catalogue import failed_game, game_by_name
+from host.rules.catalogue import failed_game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import kind_of
 from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
+from host.submissions.examine import Ready
 from host.tournament.progress import AllMeet, Progress, ranked_by_mean
 
 
@@ -63,7 +64,7 @@ class CheckedPool:
         return record
 
 
-def require_decided(game: str, record: Record) -> None:
+def require_decided(game: Game, record: Record) -> None:
     """Raise UserError (exit code 3) if the game of a fixture has failed: outside a tournament, nothing else matters."""
     if why := record.undecided:
         place = f"at table {why.table}" if why.table else f"in {record.path}"
@@ -81,8 +82,11 @@ class BotPreparer(Protocol):
         level: Level,
         told: Callable[[str, float], None],
         /,
-    ) -> list[BuiltBot]:
-        """Build and start the bots, and return them. Raise UserError with the problems of all of them."""
+    ) -> Ready:
+        """Build and start the bots, and before them the referee of the game if it has one.
+
+        Raise UserError with the problems of all of them.
+        """
         ...
 
 
@@ -125,7 +129,7 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
-    turns, states, game = Turns(agenda, lasting), journal.states(stage.name), game_by_name(blank.game)
+    turns, states, game = Turns(agenda, lasting), journal.states(stage.name), journal.registry.game(blank.game)
     playing: dict[str, Job] = {}
     done, known, ranked = len(records), 0, ranked_by_mean(stage)
     staying = [bot for bot in field.bots if bot not in field.withdrawn]

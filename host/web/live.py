@@ -243,7 +243,7 @@ class LivePublisher:
         self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
     ) -> list[Chips]:
         """Return the chips by round of one game per group. Finished tables do not change, so cache them."""
-        if not display_of(summary.run.game).chips_by_round:
+        if not display_of(summary.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
         first_tables = {group_of(table.name): table for table in reversed(replays)}

@@ -34,7 +34,7 @@ from host.play.sources.referee import (
 )
 from host.play.sources.source import Opened, OpenSource, SourceFailed, SourcePlace, Step
 from host.play.sources.steady import MAX_ROOM
-from host.rules.catalogue import GameOrigin, origin
+from host.rules.catalogue import GameRef, ref_of
 from host.rules.game_toml import load_referee_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import EXITED, Ended
@@ -54,7 +54,7 @@ def source_of(game: Game) -> OpenSource | None:
 
     Also None for a referee that has not been built here.
     """
-    known = origin(game.name)
+    known = ref_of(game)
     if known.referee is not None:
         words = load_referee_game(Path(known.referee.folder)).file.words
         return partial(referee_source, RefereeProgram(known.referee, game, words))
@@ -68,7 +68,7 @@ BYTES_PER_TABLE = 128 * MIB
 
 def room_of(game: Game) -> int:
     """Return how many tables the process with the rules of a game may hold at once: as many as its sandbox has room for."""
-    known = origin(game.name)
+    known = ref_of(game)
     if known.referee is None or load_referee_game(Path(known.referee.folder)).file.adapter is None:
         return MAX_ROOM
     limits = known.referee.limits
@@ -86,7 +86,7 @@ OF_RULES = Phrases("it", "computed for {:g} s and did not return".format, _how_i
 
 
 @contextlib.asynccontextmanager
-async def python_source(game: Game, known: GameOrigin, place: SourcePlace) -> AsyncIterator["PythonSource"]:
+async def python_source(game: Game, known: GameRef, place: SourcePlace) -> AsyncIterator["PythonSource"]:
     """Start a process with rules in Python for the length of the block. Raise SourceFailed if it does not start.
 
     Raise UserError (exit code 3) if the rules cannot be imported.

@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_ori
 
 import msgspec
 
-from host.base.value_types import plain_name
+from host.base.value_types import plain_word
 
 V = TypeVar("V")
 AFFINITY = {str: "TEXT", bool: "INTEGER", int: "INTEGER", float: "REAL", bytes: "BLOB"}
-_encode = msgspec.json.Encoder(enc_hook=plain_name).encode
+_encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 
 class Column(NamedTuple):

@@ -117,10 +117,10 @@ class Examination:
         return handed, note
 
     def _load(self, folder: Path) -> Submission:
-        entry = load_entry(folder, self._bench.game.name, self._bench.limits)
+        entry = load_entry(folder, self._bench.game, self._bench.limits)
         refuse_broken([entry])
         assert entry.submission is not None  # otherwise refuse_broken has raised
-        return entry.submission.with_keys(game=self._bench.game.name)
+        return entry.submission.for_game(self._bench.game)
 
     def _own(self, problem: Problem) -> str:
         label, name = self._names

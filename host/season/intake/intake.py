@@ -87,13 +87,13 @@ class SeasonIntake:
     async def take_terms(self, terms: IntakeTerms) -> None:
         """Take other terms once their references are built. Raise UserError if one cannot play; the old terms stay."""
         try:
-            bots = await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
+            game, bots = await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
         except UserError as refused:
             first = Problem(
                 "E014", "references", "a reference cannot play", hint="correct it, or take it out of [season]"
             )
             raise UserError([first, *refused.problems], refused.exit_code) from refused
-        self.terms, self._references = terms, {bot.name: bot for bot in bots}
+        self.terms, self._references = terms._replace(game=game), {bot.name: bot for bot in bots}
 
     # Requests.
 
@@ -349,11 +349,11 @@ class SeasonIntake:
                 handed.append(own[name])
                 continue
             place = self.folder / self.store.versions.labelled(name).place
-            entry = load_entry(place, terms.game.name, terms.limits)
+            entry = load_entry(place, terms.game, terms.limits)
             refuse_broken([entry])
             assert entry.submission is not None  # otherwise refuse_broken has raised
             handed.append(entry.submission)
-        bot, *others = await prepare_bots(handed, terms.game, terms.limits, terms.level)
+        bot, *others = (await prepare_bots(handed, terms.game, terms.limits, terms.level)).bots
         itself = bot.with_keys(name=f"{bot.name}#2")
         return [bot, *(itself if each.name == bot.name else each for each in others)]
 

@@ -13,7 +13,6 @@ from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import wilson
-from host.rules.catalogue import origin
 from host.sandbox.levels import Level
 from host.season.entries.values import PracticeResult
 from host.stages.adhoc import Adhoc
@@ -56,9 +55,7 @@ async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: in
     copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, ground.game.seats[0])]
     bots, seed = (bot, opponent, *copies), secrets.token_bytes(16)
     fixtures = _fixtures(ground, bots, tables)
-    setup = WorkerSetup(
-        ground.game.name, ground.rules, bots, seed, ground.level, origin=origin(ground.game.name), placement="free"
-    )
+    setup = WorkerSetup(ground.game, ground.rules, bots, seed, ground.level, placement="free")
     records: list[tuple[Fixture, Record]] = []
     with trio.move_on_after(seconds) as patience:
         async with ground.executor(setup, _ignore, ground.workers) as pool:

@@ -18,7 +18,6 @@ from host.journal.chain import canonical, line_after, parsed, seal_of
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.report.public import WINNERS
-from host.rules.catalogue import game_by_name
 from host.season.entries.store import Store
 from host.season.entries.table import Table
 from host.season.folder import SeasonFolder, final_seed, round_root, write_atomically
@@ -146,7 +145,7 @@ def _terms(season: "Season") -> dict[str, Any]:
     return {
         "name": season.tournament.name,
         "croupier": __version__,
-        "winners": WINNERS.get(game_by_name(season.tournament.game).winners, "none"),
+        "winners": WINNERS.get(season.tournament.game.winners, "none"),
         "terms": terms | {"season": own},
         "seed_sha256": promised.sha256,
         "committed": promised.at,

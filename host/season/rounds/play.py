@@ -20,7 +20,7 @@ from host.play.fixture_id import FixtureId
 from host.play.records import Record
 from host.rating.units import orders
 from host.results.course import positions_of
-from host.rules.catalogue import origin
+from host.rules.catalogue import ref_of
 from host.season.folder import write_atomically
 from host.season.rounds.book import PairCount, RoundSums
 from host.season.rounds.scheduler import Meeting
@@ -73,7 +73,7 @@ def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequ
     """Return the text of a croupier.toml with the game, rules, limits and sandbox of a season, and these bots and stages."""
     settings = settings_of(tournament)
     settings["sandbox"]["level"] = str(tournament.level)
-    game = f"{REFEREE}/" if origin(tournament.game).has_referee else settings["game"]
+    game = f"{REFEREE}/" if ref_of(tournament.game).has_referee else settings["game"]
     top = {"game": game, "name": name[:100], "seed": "random", "bots": list(bots)}
     lines = [f"{key} = {whole_toml(value)}" for key, value in top.items()]
     for key in ("rules", "limits", "sandbox", "run"):
@@ -88,7 +88,7 @@ def copy_own_code(tournament: Tournament, target: Path) -> None:
 
     Copy a referee as well: a round is verified with the program that it was played with.
     """
-    known = origin(tournament.game)
+    known = ref_of(tournament.game)
     if known.has_referee:
         shutil.copytree(known.folder, target / REFEREE)
     if not tournament.registry.own():

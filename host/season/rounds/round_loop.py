@@ -11,7 +11,6 @@ import trio
 from host.backends.local import WorkerFailed
 from host.base.errors import Problem, UserError
 from host.base.format import counted, duration, thousands
-from host.rules.catalogue import game_by_name
 from host.season.entries.values import Version
 from host.season.folder import round_root
 from host.season.intake.pruning import require_room
@@ -157,7 +156,7 @@ class RoundPlayer:
             seats=season.tournament.rules.seats,
             tables=self._tables(len(players), middle),
             places=season.terms.places,
-            fewest=game_by_name(season.tournament.game).seats[0],
+            fewest=season.tournament.game.seats[0],
         )
         meetings = next_round(players, season.totals.sums, terms)
         if not meetings:
@@ -172,7 +171,7 @@ class RoundPlayer:
     def _references(self, players: Sequence[Player]) -> tuple[Player, ...]:
         """Return the references as players, as long as too few authors take part; they are not on the ladder."""
         season = self._season
-        fewest = game_by_name(season.tournament.game).seats[0]
+        fewest = season.tournament.game.seats[0]
         if not 0 < len({each.author for each in players}) < fewest:
             return ()
         tournament, terms = season.tournament, season.terms
