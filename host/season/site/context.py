@@ -99,10 +99,10 @@ class Season:
 
     def _check_quota(self, author: str, size: int) -> None:
         """Raise Refusal if a limit of the author is used up, as the season would answer as soon as it reads the file."""
-        pending, answers = self.inbox.pending(), self.published.author(author).value.answers
-        unread = sum(
-            isinstance(each.request, Submit) and each.author == author for each in pending if each.id not in answers
-        )
+        own = [each for each in self.inbox.pending() if isinstance(each.request, Submit) and each.author == author]
+        left = [each.id for each in own if self.inbox.waiting(each.id)]  # what is read has been published
+        answers = self.published.author(author).value.answers
+        unread = sum(each not in answers for each in left)
         quota, now = self.published.quota(author), time.time()
         quota = quota._replace(used=quota.used._replace(waiting=quota.used.waiting + unread))
         if problem := why_refused(quota, size, now):
