@@ -1,37 +1,63 @@
 """Fuzz what strangers write: answers of bots over every protocol, and the files that commands read.
 
+The files are configuration, archives of submissions, bundles, and journals that are verified and replayed.
+
     python benchmarks/fuzz.py [--answers 200000] [--files 50000] [--seed 1] [NAME …]
 
-The seed corpus is the answers and the files of the sample bots, and the nasty pieces below. An answer must become a move or
-a fault, which can be written and read again; a file must be read, or refused with exit code 3. Anything else is printed, with
-the seed that repeats it, and the exit code is 1.
+The seed corpus is the answers and the files of the sample bots, a journal of theirs, and the nasty pieces below. An answer must
+become a move or a fault, which can be written and read again; a file must be read, or refused with an exit code of a user's
+mistake. Anything else is printed, with the seed that repeats it, and the exit code is 1. A check that computes too long is
+interrupted, and printed too.
 """
 
 import argparse
+import contextlib
+import gzip
+import io
+import json
+import lzma
 import random
+import shutil
+import signal
+import sqlite3
+import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import traceback
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from host.base.errors import UserError
+from host.cli.verify import verify_journal
 from host.config.tournament_config import load
 from host.games import GAMES
-from host.inspect.bundle import unpacked
+from host.inspect.bundle import packed, unpacked
+from host.inspect.replay import as_text
+from host.inspect.repro import Target, repro_of, with_history
 from host.inspect.roster import read_roster
+from host.inspect.table_lookup import find_table
+from host.inspect.table_replays import load_table
+from host.journal.reader import reading
 from host.play.records import read_answer, spelled_answer
 from host.rules.answer_forms import grammar_of, read_form
+from host.rules.catalogue import game_by_name
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
+from host.stages import CROUPIERS
+from host.submissions.archive import import_submission
 from host.submissions.discovery import load_entry
 from protocols import PROTOCOLS
 from protocols.wire import Grammar, Move
 
 ROOT = Path(__file__).parents[1]
-SLOW_S = 10.0  # processor time of one reading
+SLOW_S = 10.0  # processor time of one check
+USERS_MISTAKES = (1, 2, 3, 4, 5)  # exit codes; 1 and 5: a journal that does not fit the rules, or is secret
 PIECES = [
     *(
         b"\0",
@@ -148,8 +174,12 @@ def read_entry(folder: Path) -> None:
 
 
 def read_bundle(folder: Path) -> None:
-    """Read a bundle."""
-    unpacked(folder / "one.bundle")
+    """Read a bundle, and write what `ask` shows of it."""
+    repro = unpacked(folder / "one.bundle")
+    protocol, grammar = PROTOCOLS[repro.bot.protocol], game_by_name(repro.game).grammar
+    for decision in (*repro.before, *repro.asked):
+        protocol.encode(decision.view)
+        assert not isinstance(decision.answer, Move) or grammar.spell(decision.answer) is not None
 
 
 def read_students(folder: Path) -> None:
@@ -157,21 +187,234 @@ def read_students(folder: Path) -> None:
     read_roster(folder / "students.csv")
 
 
+def read_archive(folder: Path, name: str) -> None:
+    """Import an archive as a submission, and read the bot inside."""
+    target = folder / "imported"
+    target.mkdir()
+    try:
+        load_entry(import_submission(folder / name, target, "mine"), "pazaak", Limits())
+    finally:
+        shutil.rmtree(target)
+
+
+def read_journal(folder: Path) -> None:
+    """Verify a journal, and replay its last table."""
+    path = folder / JOURNAL
+    try:
+        verify_journal(path, CROUPIERS, 1.0, "", None)
+    finally:
+        location = find_table([path], CROUPIERS, "last")
+        if location is not None:
+            found = load_table(location)
+            assert "".join(as_text(found.events, found.sitting.bots, found.evidence, {})) is not None
+
+
+JOURNAL = "run/run.sqlite"
+LZMA = (lzma.decompress, partial(lzma.compress, preset=0))
+ARCHIVES = ("bot.zip", "bot.tar", "bot.tar.gz", "bot.tar.xz")
 FILES: dict[str, Callable[[Path], Any]] = {
     "bot.toml": read_entry,
     "game.toml": load_referee_game,
     "croupier.toml": load,
     "students.csv": read_students,
     "one.bundle": read_bundle,
+    **{name: partial(read_archive, name=name) for name in ARCHIVES},
+    JOURNAL: read_journal,
 }
 CUP = b'game = "pazaak"\nbots = ["sample:neptr"]\nseed = "a"\n[[stage]]\nkind = "league"\ntables = 4\n[limits]\nmove = "1 s"\n'
+PLAYED = (
+    CUP.replace(b"[", b'["sample:nestor", "faulty.py", ', 1)
+    + b'[[stage]]\nname = "last"\nkind = "league"\ntables = 2\n'
+)
 ROSTER = b"Name;ID;E-mail\nAda Lovelace;7;ada@example.org\n"
+NASTY_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    2**62,
+    2**63,
+    10**30,
+    1e308,
+    0.5,
+    "",
+    "x" * 5000,
+    [],
+    {},
+    [[]],
+    "a\x1b[2J\n",
+    "\ud800",
+    "é" * 300,
+)
+
+
+@cache
+def played() -> Path:
+    """Play a small tournament in which a bot fails; return its folder, which the process removes at its end."""
+    folder = Path(made_here.enter_context(tempfile.TemporaryDirectory()))
+    (folder / "croupier.toml").write_bytes(PLAYED)
+    (folder / "faulty.py").write_text(
+        "import sys\nfor n, line in enumerate(sys.stdin):\n    print('STAND' if n % 3 else 'HIT!', flush=True)\n"
+    )
+    command = [sys.executable, "-m", "host", "-C", str(folder), "run"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    with contextlib.closing(sqlite3.connect(folder / JOURNAL)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")  # so that the file is all of it
+    return folder
+
+
+made_here = contextlib.ExitStack()
+
+
+def bundle() -> bytes:
+    """Return a bundle of a fault."""
+    with reading(played() / JOURNAL) as journal:
+        _, path, piece = next(iter(journal.evidence("WHERE fault.kind != 'slowest'", ())))
+        return packed(with_history(journal, repro_of(journal, Target(path, piece.table - 1, piece.number))))
+
+
+def archive(name: str, member: str, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """Return an archive of a bot, of this kind, with a further member."""
+    made, texts = io.BytesIO(), {"mine/bot.py": b"print('END')\n", "mine/bot.toml": b'game = "pazaak"\n'}
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for path, text in texts.items():
+                zipped.writestr(path, text)
+            further = zipfile.ZipInfo(member)
+            further.external_attr = (0o120777 if kind == tarfile.SYMTYPE else 0o100644) << 16
+            zipped.writestr(further, b"more")
+    else:
+        with tarfile.open(fileobj=made, mode=f"w:{name.partition('tar')[2][1:]}", format=tarfile.GNU_FORMAT) as tarred:  # type: ignore[call-overload]
+            for path, text in texts.items():
+                info = tarfile.TarInfo(path)
+                info.size = len(text)
+                tarred.addfile(info, io.BytesIO(text))
+            further_file = tarfile.TarInfo(member)
+            further_file.type, further_file.linkname = kind, "/etc/passwd"
+            tarred.addfile(further_file)
+    return made.getvalue()
+
+
+MEMBERS = (
+    "mine/more.txt",
+    "../more",
+    "/more",
+    "mine/" * 40 + "x",
+    "mine/bot.py",
+    "mine",
+    "x" * 300,
+    "mine/\u202e\x1b",
+    "a\\b",
+    "",
+)
+KINDS = (
+    tarfile.REGTYPE,
+    tarfile.SYMTYPE,
+    tarfile.LNKTYPE,
+    tarfile.FIFOTYPE,
+    tarfile.CHRTYPE,
+    tarfile.DIRTYPE,
+    tarfile.CONTTYPE,
+)
 
 
 def corpus(name: str) -> list[bytes]:
     """Return the files from which random ones are made."""
+    if name in ARCHIVES:
+        return [archive(name, member, kind) for member in MEMBERS for kind in KINDS]
+    if name == JOURNAL:
+        return [(played() / JOURNAL).read_bytes()]
+    if name == "one.bundle":
+        return [bundle()]
     found = [path.read_bytes() for path in sorted((ROOT / "sample_bots").rglob(name))]
-    return found or {"croupier.toml": [CUP], "students.csv": [ROSTER], "one.bundle": [b"\x1f\x8b\x08\0"]}[name]
+    return found or {"croupier.toml": [CUP], "students.csv": [ROSTER]}[name]
+
+
+def overwritten(text: bytes, luck: random.Random) -> bytes:
+    """Return a text of the same length with one to eight other bytes: whatever it says about places still holds."""
+    other = bytearray(text)
+    for _ in range(luck.randint(1, 8)):
+        other[luck.randrange(len(text))] = luck.choice((0, 1, 0x2F, 0x7F, 0x80, 0xFF, luck.randrange(256)))
+    return bytes(other)
+
+
+def changed_json(text: bytes, luck: random.Random) -> bytes:
+    """Return JSON with one of its values changed or removed."""
+    value = json.loads(text)
+    at, way = value, luck.randint(1, 8)
+    while isinstance(at, dict | list) and at:
+        key = luck.choice(list(at) if isinstance(at, dict) else range(len(at)))
+        if (way := way - 1) and isinstance(at[key], dict | list) and at[key]:
+            at = at[key]
+            continue
+        if luck.random() < 0.1:
+            del at[key]
+        else:
+            old = at[key]
+            at[key] = (
+                old + luck.choice((-1, 1)) if type(old) is int and luck.random() < 0.3 else luck.choice(NASTY_VALUES)
+            )
+        break
+    return json.dumps(value).encode()
+
+
+def changed_text(text: bytes, luck: random.Random) -> bytes:
+    """Return a text with random changes; JSON often stays JSON."""
+    if text[:1] in (b"{", b"[") and luck.random() < 0.7:
+        with contextlib.suppress(ValueError):  # an earlier change of the text
+            return changed_json(text, luck)
+    return changed(text, luck)
+
+
+def changed_value(value: Any, luck: random.Random) -> Any:
+    """Return another value of a column: of any type, or of its own. What is compressed is changed inside."""
+    if luck.random() < 0.2:
+        return luck.choice((None, -1, 0, 2**62, 0.5, "", b"", "x" * 5000, b"\xff" * 9))
+    if isinstance(value, bytes):
+        with contextlib.suppress(zlib.error):
+            return zlib.compress(changed_text(zlib.decompress(value), luck), 1)
+        return changed_text(value, luck)
+    if isinstance(value, str):
+        return changed_text(value.encode(), luck).decode(errors="replace")
+    return value + luck.choice((-1, 1, 2**40)) if value is not None else 1
+
+
+def write_journal(path: Path, text: bytes, luck: random.Random) -> None:
+    """Write a journal with changed bytes, or with changed values in one to three of its columns."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(changed(text, luck) if luck.random() < 0.1 else text)
+    if path.stat().st_size != len(text):
+        return
+    with contextlib.closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error):
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for _ in range(luck.randint(1, 3)):
+            table = luck.choice(tables)
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            rows = database.execute(f"SELECT * FROM {table}").fetchall()
+            if rows:
+                row, at = luck.choice(rows), luck.randrange(len(columns))
+                same = " AND ".join(f"{column} IS ?" for column in columns)
+                with contextlib.suppress(sqlite3.IntegrityError, OverflowError):
+                    database.execute(
+                        f"UPDATE {table} SET {columns[at]} = ? WHERE {same}", (changed_value(row[at], luck), *row)
+                    )
+        database.commit()
+
+
+def write_file(folder: Path, name: str, text: bytes, luck: random.Random) -> None:
+    """Write a file that is like `text`."""
+    path = folder / name
+    if name == JOURNAL:
+        write_journal(path, text, luck)
+    elif name == "one.bundle" and luck.random() < 0.9:
+        path.write_bytes(gzip.compress(changed_text(gzip.decompress(text), luck), 1))
+    elif name.endswith("z") and luck.random() < 0.7:  # a compressed tar: its checksum would refuse nearly all changes
+        unpack, pack = (gzip.decompress, partial(gzip.compress, compresslevel=1)) if name.endswith("gz") else LZMA
+        path.write_bytes(pack(changed(unpack(text), luck)))
+    elif name in ARCHIVES and luck.random() < 0.7:
+        path.write_bytes(overwritten(text, luck))
+    else:
+        path.write_bytes(changed(text, luck))
 
 
 def cases(name: str, count: int, seed: int) -> Iterator[tuple[int, Callable[[], None]]]:
@@ -182,12 +425,13 @@ def cases(name: str, count: int, seed: int) -> Iterator[tuple[int, Callable[[], 
         (folder / "bot.py").write_text("print('END')\n")
         for number in range(count):
             luck = random.Random(f"{seed}/{name}/{number}")
-            text = changed(luck.choice(texts), luck)
+            text = luck.choice(texts)
             if name in PROTOCOLS:
+                text = changed(text, luck)
                 grammar = luck.choice(GRAMMARS)
                 yield number, partial(check_answer, name, grammar, text)
             else:
-                (folder / name).write_bytes(text)
+                write_file(folder, name, text, luck)
                 yield number, partial(FILES[name], folder)
 
 
@@ -195,21 +439,27 @@ def failures(name: str, count: int, seed: int) -> int:
     """Run the checks of a protocol or of a file; print and count what goes wrong."""
     wrong, began = 0, time.monotonic()
     for number, check in cases(name, count, seed):
-        computed = time.process_time()
         why = ""
+        signal.setitimer(signal.ITIMER_PROF, SLOW_S)
         try:
             check()
         except UserError as refused:
-            why = "" if refused.exit_code in (2, 3, 4) else f"exit code {refused.exit_code}: {refused}"
+            why = "" if refused.exit_code in USERS_MISTAKES else f"exit code {refused.exit_code}: {refused}"
         except Exception as failed:  # any other exception is what is looked for
-            why = f"{type(failed).__name__}: {failed}"
-        if time.process_time() - computed > SLOW_S:
-            why += " slow"
+            places = [f"{Path(at.filename).name}:{at.lineno}" for at in traceback.extract_tb(failed.__traceback__)[-3:]]
+            why = f"{type(failed).__name__}: {failed} ({' '.join(places)})"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
         if why:
             wrong += 1
             print(f"{name}: --seed {seed}, number {number}: {why[:300]}")
     print(f"{name}: {count} in {time.monotonic() - began:.0f} s, {wrong} wrong", flush=True)
     return wrong
+
+
+def too_slow(_number: int, _frame: object) -> None:
+    """Interrupt a check."""
+    raise TimeoutError(f"it computes for more than {SLOW_S:g} s")
 
 
 def main() -> None:
@@ -221,7 +471,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     wanted = parser.parse_args()
     names = wanted.names or [*PROTOCOLS, *FILES]
-    wrong = sum(failures(name, wanted.answers if name in PROTOCOLS else wanted.files, wanted.seed) for name in names)
+    signal.signal(signal.SIGPROF, too_slow)
+    with made_here:
+        wrong = sum(
+            failures(name, wanted.answers if name in PROTOCOLS else wanted.files, wanted.seed) for name in names
+        )
     sys.exit(min(wrong, 1))
 
 

@@ -8,10 +8,9 @@ import pytest
 from command import ROOT
 
 from host.base.errors import UserError
-from host.config.tournament_config import rule_type
 from host.games.engine import Opening, Place
 from host.ops.bots import find_game
-from host.rules.catalogue import load_game, ref_of
+from host.rules.catalogue import load_game, ref_of, rule_type
 from host.rules.game_toml import PROGRAM_KEYS, GameFile, load_referee_game
 from host.submissions.referees import load_referee, referee_hash
 from protocols import PROTOCOLS

@@ -706,7 +706,20 @@ def computed(path: Path) -> None:
         database.execute("DROP TABLE old")
 
 
+def retyped(path: Path) -> None:
+    """Store bytes where a journal has text: SQLite stores any value in any column."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE run SET key = x'ff' WHERE key = 'name'")
+
+
+def misnamed(path: Path) -> None:
+    """Let the name of a table be other than UTF-8, as the message of SQLite repeats it."""
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE run ", b"CREATE TAB\xff\xffrun ", 1))
+
+
 DAMAGES = [
+    (retyped, "is damaged: run.key has a value that is not TEXT"),
+    (misnamed, "is not a journal: "),
     (computed, "is damaged: 'fault' is not defined as in a journal"),
     (endless, "is damaged: 'fault' is neither a table nor an index"),
     (triggered, "is damaged: 'more' is neither a table nor an index"),

@@ -19,7 +19,7 @@ from command import croupier, cup_in
 from helpers import ROGUES, breadth
 
 from host.base.errors import UserError
-from host.inspect.verify import Audit, verify
+from host.inspect.verify import CHANGED_LATER, Audit, verify
 from host.journal.chain import canonical
 from host.journal.reader import Journal, reading
 from host.journal.seals import Seals
@@ -81,6 +81,28 @@ def flipped(value: Any, draw: random.Random) -> Any:
         return value[:at] + bytes([value[at] ^ 1 << draw.randrange(8)]) + value[at + 1 :]
     other = draw.choice([c for c in 'abcdefABCDEF0123456789 {}[]":,+/.' if c != value[at]])
     return value[:at] + other + value[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("hands", 10**30, f"its rule hands = {10**30} is out of range"),
+        ("chips", -1, "its rule chips = -1 is out of range"),
+        ("tables", 2_000_000_000, "has 2000000000 tables, and the scores of "),
+    ],
+)
+def test_a_journal_with_numbers_that_croupier_toml_cannot_have_does_not_fit(
+    key: str, value: int, told: str, played: Path, tmp_path: Path
+) -> None:
+    with changing(played, tmp_path) as (journal, database):
+        for number, about in database.execute("SELECT id, about FROM fixture").fetchall():
+            described = json.loads(about)
+            (described["rules"] if key in described["rules"] else described)[key] = value
+            database.execute("UPDATE fixture SET about = ? WHERE id = ?", (json.dumps(described), number))
+
+    assert all(told in found for found in audit_of(journal).differences if CHANGED_LATER not in found)
+    done = croupier("replay", "last", "--journal", journal)
+    assert done.code == 1 and told in done.err
 
 
 def test_what_was_played_is_found_whole(played: Path) -> None:

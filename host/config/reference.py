@@ -18,10 +18,11 @@ from host.base.toml_file import to_toml
 from host.base.value_types import OWN_CODE, InvalidValue, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
 from host.config.resolver import CONFIG
-from host.config.tournament_config import AllowedLimits, ConfigFile, rule_type, rules_of
+from host.config.tournament_config import AllowedLimits, ConfigFile, rules_of
 from host.games import GAMES
 from host.games.engine import Game
 from host.rating.rankings import RANKINGS
+from host.rules.catalogue import rule_type
 from host.sandbox.limits import Bank, Limits
 from host.stages import KINDS
 from host.stages.kind import Kind, StageConfig

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from host.base.config_file import load_model, sorted_by_line, unknown_key
 from host.base.errors import Problem, UserError, closest_match
 from host.base.system_errors import cure
 from host.base.toml_file import Toml, read, to_toml
 from host.base.value_types import (
-    FLAG,
     DefinedIn,
     Flag,
     InvalidValue,
@@ -31,6 +30,7 @@ from host.games.engine import Game
 from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
+from host.rules.catalogue import rule_type
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, Limits
 from host.stages import KINDS, Registry, config_of, kind_of, references_of
@@ -360,21 +360,6 @@ def _rules_alone(toml: Toml) -> list[Problem]:
     if known and isinstance(given, dict):
         _rules(known, toml, given, problems)
     return problems
-
-
-def rule_type(game: Game, rules: Any, key: str) -> ValueType:
-    """Return the type of one rule; it depends on its value in the preset."""
-    usual, kind = getattr(rules, key), get_type_hints(type(rules), include_extras=True)[key]
-    if get_origin(kind) is Annotated and isinstance(bounds := get_args(kind)[1], ValueType):  # as a game.toml has them
-        return bounds
-    if key == "seats":
-        return integer(*game.seats)
-    if isinstance(usual, bool):
-        return FLAG
-    if isinstance(usual, int):
-        return integer(min(1, usual, rules._field_defaults.get(key, 1)), 1_000_000)
-    words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
-    return one_of(lambda: words, key)
 
 
 def rules_of(rules: Any) -> list[str]:

@@ -22,7 +22,7 @@ from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.play.lines import line_of, line_of_moves
 from host.play.records import Fixture, Record, UnpackedLimits, unpack
 from host.play.sources.source import Step
-from host.play.table_plans import TableSetup, table_setups
+from host.play.table_plans import TOURNEYS, TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
 from host.rules.catalogue import blame_game, ref_of
 from protocols.wire import Answer, View
@@ -255,6 +255,8 @@ def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = 
         if not record.answers and journal.reduced:
             message = "its answers have been removed to save space; results, faults and seals are still here"
             raise UserError([Problem("E105", path, message, hint="keep in [season] says how much is kept")], 3)
+        if fixture.plan not in TOURNEYS and fixture.tables != len(record.scores):
+            raise ValueError(f"{path} has {fixture.tables} tables, and the scores of {len(record.scores)}")
         tables = tuple(table_setups(fixture, seed, record.scores))
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
         raise does_not_fit(journal.path, differs) from differs

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from host.base.errors import Problem, UserError
 from host.journal.descriptions import stored_value
 from host.journal.schema import APPLICATION, VERSION, strange_definition
@@ -41,7 +39,7 @@ def check_file(path: Path, registry: Registry) -> None:
             wrong = strange_definition(database) if readable else ""
             (health,) = ("ok",) if wrong else database.execute("PRAGMA quick_check(1)").fetchone()
             wrong = wrong or (_misfit(database, registry) if readable and health == "ok" else "")
-    except sqlite3.DatabaseError as broken:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as broken:  # SQLite's message repeats damaged names
         raise UserError([refusal(path, f"is not a journal: {broken}")], 3) from broken
     if application != APPLICATION:
         raise UserError([refusal(path, "is a database, but not a journal of croupier")], 3)
@@ -71,20 +69,15 @@ def has_begun(database: sqlite3.Connection) -> bool:
 
 def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     """Return what is missing or malformed in a journal; empty if nothing is."""
+    if wrong := "".join(_wrong_types(database)):
+        return wrong
     try:
         stored_state(database, registry)
-    except ValueError as wrong:
-        return str(wrong)
-    query = (
-        "SELECT path, typeof(path) = 'text' AND typeof(stage) = 'text' FROM fixture LEFT JOIN record "
-        "ON fixture.id = record.fixture WHERE record.fixture IS NULL OR typeof(path) != 'text' OR typeof(stage) != 'text'"
-    )  # one query, because it goes through all fixtures
-    for path, is_text in database.execute(f"{query} LIMIT 1"):
-        return f"it has no record of {path!r}" if is_text else f"a fixture's path or stage is not text: {path!r}"
-    for (number,) in database.execute(
-        "SELECT id FROM undecided WHERE typeof(path) != 'text' OR typeof(stage) != 'text'"
-    ):
-        return f"the path or stage of undecided fixture {number} is not text"
+    except ValueError as wrong_state:
+        return str(wrong_state)
+    query = "SELECT path FROM fixture LEFT JOIN record ON fixture.id = record.fixture WHERE record.fixture IS NULL"
+    for (path,) in database.execute(f"{query} LIMIT 1"):
+        return f"it has no record of {path!r}"
     for row in database.execute("SELECT name, sha256, language, about FROM version"):
         try:
             bot_from_row(*row)
@@ -93,14 +86,26 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     return _wrong_change(database)
 
 
+def _wrong_types(database: sqlite3.Connection) -> Iterator[str]:
+    """Yield the first column with a value of another type than its own: SQLite stores any value in any column."""
+    for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        columns = database.execute(f"PRAGMA table_info({table})").fetchall()
+        right = [
+            f"(typeof({name}) = '{kind.lower()}'{'' if needed or key else f' OR {name} IS NULL'})"
+            for _, name, kind, needed, _, key in columns
+        ]
+        for row in database.execute(
+            f"SELECT {', '.join(right)} FROM {table} WHERE NOT ({' AND '.join(right)}) LIMIT 1"
+        ):
+            yield f"{table}.{columns[row.index(0)][1]} has a value that is not {columns[row.index(0)][2]}"
+            return
+
+
 def _wrong_change(database: sqlite3.Connection) -> str:
     """Return what is malformed in the changes of a journal; empty if nothing is."""
-    query = "SELECT id, at, after, kind, what, stage, reason, about FROM change ORDER BY id"
-    for number, at, after, *texts in database.execute(query):
-        if not (isinstance(at, float) and isinstance(after, int)):
-            return f"change {number} has no time or place"
+    query = "SELECT id, kind, what, stage, reason, about FROM change ORDER BY id"
+    for number, *texts in database.execute(query):
         try:
-            msgspec.convert(texts, list[str])
             stored_value(texts[-1], dict[str, Any])
         except ValueError as wrong:
             return f"change {number}: {wrong}"

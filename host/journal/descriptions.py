@@ -6,7 +6,7 @@ import msgspec
 
 from host.journal.chain import canonical
 from host.play.records import Fixture
-from host.rules.catalogue import rules_type
+from host.rules.catalogue import check_numbers, rules_type
 from host.stages import Registry
 from protocols.strict_json import JsonError, read_json
 
@@ -24,10 +24,12 @@ class Description(msgspec.Struct, frozen=True):
 
     def fixture(self, registry: Registry) -> Fixture:
         """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules."""
-        kind = rules_type(registry.game(self.game))
+        game = registry.game(self.game)
+        kind = rules_type(game)
         rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
-        fields = msgspec.structs.asdict(self) | {"rules": msgspec.convert([rules[name] for name in kind._fields], kind)}
-        return Fixture(**fields)
+        converted = msgspec.convert([rules[name] for name in kind._fields], kind)
+        check_numbers(game, converted)
+        return Fixture(**(msgspec.structs.asdict(self) | {"rules": converted}))
 
 
 def description_text(fixture: Fixture) -> str:

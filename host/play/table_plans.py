@@ -146,6 +146,9 @@ PLANS: Mapping[str, Callable[[Fixture, bytes], TablePlan]] = {
     "mirrored tourney": mirrored_tourney,
 }
 
+TOURNEYS = frozenset({"tourney", "mirrored tourney"})
+"""The plans whose number of tables depends on their results."""
+
 SAME_CARDS: Mapping[str, str] = {"independent": "same cards", "mirrored": "mirrored same cards"}
 """The plans in which all first bots meet the same deals, by the plans that they vary."""
 

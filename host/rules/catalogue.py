@@ -7,13 +7,15 @@ croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
 from host.base.paths import absolute, display_path
 from host.base.safe_text import one_line
+from host.base.value_types import FLAG, InvalidValue, ValueType, integer, one_of
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
@@ -220,6 +222,35 @@ def blame_game(game: Game, failed: GameFailed) -> NoReturn:
         raise failed
     reason, where = game_failure(failed)
     raise failed_game(game, f"failed at table {failed.table}: {reason}", where) from failed.__cause__
+
+
+_hints = lru_cache(maxsize=64)(partial(get_type_hints, include_extras=True))
+
+
+def rule_type(game: Game, rules: Any, key: str) -> ValueType:
+    """Return the type of one rule; it depends on its value in the preset."""
+    usual, kind = getattr(rules, key), _hints(type(rules))[key]
+    if get_origin(kind) is Annotated and isinstance(bounds := get_args(kind)[1], ValueType):  # as a game.toml has them
+        return bounds
+    if key == "seats":
+        return integer(*game.seats)
+    if isinstance(usual, bool):
+        return FLAG
+    if isinstance(usual, int):
+        return integer(min(1, usual, rules._field_defaults.get(key, 1)), 1_000_000)
+    words = get_args(kind) if get_origin(kind) is Literal else {getattr(each, key): 0 for each in game.presets.values()}
+    return one_of(lambda: words, key)
+
+
+def check_numbers(game: Game, rules: Any) -> None:
+    """Raise ValueError for rules of a stranger's file with a number that croupier.toml cannot have."""
+    for key, value in rules._asdict().items():
+        if type(value) is int:
+            lowest = min(game.presets.values(), key=lambda preset, key=key: getattr(preset, key))  # type: ignore[misc]
+            try:
+                rule_type(game, lowest, key).check(value)
+            except InvalidValue as wrong:
+                raise ValueError(f"its rule {key} = {value} {wrong.message}") from wrong
 
 
 def unknown_game(name: str) -> UserError:
