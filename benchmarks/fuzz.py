@@ -46,7 +46,6 @@ from host.inspect.table_replays import load_table
 from host.journal.reader import reading
 from host.play.records import read_answer, spelled_answer
 from host.rules.answer_forms import grammar_of, read_form
-from host.rules.catalogue import game_by_name
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
 from host.stages import CROUPIERS
@@ -176,7 +175,7 @@ def read_entry(folder: Path) -> None:
 def read_bundle(folder: Path) -> None:
     """Read a bundle, and write what `ask` shows of it."""
     repro = unpacked(folder / "one.bundle")
-    protocol, grammar = PROTOCOLS[repro.bot.protocol], game_by_name(repro.game).grammar
+    protocol, grammar = PROTOCOLS[repro.bot.protocol], repro.game.grammar
     for decision in (*repro.before, *repro.asked):
         protocol.encode(decision.view)
         assert not isinstance(decision.answer, Move) or grammar.spell(decision.answer) is not None
@@ -192,7 +191,7 @@ def read_archive(folder: Path, name: str) -> None:
     target = folder / "imported"
     target.mkdir()
     try:
-        load_entry(import_submission(folder / name, target, "mine"), "pazaak", Limits())
+        load_entry(import_submission(folder / name, target, "mine"), GAMES["pazaak"], Limits())
     finally:
         shutil.rmtree(target)
 

@@ -113,3 +113,28 @@ def test_a_kept_worker_plays_an_own_game_that_never_returns_in_a_process_of_its_
     first, failed, last = done.stdout.splitlines()
     assert first == last == "2"
     assert failed.startswith("C020") and "failed at table play/ada+cyd/" in failed
+
+
+AFTER_OWN_RULES = """
+import psutil
+import croupier
+
+def workers():
+    return {each.pid for each in psutil.Process().children() if "host.play.worker" in each.cmdline()}
+
+croupier.play("pazaak", ["sample:neptr", "sample:nestor"], tables=2, workers=1, progress=False)
+kept = workers()
+print(croupier.play(None, ["cyd", "ada"], tables=2, workers=1, folder="cup", progress=False).tables)
+print(len(kept), len(workers()), len(kept & workers()))
+"""
+
+
+def test_a_kept_worker_that_got_an_own_game_is_not_kept_after_it(tmp_path: Path) -> None:
+    tournament(tmp_path / "cup", "GAME", LEAGUE, bots=("ada", "cyd"), often=1)
+
+    command = [sys.executable, "-c", AFTER_OWN_RULES]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=True
+    )
+
+    assert done.stdout.splitlines() == ["2", "1 0 0"]

@@ -1,5 +1,6 @@
 """Every text and list of croupier.toml, game.toml and bot.toml, filled with nasty values: an error of the file, or none."""
 
+import gzip
 import subprocess
 import sys
 import time
@@ -18,10 +19,13 @@ from host.base.toml_file import whole_toml
 from host.config.tournament_config import load
 from host.games import GAMES
 from host.inspect.roster import Entrant, match, read_roster
+from host.journal.descriptions import stored_value
+from host.journal.kept_lines import kept_lines, kept_lines_file
 from host.journal.tournament_dir import Folder
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
 from host.season.commands.invite import names_in
+from host.season.folder import SeasonFolder
 from host.submissions.discovery import load_entry
 from host.submissions.languages import LANGUAGES
 from host.submissions.scaffold import starter_files
@@ -296,6 +300,28 @@ def test_a_bare_croupier_and_the_shell_read_a_folder_of_any_content(file: str, t
     (tmp_path / "run" / "commitment.json").write_text("[" * 990)
     with pytest.raises(UserError, match="is not a commitment"):
         Folder(tmp_path).committed()
+    (tmp_path / "commitment.json").write_text("[" * 990)
+    with pytest.raises(UserError, match="is not a commitment"):
+        SeasonFolder(tmp_path).committed()
+
+
+@pytest.mark.parametrize("damage", [b"[" * 5000, b"NaN", b'{"1": 1, "1": 2}', b""])
+def test_damaged_lines_of_removed_answers_are_none(damage: bytes, tmp_path: Path) -> None:
+    packed = gzip.compress(damage)
+    for content in (packed, packed[:-9], packed[:10] + b"\xff" * 9, damage):
+        kept_lines_file(tmp_path / "run.sqlite").write_bytes(content)
+        assert kept_lines(tmp_path / "run.sqlite") == {}
+
+
+def test_a_text_of_a_journal_is_refused_however_deep_its_reader_is_called() -> None:
+    for depth in (50, 400, 800):
+        with pytest.raises(ValueError, match="is nested too deeply"):
+            called_at(depth, lambda: stored_value('{"a":' * 65 + "1" + "}" * 65, Any))
+
+
+def called_at(depth: int, call: Callable[[], Any]) -> Any:
+    """Call a function at a depth of the stack."""
+    return called_at(depth - 1, call) if depth else call()
 
 
 @pytest.mark.parametrize(("answers", "files"), [(400, 25), pytest.param(200_000, 50_000, marks=pytest.mark.proof)])

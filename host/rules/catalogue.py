@@ -229,7 +229,7 @@ _hints = lru_cache(maxsize=64)(partial(get_type_hints, include_extras=True))
 
 def rule_type(game: Game, rules: Any, key: str) -> ValueType:
     """Return the type of one rule; it depends on its value in the preset."""
-    usual, kind = getattr(rules, key), _hints(type(rules))[key]
+    usual, kind = getattr(rules, key), _hints(type(rules))[key]  # type: ignore[arg-type]
     if get_origin(kind) is Annotated and isinstance(bounds := get_args(kind)[1], ValueType):  # as a game.toml has them
         return bounds
     if key == "seats":

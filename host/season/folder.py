@@ -14,6 +14,7 @@ from host.base.errors import Problem, UserError
 from host.config.resolver import CONFIG
 from host.games.luck import derive
 from host.journal.tournament_dir import Commitment, commitment
+from protocols.strict_json import read_json
 
 FINAL = "final"
 """What the seed of the final is derived from, before it is bound to the entries."""
@@ -141,7 +142,7 @@ class SeasonFolder(NamedTuple):
     def committed(self) -> Commitment:
         """Return the commitment. Raise UserError if it is missing or damaged."""
         try:
-            said = json.loads(self.commitment_file.read_text())
+            said = read_json(self.commitment_file.read_text())
             return Commitment(str(said["sha256"]), float(said["at"]))
         except (OSError, ValueError, KeyError, TypeError) as broken:
             raise _wrong_seed(self.commitment_file, "cannot be read, or is not a commitment") from broken

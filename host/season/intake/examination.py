@@ -2,7 +2,6 @@
 
 import sys
 import time
-import tomllib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import trio
 from host.base import paths
 from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.format import counted, duration
-from host.base.toml_file import whole_toml
+from host.base.toml_file import read_untrusted, whole_toml
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.bots.values import Evidence
 from host.games.engine import Game
@@ -229,7 +228,7 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
 def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> None:
     """Let the bot in a folder have a label as its name. Its script stays the one that its former name has chosen."""
     path, row = folder / MANIFEST, LANGUAGES[handed.spec.language]
-    data: dict[str, Any] = tomllib.loads(path.read_text()) if handed.manifest else {}
+    data = read_untrusted(path).data if handed.manifest else {}
     keys: dict[str, Any] = {"name": label} if data.get("name") else {}
     spec = handed.spec
     if row.has_entry and spec.entry and not (spec.run or spec.adapter or data.get("entry")):
