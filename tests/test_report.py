@@ -48,6 +48,7 @@ from host.report.stage_results import with_pairs
 from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 from host.results.course import positions_of
+from host.stages import CROUPIERS
 from host.stages.kind import Kind
 from host.web.live import DOCUMENTS, api_document
 from tests.browser import games
@@ -1160,7 +1161,7 @@ def test_what_is_missing_is_refused(tmp_path: Path, words: list[str]) -> None:
 
 def test_tables_shown_name_their_bots_harmless() -> None:
     sitting = games.TableSetup(("\x1b[31mred",), None, "x")
-    assert ReplayedTable(GAMES["pazaak"], sitting, [], []).bots == [r"\x1b[31mred"]
+    assert ReplayedTable(CROUPIERS.game("pazaak"), sitting, [], []).bots == [r"\x1b[31mred"]
 
 
 def test_what_was_played_again_is_listed_wherever_results_are(tmp_path: Path) -> None:
