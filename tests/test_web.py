@@ -473,7 +473,6 @@ def test_thirty_readers_of_all_events_do_not_delay_the_table_of_another(tmp_path
 
 PUBLIC = (
     "records.ndjson",
-    "answers.ndjson",
     "certainty.json",
     "records.schema.json",
     "standings.csv",

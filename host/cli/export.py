@@ -91,17 +91,20 @@ def _export_public(context: CliContext, chosen: Export) -> None:
 
     from host.config.tournament_config import load
     from host.inspect.recorded import known_seed
-    from host.report.public import public_files
+    from host.report.public import ANSWERS, answer_lines, public_files, public_lines
     from host.report.public_again import write_again, write_sources
 
     folder = Path(chosen.selection or "public")
-    with open_journal(context.folder, chosen.journal) as book:
-        content, versions = public_files(book), book.bots()
+    with open_journal(context.folder, chosen.journal) as book, book.snapshot():
+        public = public_lines(book)
+        content, versions = public_files(book, public), book.bots()
         seed = known_seed(book) if book.state().finished else None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise UserError([file_problem("created", folder, failed)], 2) from failed
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as failed:
+            raise UserError([file_problem("created", folder, failed)], 2) from failed
+        with whole_file(folder / ANSWERS) as file:
+            file.writelines(answer_lines(book, public))
     for name, text in content.items():
         write(folder / name, text)
     rules = json.loads(content["rules.json"])

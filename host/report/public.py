@@ -21,7 +21,6 @@ SCHEMA = "croupier/public/1"
 RECORDS, ANSWERS = "records.ndjson", "answers.ndjson"
 PUBLIC_NAMES = (
     RECORDS,
-    ANSWERS,
     "standings.csv",
     "certainty.json",
     "seed.txt",
@@ -29,7 +28,7 @@ PUBLIC_NAMES = (
     "records.schema.json",
     "check.py",
 )
-"""The files of the folder that every tournament has."""
+"""The files of the folder that a live page has, too. Answers can have gigabytes, so only the folder has them."""
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
 
 
@@ -76,16 +75,18 @@ def after(public: PublicLines, seal: str) -> list[str]:
     return [] if start is None else public.lines[start:]
 
 
-def public_files(journal: Journal) -> Mapping[str, str]:
-    """Return the content of each file of the folder by its name. It is that of one moment, while a run may be writing."""
+def public_files(journal: Journal, public: PublicLines | None = None) -> Mapping[str, str]:
+    """Return the content of each of PUBLIC_NAMES. It is that of one moment, while a run may be writing.
+
+    `public`: the public lines of the same snapshot, if they have been read.
+    """
     with journal.snapshot():
-        public, run = public_lines(journal), journal.state()
+        public, run = public or public_lines(journal), journal.state()
         shown = [each for each in positions_of(journal) if not each.skipped and each.state.name not in public.hidden]
         game = journal.game
         seed = known_seed(journal) if run.finished else None
         return {
             RECORDS: "".join(public.lines),
-            ANSWERS: "".join(_answers(journal, public)),
             "standings.csv": _standings(shown, game),
             "certainty.json": json.dumps(
                 {each.state.name: _certainty(each) for each in shown if each.counted}, indent=1
@@ -98,7 +99,7 @@ def public_files(journal: Journal) -> Mapping[str, str]:
         }
 
 
-def _answers(journal: Journal, public: PublicLines) -> Iterator[str]:
+def answer_lines(journal: Journal, public: PublicLines) -> Iterator[str]:
     """Yield a line for each fixture of a finished stage: its number, the salt of its answers, and the answers by table."""
     shown = visible(journal).stages - public.hidden
     for number, stage, salt, text in journal.salted_answers():
