@@ -384,7 +384,7 @@ def write_journal(path: Path, text: bytes, luck: random.Random) -> None:
     path.write_bytes(changed(text, luck) if luck.random() < 0.1 else text)
     if path.stat().st_size != len(text):
         return
-    with contextlib.closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error):
+    with contextlib.closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for _ in range(luck.randint(1, 3)):
             table = luck.choice(tables)
