@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from host.play.sources.fast_lines import UsualLines
+from host.play.sources.usual_lines import UsualLines
 from protocols.referee import (
     MAX_QUESTIONS,
     MAX_REFEREE_LINE_BYTES,

@@ -1,4 +1,8 @@
-"""Determines the fault of a missing answer from the output, the end of the process and the limit exceeded. Pure."""
+"""Determines the fault of a missing answer from the output, the end of the process and the limit exceeded. Pure.
+
+Whether it is the bot's fault at all is decided before: a stall of the machine by clock.py, a failure of the sandbox by
+host_failures.py, a failure of the game by host/play/sources/steady.py.
+"""
 
 from typing import NamedTuple
 

@@ -51,11 +51,11 @@ class AnswerStatus(Enum):
 
 
 class Clock:
-    """Times the answers of one process. All times are in seconds; those of the day are by `time.perf_counter`.
+    """Times the answers of one process. All times are in seconds; moments are values of `time.perf_counter`.
 
-    `asked` is the time of the batch. Of the open answer, `granted` is what it may take, `free` the part of it that costs
-    nothing from a bank, `waited` how long the process has waited for a processor by the last look, and `overhead` how much
-    too late the host looked at its deadline.
+    `asked` is when the batch was sent. Of the answer that is awaited, `granted` is how long it may take, `free` how much of
+    that the time bank does not pay for, `waited` how long the process had waited for a processor at the last look, and
+    `overhead` how much too late the host looked at its deadline.
     """
 
     def __init__(

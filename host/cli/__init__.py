@@ -260,7 +260,7 @@ def print_problems(error: UserError, as_json: bool) -> int:
 
 
 def fit_width(text: str) -> str:
-    """Wrap a text at 100 columns for a terminal. In a pipe, each part of a problem stays on one line."""
+    """Wrap the lines of a text at 100 columns."""
     lines = text.splitlines()
     return "\n".join(part for line in lines for part in (_wrapped(line) if len(line) > MAX_COLUMNS else [line]))
 

@@ -71,7 +71,7 @@ def replay(
 
 
 def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, str]:
-    """Return what the bots, or that of one seat, wrote to standard error, by number of the question."""
+    """Return what all bots of a table, or the one in `seat`, wrote to standard error, by the number of the question."""
     from host.results.bot_logs import logged
 
     seen = table.sitting.bots if seat is None else (table.sitting.bots[seat],)

@@ -79,7 +79,7 @@ class Display(NamedTuple):
     score: str = "points"  # what the scores of a table count
     unit: str = ""  # of the scores, in the titles of their columns; empty if "score" says enough
     chips_by_round: bool = (
-        False  # whether `round.start` and `table.end` have `round`, `seats` and `chips` to be charted
+        False  # whether `round.start` and `table.end` have the facts `round`, `seats` and `chips`, for the chart
     )
     standing: tuple[str, str] | None = None
     """The event, and its fact, that has what each seat holds at a time, for example hands won; with `seats`, by these."""

@@ -167,6 +167,9 @@ def _poker(counts: int) -> Worth:
 
 
 def _digits(ranks: list[tuple[int, int]], made: int, kickers: int) -> int:
-    """Return the ranks that decide as hexadecimal digits: the first ones, then the highest of the rest."""
+    """Return a number whose hexadecimal digits are the ranks that decide.
+
+    The first `made` ranks come first, then the `kickers` highest of the others.
+    """
     decide = [rank for _, rank in ranks[:made]] + sorted([rank for _, rank in ranks[made:]], reverse=True)[:kickers]
     return int("".join(map("{:X}".format, decide)), 16)

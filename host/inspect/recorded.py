@@ -53,7 +53,7 @@ def root_from(journal: Journal, published: bytes) -> bytes:
 
 
 def known_root(journal: Journal) -> bytes | None:
-    """Return what the cards of a run follow from: its seed, bound to the entered bots if it is; None if it is unknown."""
+    """Return the root of a run's luck: its seed, combined with the entered bots if `bind_seed` is set; None if it is unknown."""
     seed = known_seed(journal)
     return None if seed is None else journal.state().root(seed)
 

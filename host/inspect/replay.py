@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
     @property
     def twice(self) -> bool:
-        """Whether this is a game's own event with the name of one of croupier's. A game can need it for its own log."""
+        """Whether the game itself has told this event, under a name that croupier uses too (`ask`, `table.end`)."""
         return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 

@@ -190,7 +190,7 @@ def load(
 
 
 def retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> ReplayedTable:
-    """Return a replayed table with other names. It was dealt by its real name, which is part of its luck."""
+    """Return a replayed table under another name, with other names of bots. Its cards stay those of its real name."""
     happened = [
         Event(ev, facts | {"table": path, "bots": list(bots)}) if ev == "table.start" else Event(ev, facts)
         for ev, facts in table.events

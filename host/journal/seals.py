@@ -53,7 +53,7 @@ class Seals:
         self._database, self._kept = database, kept
 
     def last(self, stage: str | None = None) -> str:
-        """Return the last seal, or that after the last entry that concerns a stage; empty if there is none."""
+        """Return the last seal, or with `stage` that of the last entry that concerns this stage; empty if there is none."""
         query = "SELECT seal FROM chain ORDER BY number DESC LIMIT 1"
         if stage is not None:
             query = (

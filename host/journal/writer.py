@@ -61,7 +61,7 @@ class JournalWriter(Journal):
         places: Sequence[str] | None = None,
         known: int | None = None,
     ) -> None:
-        """Write what the run knows of a stage, as far as it is given. Only a finished stage has places."""
+        """Write some values of a stage; None leaves a value as it is. A status other than FINISHED removes the places."""
         if status not in (None, StageStatus.FINISHED):
             places = ()
         lists = [None if bots is None else json.dumps(list(bots)) for bots in (field, places)]

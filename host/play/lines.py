@@ -59,7 +59,7 @@ def digest(text: str, size: int = MOVES_BYTES) -> bytes:
 
 
 def spelled_for_lines(answer: Answer) -> str:
-    """Return an answer as it is compared."""
+    """Return an answer as it stands in the line of its table: a fault without its detail."""
     return f"!{answer.kind}" if isinstance(answer, Fault) else spelled_answer(answer)
 
 

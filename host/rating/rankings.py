@@ -76,7 +76,9 @@ class Ranking:
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
     quick: Callable[[Results], Mapping[str, Any]] | None = None  # sort keys of the bots, if intervals take long
-    in_row: bool = False  # whether the values are in a row's wins, rate or score; otherwise they have their own keys
+    in_row: bool = (
+        False  # whether a row has the values already, as wins, rate or score; if not, they get keys of their own
+    )
 
     @property
     def has_keys(self) -> bool:

@@ -80,9 +80,10 @@ def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, fl
 
 
 class Strength(NamedTuple):
-    """The strength of a bot without its error; a greater one is better.
+    """The strength of a bot, without its margin of error; greater is better.
 
-    `bound` comes first, as in a ranking by Elo: 1 if no bot has ended before this one, -1 if it has ended before no bot.
+    `bound` is compared first: 1 if no bot has finished ahead of this one or level with it, -1 if this one has finished ahead of
+    no bot and level with none, otherwise 0.
     """
 
     bound: int

@@ -161,7 +161,7 @@ class Offers:
         for path in self._order:
             yield from (Pick(path, nth) for nth in range(len(self._journal.full_record(path).scores)))
 
-    # What each of them is.
+    # The description of each table that was picked.
 
     def _described(self, seed: bytes, pick: Pick, replay: bool) -> TableRef:
         stage = self._stage_of[pick.path]

@@ -28,10 +28,9 @@ ROOM = socket.CMSG_SPACE(CREDENTIALS.size)
 TIMED_OUT, FLOODED, OVER_CPU, EXITED, STOPPED, REAP_PENDING = 1, 2, 4, 8, 16, 32
 LONGEST_REPLY = 128 << 10
 MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
+"""Limits of a request: words of the command, as many variables, and bytes in total."""
 MOST_QUESTION_WORDS, LONGEST_QUESTION = 512, 48 << 10
 """Of the arguments of a question; the rest of a request is the command and the environment of the bot."""
-
-"""Limits of a request: words of the command, as many variables, and bytes in total."""
 
 LINE_END = 2  # bytes of a line end, allowed beyond the limit of an answer
 TRIAL = 20.0  # seconds for a test of a sandbox; a busy machine needs long

@@ -90,7 +90,10 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
 
 
 def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
-    """Return the seed of the season if it is here; append it if it is not the one that was committed to."""
+    """Return the seed of the season; None if it is missing or cannot be read.
+
+    Add a sentence to `found` if it cannot be read, or is not the one that was committed to.
+    """
     if not folder.seed_file.exists():
         return None
     try:

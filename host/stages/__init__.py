@@ -1,4 +1,7 @@
-"""The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name."""
+"""The kinds of stage. Each kind is one object in its own module; no code outside that module depends on its name.
+
+The exception is host/report/public_check.py, which works without croupier and knows the schedules of some kinds.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -159,7 +159,7 @@ class Gauntlet(StageConfig):
         )
 
     def _check_grade(self, name: str, grade: Grade, game: Game) -> None:
-        """Raise ImpossibleStageError if no bot can get a grade, or if the game has no such results."""
+        """Raise ImpossibleStageError if so few tables cannot prove a grade, or if its keys do not fit the game or each other."""
         if not grade.sure:  # `completed` reports it
             return
         if _by_wins(game):

@@ -210,7 +210,7 @@ async def play_stages(
     played = Played(journal.stage_records, journal.sizes)
 
     def position_in(number: int) -> Position:
-        """Return the position in a stage as it is now. What it has computed does not follow later records."""
+        """Return the position in a stage as it is now. It stores what it has computed: call this again after new records."""
         return course(journal.state(), journal.bots(), setup.seed, played)[number]
 
     for number, stage in enumerate(tournament.stages):

@@ -23,8 +23,8 @@ from host.bots.stderr_log import StderrLog
 from host.games.engine import Game, Moves, Request, new_tuple
 from host.games.luck import derive, hex_words, whole_number_of
 from host.play.lines import digest, spelled_for_lines
-from host.play.sources.fast_lines import UsualLines
 from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
+from host.play.sources.usual_lines import UsualLines
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on

@@ -83,7 +83,7 @@ class Database:
         self.change(table.add, *table.row(value))
 
     def put(self, table: Table[V], value: V) -> int:
-        """Add a value to a table, or replace the one with its key; return 0 if it is there already."""
+        """Add a value to a table, or replace the row with its key. Return 1; 0 if an equal row is there."""
         return self.change(table.put, *table.row(value))
 
     def number(self, query: str, *values: Any) -> int:
@@ -161,7 +161,8 @@ def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
 def writing(path: Path, schema: Schema, mode: str = "WAL") -> Iterator[Database]:
     """Open a database as its only writer; create it if it is missing. Raise UserError if it is damaged.
 
-    In another mode than WAL it can be made again: it does not wait for the disk, nor long for a reader.
+    `mode` is SQLite's journal mode. Another one than WAL is for files that can be made again: what is written is not forced
+    to the disk, and a lock is waited for one second only.
     """
     with contextlib.ExitStack() as stack, naming(path):
         if not (path.exists() and path.stat().st_size):

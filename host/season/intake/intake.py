@@ -245,7 +245,7 @@ class SeasonIntake:
         return UnpackRequest(str(upload), submission.file_name, str(work), submission.bot, most)
 
     def _is_taken(self, submission: Submission, work: Path) -> bool:
-        """Return whether another author has had a bot of this name accepted meanwhile; then refuse the submission."""
+        """Return whether the name of the bot has meanwhile gone to another author. If so, refuse the submission."""
         try:
             self.store.submissions.check_name(submission.bot, submission.author)
         except UserError as taken:
