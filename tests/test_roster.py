@@ -101,3 +101,13 @@ def test_what_was_refused_does_not_compete_with_what_was_accepted(tmp_path: Path
     found = match(roster, [last, first, ADA, bob])
     assert ([student.entrant for student in found.students], found.others) == ([ADA, bob], [])
     assert match(roster, [last, first]).students[0].entrant == last
+
+
+def test_a_refused_file_that_is_called_as_the_student_does_not_beat_an_accepted_bot(tmp_path: Path) -> None:
+    roster = read_roster(written(tmp_path, "Name\nAda Lovelace\n"))
+    accepted = Entrant("Ada Lovelace_1234567", "", "inbox/Ada Lovelace_1234567_assignsubmission_file_")
+    refused = Entrant("Ada Lovelace", "", "Ada Lovelace.zip", refused_at=1.0)
+    for entrants in ([accepted, refused], [refused, accepted]):
+        found = match(roster, entrants)
+        assert ([student.entrant for student in found.students], found.others) == ([accepted], [])
+    assert match(roster, [refused]).students[0].entrant == refused

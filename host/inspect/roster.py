@@ -107,7 +107,7 @@ def _in_force(suiting: Sequence[Entrant]) -> Sequence[Entrant]:
 
 
 def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Return the entrants that suit a student best."""
+    """Return the entrants that suit a student: of the accepted ones those that suit best, and so of the refused ones."""
     given: dict[str, list[str]] = {}
     for title, text in row.items():
         if (meaning := _meaning(title)) and text.strip():
@@ -120,6 +120,13 @@ def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entran
     ]
     if decided:
         return decided
+    accepted = [entrant for entrant in entrants if entrant.refused_at is None]
+    refused = [entrant for entrant in entrants if entrant.refused_at is not None]
+    return [*_called_as(given, accepted), *_called_as(given, refused)]
+
+
+def _called_as(given: Mapping[str, Sequence[str]], entrants: Sequence[Entrant]) -> Sequence[Entrant]:
+    """Return the entrants that are called as a student; if there are none, those in which a name of the student is a part."""
     names = [
         *given.get("name", ()),
         *(" ".join(pair) for pair in zip(given.get("first", ()), given.get("last", ()), strict=False)),
