@@ -36,6 +36,15 @@ kind = "gauntlet"
 references = ["sample:nestor", "staff/*.py", "one"]
 tables = 20
 grades = {"sample:nestor" = {points = 2, at_least = "1 %", sure = "60 %"}}
+[[stage]]
+name = "graded"
+kind = "gauntlet"
+references = ["staff/*.py"]
+tables = 20
+grades = {"staff/*.py" = {points = 3, sure = "60 %"}}
+[[stage]]
+kind = "pairs"
+list = "FOLDER/meetings.txt"
 [run]
 workers = 2
 [report]
@@ -53,11 +62,13 @@ BID = "import sys\nfor line in sys.stdin:\n    print('{}', flush=True)\n"
 def pazaak(folder: Path) -> None:
     """Lay out a tournament of files, a folder, sample bots and guests, whose seed is secret and bound to the bots."""
     files = {
-        "croupier.toml": PAZAAK,
+        "croupier.toml": PAZAAK.replace("FOLDER", str(folder)),
+        "meetings.txt": "4 one / two  # a rematch\n2 neptr / two\n",
         "bots/one.py": STAND,
         "bots/two/two.py": DRAWS,
         "bots/three.c": C,
         "staff/s.py": DRAWS,
+        "staff/t.py": STAND,
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -78,6 +89,12 @@ def referee(folder: Path) -> None:
         (folder / "bots" / f"{bid}.py").write_text(BID.format(bid))
 
 
+def stages(folder: Path) -> list[dict[str, object]]:
+    """Return the keys of the stages that a public folder has sealed, without the place of a list of meetings."""
+    terms = json.loads((folder / "records.ndjson").read_text().splitlines()[0])["terms"]
+    return [{key: value for key, value in stage.items() if key != "list"} for stage in terms["stages"]]
+
+
 @pytest.mark.parametrize("lay_out", [pazaak, own_code, referee])
 def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object, tmp_path: Path) -> None:
     cup = tmp_path / "cup"
@@ -93,6 +110,7 @@ def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object,
     assert "the programs of" not in done.stdout
     assert croupier("-C", folder, "run").code == 0
     again = published(folder / "run" / "run.sqlite", folder / "again")
+    assert stages(again) == stages(folder)
     same = check(folder, "same", str(again))
     fixtures = sum('"fixture":{' in line for line in (folder / "records.ndjson").read_text().splitlines())
     assert same.returncode == 0 and f"✓ {fixtures} fixtures have the same seats" in same.stdout, same.stderr
@@ -128,7 +146,7 @@ def test_the_scores_of_each_table_follow_from_what_is_published(cup: Path, tmp_p
         ):
             table = Table(game, rules, setup.shuffler(root), map(read_answer, text.split(",")))
             assert [*(table.scores or ())] == scores, setup.path
-    assert {each["stage"] for each in fixtures} == {"round-robin", "gauntlet"}
+    assert {each["stage"] for each in fixtures} == {"round-robin", "gauntlet", "graded", "pairs"}
 
 
 def test_ls_prints_the_hashes_that_a_tournament_has_sealed(cup: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import glob
 import json
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from host.journal.tournament_dir import seed_text
 from host.rules.catalogue import ref_of
 from host.rules.own_code import files_of
 from host.stages import references_of
+from host.stages.gauntlet import Gauntlet, Grade
+from host.stages.pairs import Pairs
 from host.submissions.build import program_hash, program_parts
 from host.submissions.discovery import load_submission
 from host.submissions.file_tree import BUILDING, IGNORED_NAMES, walk
@@ -105,10 +108,12 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
     data["bots"] = [place for name, place in sources.places.items() if name not in tournament.guests]
     data["seed"] = seed_text(seed)
     for toml, stage in zip(data.get("stage", ()), tournament.stages, strict=False):
+        if isinstance(stage, Pairs) and toml.pop("list", ""):
+            toml["meetings"] = stage.meetings
         if names := references_of(stage):
             toml["references"] = [sources.places[name] if name in tournament.guests else name for name in names]
-            if grades := getattr(stage, "grades", {}):
-                toml["grades"] = dict(zip(grades, toml["grades"].values(), strict=False))
+        if isinstance(stage, Gauntlet) and stage.grades:  # a key of the file may be a pattern for several references
+            toml["grades"] = {name: _set_keys(grade) for name, grade in stage.grades.items()}
     own = ref_of(tournament.game)
     if own.has_referee:
         data["game"] = f"rules/{Path(own.folder).name}/"
@@ -119,6 +124,10 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
     for file in files_of(str(code)):
         _copy(file, folder / file.relative_to(code))
     write(folder / CONFIG, "".join(_tables(data)))
+
+
+def _set_keys(grade: Grade) -> dict[str, Any]:
+    return {key: value for key, value in asdict(grade).items() if value is not None}
 
 
 def _copy(source: Path, target: Path) -> None:
