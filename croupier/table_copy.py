@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from croupier.session import errors
 from host.games.engine import Table
 from host.games.luck import Luck
 from protocols.wire import Answer
@@ -42,8 +43,12 @@ class TableCopy:
         return tuple(action for action in actions if self._table.allows(self._read_action(action)))
 
     def step(self, action: Any) -> None:
-        """Play a move of the seat that plays next: an action of the environment. Raise ValueError if the table is over."""
-        self._table.answer(self._read_action(action))
+        """Play a move of the seat that plays next: an action of the environment.
+
+        Raise croupier.Error if there is no such action, and ValueError if the table is over.
+        """
+        with errors():
+            self._table.answer(self._read_action(action))
 
     def clone(self) -> "TableCopy":
         """Return a copy of this copy."""

@@ -138,6 +138,13 @@ def test_a_bundle_is_the_repro_it_was_made_of(friends: Path, tmp_path: Path) -> 
     assert str(ROGUES) not in gzip.decompress(packed(found)).decode()
 
 
+def test_a_bundle_that_is_nested_deep_or_has_a_key_twice_is_none(tmp_path: Path) -> None:
+    for text in (f'{{"rules": {{"b": {"[" * 9000}{"]" * 9000}}}}}', '{"schema": "a", "schema": "b"}'):
+        (tmp_path / "x.bundle").write_bytes(gzip.compress(text.encode()))
+        with pytest.raises(UserError, match="is not a bundle: "):
+            unpacked(tmp_path / "x.bundle")
+
+
 def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
     """Return a function that changes the content of a bundle."""
 

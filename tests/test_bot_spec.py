@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from command import cup_in
 from helpers import offenders
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BotSpec, RequestedLimits, Submission
 from host.games import GAMES
+from host.ops.bots import find_bots
 from host.sandbox.limits import KIB, MIB, Limits
 from host.submissions.discovery import disambiguate, expand_patterns, load_submission, load_submissions
 from host.submissions.file_tree import SUBMITTED
@@ -423,6 +425,13 @@ def test_a_bot_for_another_game_is_refused(here: Path) -> None:
         "error[C015] bots/mine/bot.toml: mine plays pazaak, and this is cardshark\n"
         '  hint: game = "cardshark", or remove it from `bots`'
     )
+
+
+def test_the_game_that_one_bot_declares_is_that_of_a_bot_that_declares_none(here: Path) -> None:
+    cup_in(here / "cup")
+    lay({"mine/x.py": PY, "mine/bot.toml": 'game = "holdem"', "other.py": PY})
+    found = find_bots(here / "cup", ["mine/", "./other.py"])
+    assert (found.game.name, [each.spec.game for each in found.submissions]) == ("holdem", ["holdem", ""])
 
 
 def test_every_broken_bot_is_named_at_once(here: Path) -> None:

@@ -206,6 +206,8 @@ def test_a_copy_of_a_table_goes_on_as_the_table_does(board: Path) -> None:
         assert copy.seat is None and copy.view is None and copy.legal == ()
         with pytest.raises(ValueError, match="the game is over"):
             copy.step(0)
+        with pytest.raises(croupier.Error):
+            copy.step(len(env.action_meanings))
         env.close()
 
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from command import ROOT, croupier_process, environment
 from test_referee_game import GAME
@@ -18,10 +19,14 @@ from host.base.errors import UserError
 from host.base.toml_file import whole_toml
 from host.config.tournament_config import load
 from host.games import GAMES
+from host.games.engine import Request
 from host.inspect.roster import Entrant, match, read_roster
+from host.journal.check import reject_corrupt
 from host.journal.descriptions import stored_value
 from host.journal.kept_lines import kept_lines, kept_lines_file
 from host.journal.tournament_dir import Folder
+from host.play.sources.source import Step
+from host.play.transcript import encode_step, plain_steps
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
 from host.season.commands.invite import names_in
@@ -317,6 +322,15 @@ def test_a_text_of_a_journal_is_refused_however_deep_its_reader_is_called() -> N
     for depth in (50, 400, 800):
         with pytest.raises(ValueError, match="is nested too deeply"):
             called_at(depth, lambda: stored_value('{"a":' * 65 + "1" + "}" * 65, Any))
+
+
+def test_a_packed_value_of_a_journal_that_is_nested_deep_is_damaged() -> None:
+    deep = b"\x91" * 100_000 + b"\xc0"
+    with pytest.raises(UserError, match="is damaged"), reject_corrupt("run.sqlite"):
+        msgspec.msgpack.decode(deep)
+    step = encode_step(Step(requests=(Request(0, msgspec.Raw(deep)),)))
+    with pytest.raises(ValueError, match="is nested too deeply"):
+        plain_steps(b"\x91" + step)
 
 
 def called_at(depth: int, call: Callable[[], Any]) -> Any:

@@ -24,6 +24,7 @@ from host.sandbox.levels import Level
 from host.sandbox.limits import Bank, Limits
 from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
+from protocols.strict_json import read_json
 from protocols.wire import Protocol, View
 
 BUNDLE_SCHEMA = "croupier/bundle/2"
@@ -107,7 +108,7 @@ def unpacked(path: Path, registry: Registry = CROUPIERS) -> Repro:
             text = file.read(MAX_UNPACKED_BYTES + 1)
         if len(text) > MAX_UNPACKED_BYTES:
             raise ValueError(f"it has more than {MAX_UNPACKED_BYTES >> 20} MiB")
-        return _repro(msgspec.json.decode(text, type=Bundle), registry)
+        return _repro(msgspec.convert(read_json(text), Bundle), registry)
     except (gzip.BadGzipFile, EOFError, zlib.error, LookupError, ValueError, TypeError, msgspec.MsgspecError) as broken:
         hint = "croupier export bundle TABLE -o FILE makes one"
         raise UserError([Problem("R014", str(path), f"is not a bundle: {broken}", hint=hint)], 3) from broken

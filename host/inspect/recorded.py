@@ -208,7 +208,7 @@ class RecordedFixture:
         try:
             answers, scores = self.answers[at], self.record.scores[at]
             steps = None if self.transcripts is None else decode_steps(self.transcripts[at], game.view)
-        except (IndexError, ValueError) as damaged:
+        except (IndexError, ValueError, RecursionError) as damaged:
             raise does_not_fit(self.journal, damaged) from damaged
         return RecordedTable(
             game=game,

@@ -24,7 +24,13 @@ def reject_corrupt(path: Path | str) -> Iterator[None]:
     """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
     try:
         yield
-    except (ValueError, LookupError, TypeError, zlib.error) as damaged:  # msgspec's errors are ValueErrors
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+        zlib.error,
+    ) as damaged:  # msgspec's errors are ValueErrors
         raise UserError([refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 

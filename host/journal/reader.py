@@ -5,7 +5,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,9 +130,9 @@ class Journal:
         with reject_corrupt(self.path):
             return [msgspec.convert(row, Version) for row in self._database.execute(query)]
 
-    @property
+    @cached_property
     def game(self) -> Game:
-        """The game of the run. Raise UserError (exit code 3) if its code is not known here."""
+        """The game of the run, which never changes. Raise UserError (exit code 3) if its code is not known here."""
         return self.registry.game(self.state().game)
 
     def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:

@@ -100,7 +100,7 @@ class Seals:
                 line = line_after(before, kind, content)
                 if kind == "fixture" and seal_of(line) != seal:
                     line = self._kept_line(ref, before, content) or line
-            except (ValueError, TypeError, LookupError, AttributeError, zlib.error, sqlite3.Error):
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError, zlib.error, sqlite3.Error):
                 pass  # the journal is damaged, so the entry is not sound
             yield Link(kind, ref, name, str(seal), bool(line) and number == expected and seal_of(line) == seal, line)
             before = str(seal)

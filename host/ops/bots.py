@@ -71,7 +71,7 @@ def find_bots(
     wanted = game or (tournament.game if tournament else None)
     submissions = _Finder(folder, tournament, wanted, load).find_all(names)
     if wanted:  # what a bot's file names is compared as text, and not loaded
-        spelled = dict.fromkeys((wanted.name, ref_of(wanted).said), wanted)
+        spelled = {name: wanted for name in (wanted.name, ref_of(wanted).said) if name}
     else:
         spelled = {name: known(name) for each in submissions if of_library(name := each.spec.game)}
     submissions = [

@@ -32,7 +32,7 @@ class _StoredStep(NamedTuple):
 
 _Raws = tuple[msgspec.Raw, ...]
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
-_decode_steps = msgspec.msgpack.Decoder(tuple[_StoredStep, ...]).decode
+_STEPS = msgspec.msgpack.Decoder(tuple[_StoredStep, ...])
 
 
 encode_step: Callable[[Step], bytes] = _encode
@@ -67,6 +67,13 @@ def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Step, ...]:
 def plain_steps(encoded: bytes) -> list[dict[str, Any]]:
     """Return what a table has said as JSON values. Raise ValueError if the bytes are damaged."""
     return [step._asdict() for step in _decode_steps(encoded)]
+
+
+def _decode_steps(encoded: bytes) -> tuple[_StoredStep, ...]:
+    try:
+        return _STEPS.decode(encoded)
+    except RecursionError as deep:
+        raise ValueError("it is nested too deeply") from deep
 
 
 def view_from(values: Any, view: type[Any]) -> View:
