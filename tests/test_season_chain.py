@@ -19,9 +19,13 @@ from season_process import TestSeason, plain_bot
 
 from host.games.luck import derive
 from host.journal.chain import canonical, seal_of
-from host.season.folder import final_seed
+from host.season.entries.store import Store
+from host.season.folder import SeasonFolder, final_seed
 from host.season.rounds.fit import fitted
+from host.season.rounds.season import Season
 from host.season.season_check import ratings
+from host.season.service import loaded_season
+from host.season.verify import RoundCheck, verify_season
 
 CHECK = ROOT / "host/season/season_check.py"
 AUTHORS = ("ada", "grace", "kim")
@@ -148,6 +152,7 @@ WRONG = {
     "UPDATE setting SET value = json_remove(value, '$.rows[0]') WHERE name = 'ladder'": "the ladder: its versions",
     "UPDATE chain SET line = replace(line, 'Cup', 'Cap') WHERE number = 1": "line 2 does not follow",
     "DELETE FROM chain WHERE number = 2": "line 2 does not follow",
+    """UPDATE chain SET line = replace(line, '"seed":"', '"seed":"0') WHERE about = 'seed'""": "seed: seed is",
 }
 
 
@@ -159,6 +164,37 @@ def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path
         assert store.execute(change).rowcount
     done = croupier_process("-C", copied, "season", "verify", "--json")
     assert done.code == 1 and WRONG[change] in " ".join(done.json["differences"]), done.out + done.err
+
+
+def test_verify_reads_a_season_that_goes_on_at_one_moment(
+    played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    tournament, differences = loaded_season(copied), RoundCheck.differences
+
+    def meanwhile(check: RoundCheck, share: float) -> Iterator[str]:
+        """Add another round to the season and its chain while the first one is verified."""
+        with Store.open(copied) as store:
+            season = Season(SeasonFolder(copied), tournament, store, lambda *_: None)
+            if len(known := season.book.rounds()) == len(of(played, "list")):
+                season.book.plan(known[-1].terms._replace(number=len(known) + 1), known[-1].players, [])
+                season.chain.update(season, season.book.rounds())
+        return differences(check, share)
+
+    monkeypatch.setattr(RoundCheck, "differences", meanwhile)
+    found = verify_season(copied, tournament, 0.01)
+    assert found.rounds == len(of(played, "list")) and found.differences == ()
+
+
+def test_the_export_has_the_name_that_an_author_has_now(played: TestSeason, tmp_path: Path) -> None:
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    with Store.open(copied) as store:
+        store.authors.rename("ada", "lovelace", 0.0)
+    assert croupier_process("-C", copied, "season", "export", tmp_path / "public").code == 0
+    done = check(tmp_path / "public")
+    assert done.returncode == 0 and "✓ the ladder after round" in done.stdout, done.stderr
 
 
 # The check.

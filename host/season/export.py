@@ -3,20 +3,20 @@
 from importlib.resources import files
 from pathlib import Path
 
+import msgspec
+
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
-from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
 from host.journal.lock import lock_holder
-from host.journal.reader import reading
-from host.journal.tournament_dir import Folder
 from host.report.public import public_lines
-from host.rules.catalogue import ref_of
 from host.season.entries.store import Store
 from host.season.folder import CHAIN_FILE, SeasonFolder, records_of
+from host.season.publish import with_authors
 from host.season.rounds.book import Book
 from host.season.rounds.chain import links_of
-from host.season.rounds.season import LADDER, Season
+from host.season.rounds.play import reading_round
+from host.season.rounds.season import Season, ladder_in
 
 
 def export_season(place: Path, tournament: Tournament, target: Path) -> int:
@@ -29,20 +29,21 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
         with Store.open(place) as store:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
             season.chain.update(season, season.book.rounds())
-    with Store.reading(place) as store:
-        ladder = store.setting(LADDER)  # before the chain, so that the chain has its round
-        links, rounds = links_of(store), Book(store).rounds()
+    with Store.reading(place) as store, store.snapshot():
+        links, rounds, last = links_of(store), Book(store).rounds(), ladder_in(store)
+        ladder = last and with_authors(store, last)
     if not links:
         hint = "croupier season open  writes the chain of a season that an older croupier has opened"
         raise UserError([Problem("R006", str(place), "this season has no chain yet", hint=hint)], 3)
-    over = [each.number for each in rounds if each.counted and f"round {each.number}" in {link.about for link in links}]
+    sealed = {link.about for link in links}
+    over = [each.number for each in rounds if each.counted and f"round {each.number}" in sealed]
     try:
         (target / "rounds").mkdir(parents=True, exist_ok=True)
         for number in over:
             (target / records_of(number)).write_text(_records(folder, tournament, number))
         (target / CHAIN_FILE).write_text("".join(f"{link.line}\n" for link in links))
         if ladder:
-            (target / "ladder.json").write_text(f"{ladder}\n")
+            (target / "ladder.json").write_bytes(msgspec.json.encode(ladder) + b"\n")
         (target / "check.py").write_text(files("host.season").joinpath("season_check.py").read_text())
     except OSError as failed:
         raise UserError([file_problem("written", target, failed)], 6) from failed
@@ -51,7 +52,5 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
 
 def _records(folder: SeasonFolder, tournament: Tournament, number: int) -> str:
     """Return the chain of the journal of a round."""
-    place = folder.round(number)
-    registry = registry_of(place) if ref_of(tournament.game).has_referee else tournament.registry
-    with reading(Folder(place).journal, registry) as journal, journal.snapshot():
+    with reading_round(folder.round(number), tournament) as journal, journal.snapshot():
         return "".join(public_lines(journal).lines)

@@ -9,8 +9,6 @@ import msgspec
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
-from host.journal.reader import reading
-from host.journal.tournament_dir import Folder
 from host.season.documents import (
     AdminDocument,
     BotDocument,
@@ -26,11 +24,13 @@ from host.season.documents import (
     report_of,
 )
 from host.season.entries.queue import Place
+from host.season.entries.store import Store
 from host.season.entries.values import Submission, Version
 from host.season.folder import SeasonFolder
 from host.season.rounds.book import Round
 from host.season.rounds.chain import NOTICES
 from host.season.rounds.ladder import Listed
+from host.season.rounds.play import reading_round
 from host.season.rounds.scheduler import SLOW_COST
 from host.season.rounds.season import Season
 from host.season.season_config import AuthorLimits
@@ -164,10 +164,10 @@ def listed(season: Season) -> list[Listed]:
     ]
 
 
-def with_authors(season: Season, ladder: LadderDocument) -> LadderDocument:
+def with_authors(store: Store, ladder: LadderDocument) -> LadderDocument:
     """Return a ladder with the names that authors have now: one may have been renamed since the round."""
-    authors = {version.bot: version.author for version in season.store.versions.all()}
-    rows = (msgspec.structs.replace(row, author=authors[row.bot]) for row in ladder.rows)
+    authors = {version.bot: version.author for version in store.versions.all()}
+    rows = (msgspec.structs.replace(row, author=authors.get(row.bot, row.author)) for row in ladder.rows)
     return msgspec.structs.replace(ladder, rows=tuple(rows))
 
 
@@ -267,7 +267,7 @@ def own_faults(season: Season, labels: Sequence[str], rounds: Sequence[Round]) -
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}
         if not mine or len(found) >= SHOWN_FAULTS:
             continue
-        with reading(Folder(season.folder.round(which.number)).journal, season.tournament.registry) as journal:
+        with reading_round(season.folder.round(which.number), season.tournament) as journal:
             for label in sorted(mine):
                 where = "WHERE bot = ? AND fault.kind != 'slowest'"
                 for _, path, piece in journal.evidence(where, (label,)):

@@ -134,7 +134,7 @@ class Publishing:
             site.document("site", document)
             self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
         if now.ladder:
-            site.document("ladder", with_authors(season, now.ladder))
+            site.document("ladder", with_authors(season.store, now.ladder))
         if (entries := entries_in(season.store)) is not None:
             site.document("entries", entries)
         else:

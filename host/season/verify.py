@@ -1,28 +1,23 @@
 """Verifies a season: the list of every round, the scores of every table, the seals, and the seeds."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
-from host.config.resolver import registry_of
 from host.config.tournament_config import Tournament
 from host.inspect.source_replay import prepared_game
 from host.inspect.verify import verify
-from host.journal.reader import Journal, reading
-from host.journal.tournament_dir import Folder
-from host.rules.catalogue import ref_of
+from host.journal.reader import Journal
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
 from host.season.rounds.book import Book, Round, RoundSums, SeasonTotals
-from host.season.rounds.play import MEETINGS, read_round
-from host.season.rounds.season import LADDER, Season
+from host.season.rounds.play import MEETINGS, read_round, reading_round
+from host.season.rounds.season import Season, ladder_in
 from host.season.rounds.verify_rounds import PlannedRound, first_difference
 from host.season.verify_chain import SealedSeason, ladder_differences
-from host.stages import Registry
 from host.stages.pairs import ListedMeeting
 
 
@@ -49,10 +44,14 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
     Raise UserError if the store cannot be read.
     """
     folder = SeasonFolder(place)
-    with Store.reading(folder.path) as store:
-        rounds = Book(store).rounds()
     found, tables, only_told, why_told = list[str](), 0, 0, ""
     seed = _seed(folder, found)
+    with Store.reading(folder.path) as store, store.snapshot():  # a season that is open goes on meanwhile
+        rounds, chain, ladder = Book(store).rounds(), SealedSeason(store, seal), ladder_in(store)
+        versions = {version.label for version in store.versions.all()}
+        if seed is not None and not chain.differences:
+            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            chain.differences += chain.compare(season, rounds)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
     reduced, damaged, counted = list[int](), list[int](), list[Round]()
@@ -68,13 +67,9 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
         only_told, why_told = only_told + check.only_told, why_told or check.why_told
         reduced += [each.number] if check.reduced else []
         counted[-1] = each._replace(sums=check.sums or each.sums)
-    with Store.reading(folder.path) as store:
-        found += ladder_differences(store, counted)
-        chain, ladder = SealedSeason(store, seal), json.loads(store.setting(LADDER, "{}")).get("round", 0)
-        found += chain.differences
-        if seed is not None and not chain.differences:
-            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
-            found += chain.compare(season, rounds)
+    if ladder:
+        found += ladder_differences(ladder, counted, versions)
+    found += chain.differences
     return SeasonAudit(
         rounds=len(rounds),
         tables=tables,
@@ -83,7 +78,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
         reduced=tuple(reduced),
         damaged=tuple(damaged),
         lines=len(chain.lines),
-        ladder=ladder,
+        ladder=ladder.round if ladder else 0,
         seeds=seed is not None,
         differences=tuple(found),
     )
@@ -131,18 +126,13 @@ class RoundCheck:
             yield "its seed does not follow from the seed of the season"
         try:
             yield from self._list()
-            with reading(Folder(self._place).journal, self._registry()) as journal:
+            with reading_round(self._place, self._tournament) as journal:
                 yield from self._journal(journal, share)
             yield from self._sums()
         except UserError as refused:
             yield f"{one_line(refused.problems[0].where)}: {refused.problems[0].message}"
         except (OSError, ValueError) as broken:
             yield f"cannot be read: {one_line(str(broken))}"
-
-    def _registry(self) -> Registry:
-        """Return what the names in the journal stand for. A round has a copy of the referee that it was played with."""
-        has_referee = ref_of(self._tournament.game).has_referee
-        return registry_of(self._place) if has_referee else self._tournament.registry
 
     def _list(self) -> Iterator[str]:
         """Compare the list in the folder with the one that the scheduler has written."""

@@ -1,6 +1,6 @@
 """Compares what a season publishes with what it follows from: its chain with the store, its ladder with the journals."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from host.season.entries.store import Store
 from host.season.rounds.book import Round, SeasonTotals
 from host.season.rounds.chain import facts, links_of
 from host.season.rounds.ladder import Before, LastRound, Listed, ladder
-from host.season.rounds.season import LADDER, Season
+from host.season.rounds.season import Season
 
 UNDONE = ("entries", "seed")
 """What a chain may say and the store does not: entry was opened again, or the final lies on another machine now."""
@@ -49,9 +49,9 @@ class SealedSeason:
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
         """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
         last = dict(self._last)
-        for kind, about, content in facts(season, rounds):
+        for kind, about, content in facts(season, rounds, ("seed",)):  # also if the final lies on another machine
             _, sealed = last.pop(about, (kind, None))
-            if sealed is None or kind == "seed":
+            if sealed is None:
                 continue
             found = {
                 **parsed(canonical(content)),
@@ -62,17 +62,14 @@ class SealedSeason:
         yield from (f"{about}: it was sealed, and is not in the store" for about in last if about not in UNDONE)
 
 
-def ladder_differences(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
-    """Yield where the ladder is not the one that follows from these rounds."""
-    if not (said := store.setting(LADDER)):
-        return
-    shown, totals, places = msgspec.json.decode(said, type=LadderDocument), SeasonTotals(), 0
+def ladder_differences(shown: LadderDocument, rounds: Sequence[Round], versions: Collection[str]) -> Iterator[str]:
+    """Yield where a ladder is not the one that follows from these rounds. `versions` are the labels of the season."""
+    totals, places = SeasonTotals(), 0
     for each in rounds:
         if each.number <= shown.round:
             totals.add(each)
             places = each.terms.places
-    counted = {label for order in totals.sums.orders for equal in order for label in equal}
-    due = counted & {version.label for version in store.versions.all()}
+    due = {label for order in totals.sums.orders for equal in order for label in equal if label in versions}
     if due != {row.label for row in shown.rows}:
         yield f"the ladder: its versions are not those that have played up to round {shown.round}"
         return

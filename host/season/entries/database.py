@@ -118,6 +118,15 @@ class Database:
         finally:
             self._depth -= 1
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read everything as it is at one moment, while the season process may be writing. For one opened by `reading`."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
+
     def script(self, statements: str) -> None:
         """Run several statements."""
         with naming(self.path):

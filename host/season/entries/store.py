@@ -188,6 +188,10 @@ class Store:
         """Let the changes in a block happen together or not at all."""
         return self.database.transaction()
 
+    def snapshot(self) -> contextlib.AbstractContextManager[None]:
+        """Let everything that a block reads be as it is at one moment."""
+        return self.database.snapshot()
+
     def setting(self, name: str, usual: str = "") -> str:
         """Return a setting of the season process, for example the state of the season; `usual` if it is not set."""
         row = self.database.row("SELECT value FROM setting WHERE name = ?", name)

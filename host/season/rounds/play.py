@@ -4,6 +4,7 @@ import json
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from host.base.paths import remove_tree
 from host.base.toml_file import whole_toml
 from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
-from host.config.resolver import CONFIG
+from host.config.resolver import CONFIG, registry_of
 from host.config.tournament_config import Tournament
 from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import Folder
@@ -108,13 +109,19 @@ class Brought(NamedTuple):
     seed: str
 
 
+def reading_round(folder: Path, tournament: Tournament) -> AbstractContextManager[Journal]:
+    """Open the journal of a round. A round has a copy of the referee that it was played with."""
+    has_referee = ref_of(tournament.game).has_referee
+    return reading(Folder(folder).journal, registry_of(folder) if has_referee else tournament.registry)
+
+
 def read_round(folder: Path, tournament: Tournament, speed: float = 0.0) -> Brought:
     """Return what a round that is over has brought. Raise UserError if its journal is damaged.
 
     `speed` is the number of tables in a second that has been measured; 0: none has been.
     """
     place = Folder(folder)
-    with reading(place.journal, tournament.registry) as journal:
+    with reading_round(folder, tournament) as journal:
         if not journal.state().finished:
             raise UserError([Problem("R006", str(folder), "has not been played to its end", hint="croupier run")], 3)
         records = [record for _, record in journal.records(STAGE)]

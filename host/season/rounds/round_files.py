@@ -7,14 +7,13 @@ from host.base.errors import UserError
 from host.config.tournament_config import Tournament
 from host.inspect.recorded import root_of
 from host.inspect.table_replays import ReplayedTable, for_author, load
-from host.journal.reader import Journal, reading
-from host.journal.tournament_dir import Folder
+from host.journal.reader import Journal
 from host.report.export import as_lines
 from host.report.html_file import spectators_report
 from host.report.public import public_lines
 from host.season.documents import report_of
 from host.season.folder import SeasonFolder, records_of, write_atomically
-from host.season.rounds.play import STAGE
+from host.season.rounds.play import STAGE, reading_round
 
 OWN_TABLES = 20
 """Tables of each version of a round that its author gets."""
@@ -37,7 +36,7 @@ def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: 
     """
     report = report_of(number)
     (folder.published / report).parent.mkdir(exist_ok=True)
-    with reading(Folder(folder.round(number)).journal, tournament.registry) as journal:
+    with reading_round(folder.round(number), tournament) as journal:
         text, _ = spectators_report(journal)
         write_atomically(folder.published / report, text.encode())
         records = "".join(public_lines(journal).lines)

@@ -37,6 +37,12 @@ def entries_in(store: Store) -> EntriesDocument | None:
     return msgspec.json.decode(said, type=EntriesDocument) if said else None
 
 
+def ladder_in(store: Store) -> LadderDocument | None:
+    """Return the ladder after the last round; None before the first."""
+    said = store.setting(LADDER)
+    return msgspec.json.decode(said, type=LadderDocument) if said else None
+
+
 class Bell:
     """Wakes tasks that wait for a change."""
 
@@ -153,8 +159,7 @@ class Season:
     @cached_property
     def ladder(self) -> LadderDocument | None:
         """The ladder after the last round; None before the first."""
-        said = self.store.setting(LADDER)
-        return msgspec.json.decode(said, type=LadderDocument) if said else None
+        return ladder_in(self.store)
 
     def set_ladder(self, ladder: LadderDocument) -> None:
         """Store the ladder after a round."""
