@@ -190,15 +190,37 @@ def test_altered_programs_and_answers_are_found(cup: Path, tmp_path: Path) -> No
 
 
 def test_what_cannot_be_published_is_refused(cup: Path, tmp_path: Path) -> None:
-    there = croupier("-C", cup, "export", "public", cup, "--bots")
-    assert (there.code, "is the folder of the tournament" in there.err) == (2, True)
+    before = {path: path.is_file() and path.read_bytes() for path in cup.rglob("*")}
+    for words in ([], ["--bots"]):
+        there = croupier("-C", cup, "export", "public", cup, *words)
+        assert (there.code, "is the folder of the tournament" in there.err) == (2, True)
+    assert {path: path.is_file() and path.read_bytes() for path in cup.rglob("*")} == before
     copy = Path(shutil.copytree(cup, tmp_path / "cup"))
     (copy / "bots" / "late.py").write_text(STAND)
     folder = published(copy / "run" / "run.sqlite", tmp_path / "public", "--bots")
     assert not (folder / "bots" / "late").exists()  # it has not played
     (folder / "bots" / "two" / "more.py").write_text("")
+    (folder / "seed.txt").unlink()
     stale = croupier("-C", copy, "export", "public", folder, "--bots")
     assert (stale.code, "there are files of an earlier export" in stale.err) == (5, True), stale.err
+    assert not (folder / "seed.txt").exists()  # nothing was written
     (copy / "bots" / "three.c").unlink()
     gone = croupier("-C", copy, "export", "public", tmp_path / "other", "--bots")
     assert (gone.code, "three: has played, and its files are not here" in gone.err) == (5, True), gone.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_what_lies_beside_the_code_of_a_package_is_not_published(tmp_path: Path) -> None:
+    cup = laid_out(tmp_path / "cup", "high", 1)
+    for name in ("__init__.py", ".env", ".git/config", "data/prizes.txt", "__pycache__/old.pyc"):
+        (cup / "stages" / name).parent.mkdir(parents=True, exist_ok=True)
+        (cup / "stages" / name).write_text("")
+    assert croupier("-C", cup, "run").code == 0
+    folder = published(cup / "run" / "run.sqlite", tmp_path / "public", "--bots")
+    there = {str(path.relative_to(folder)) for path in (folder / "stages").rglob("*") if path.is_file()}
+    assert there == {"stages/__init__.py", "stages/mine.py", "stages/data/prizes.txt"}
+    (tmp_path / "secret").write_text("mine")
+    (cup / "stages" / "link").symlink_to(tmp_path / "secret")
+    linked = croupier("-C", cup, "export", "public", tmp_path / "other", "--bots")
+    assert (linked.code, "is a link to a file outside the tournament's folder" in linked.err) == (2, True), linked.err
+    assert not (tmp_path / "other" / "stages" / "link").exists()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from host.base.errors import UserError
+from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.output import whole_file, write
 from host.base.system_errors import file_problem
@@ -89,16 +89,23 @@ def _export_public(context: CliContext, chosen: Export) -> None:
     """Write the folder of `export public`, or write it again: its files are those of this moment."""
     import json
 
+    from host.config.resolver import CONFIG
     from host.config.tournament_config import load
     from host.inspect.recorded import known_seed
     from host.report.public import ANSWERS, answer_lines, public_files, public_lines
-    from host.report.public_again import write_again, write_sources
+    from host.report.public_again import played_bots, write_again, write_sources
 
     folder = Path(chosen.selection or "public")
+    there, here = folder / CONFIG, context.folder / CONFIG
+    if there.exists() and here.exists() and there.samefile(here):
+        problem = Problem("U001", str(folder), "is the folder of the tournament", hint="name another folder")
+        raise UserError([problem], 2)
+    tournament = load(context.folder) if chosen.with_bots else None
     with open_journal(context.folder, chosen.journal) as book, book.snapshot():
         public = public_lines(book)
         content, versions = public_files(book, public), book.bots()
         seed = known_seed(book) if book.state().finished else None
+        played = played_bots(tournament, versions, folder) if tournament else {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as failed:
@@ -109,9 +116,8 @@ def _export_public(context: CliContext, chosen: Export) -> None:
         write(folder / name, text)
     rules = json.loads(content["rules.json"])
     copied, again, bots = "", list[str](), 0
-    if chosen.with_bots:
-        tournament = load(context.folder)
-        sources = write_sources(tournament, versions, folder)
+    if tournament:
+        sources = write_sources(tournament, played, versions, folder)
         bots = len(sources.places)
         copied = f", sources of {counted(bots, 'bot')}"
         if seed is not None:

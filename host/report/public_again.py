@@ -37,14 +37,12 @@ class Sources(NamedTuple):
     with_packages: tuple[str, ...]
 
 
-def write_sources(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> Sources:
-    """Copy the files of each bot that has played to `bots/NAME`, and write what their hashes cover to bots.json.
+def played_bots(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> Mapping[str, Submission]:
+    """Return the bots that have played, to be published in a folder. Nothing is written.
 
-    Raise UserError (exit code 5) if they are not those that have played. Packages that a bot requires are not compared.
+    Raise UserError (exit code 5) if their files are not those that have played, or would be among others in the folder.
+    Packages that a bot requires are not compared.
     """
-    if (folder / CONFIG).exists() and (folder / CONFIG).samefile(tournament.path):
-        message = "is the folder of the tournament, and its bots are there already"
-        raise UserError([Problem("U001", str(folder), message, hint="name another folder")], 2)
     bots = {bot.name: tournament.identified(bot) for bot in tournament.submissions(tournament.path.parent)}
     missing = [
         Problem("R002", name, "has played, and its files are not here", hint=f"restore them: sha256 {version.sha256}")
@@ -61,6 +59,16 @@ def write_sources(tournament: Tournament, versions: Mapping[str, RecordedBot], f
     ]
     if missing or others:
         raise UserError([*missing, *others], 5)
+    for name, bot in bots.items():
+        if not _files_in(folder / "bots" / name) <= {*bot.files}:
+            raise _earlier_export(name, folder)
+    return bots
+
+
+def write_sources(
+    tournament: Tournament, bots: Mapping[str, Submission], versions: Mapping[str, RecordedBot], folder: Path
+) -> Sources:
+    """Copy the files of each of the `played_bots` to `bots/NAME`, and write what their hashes cover to bots.json."""
     for name, bot in bots.items():
         for file in bot.files:
             (folder / "bots" / name / file).parent.mkdir(parents=True, exist_ok=True)
@@ -84,15 +92,20 @@ def _place(tournament: Tournament, folder: Path, bot: Submission, sha256: str) -
     Raise UserError (exit code 5) if croupier would play another program there.
     """
     home = f"bots/{bot.name}"
-    there = {str(path.relative_to(folder / home)) for path in (folder / home).rglob("*") if path.is_file()}
-    for place in (
-        (home, *(f"{home}/{name}" for name in bot.files if len(bot.files) == 1)) if there == {*bot.files} else ()
-    ):
+    for place in (home, *(f"{home}/{name}" for name in bot.files if len(bot.files) == 1)):
         found = load_submission(folder / place, tournament.limits, tournament.game)
         if bot.spec.requires or program_hash(tournament.identified(found)) == sha256:
             return glob.escape(place)
-    message = f"is not the program of {bot.name} that has played: there are files of an earlier export"
-    raise UserError([Problem("R002", str(folder / home), message, hint="export into a new folder")], 5)
+    raise _earlier_export(bot.name, folder)
+
+
+def _files_in(home: Path) -> set[str]:
+    return {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
+
+
+def _earlier_export(bot: str, folder: Path) -> UserError:
+    message = f"is not the program of {bot} that has played: there are files of an earlier export"
+    return UserError([Problem("R002", str(folder / "bots" / bot), message, hint="export into a new folder")], 5)
 
 
 def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: Path) -> None:
@@ -122,6 +135,9 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
                 _copy(Path(own.folder) / entry.path, folder / data["game"] / entry.path)
     code = tournament.path.parent.absolute()
     for file in files_of(str(code)):
+        if not file.resolve().is_relative_to(code.resolve()):
+            message = "is a link to a file outside the tournament's folder, which nobody else has"
+            raise UserError([Problem("R013", str(file), message, hint="put the file itself there")], 2)
         _copy(file, folder / file.relative_to(code))
     write(folder / CONFIG, "".join(_tables(data)))
 

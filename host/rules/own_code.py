@@ -37,16 +37,22 @@ def import_from(folder: str, name: str) -> ModuleType:
 
 
 def files_of(folder: str) -> list[Path]:
-    """Return the source files of the modules that were imported from a folder. For a package these are all files in it."""
+    """Return the source files of the modules that were imported from a folder; for a package all files in it but hidden ones."""
     found, package = set[Path](), _package(folder)
     for name, module in list(sys.modules.items()):
         if not name.startswith(f"{package.__name__}."):
             continue
         for inner in getattr(module, "__path__", ()):
-            found |= {path for path in Path(inner).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+            names = (path.relative_to(inner) for path in Path(inner).rglob("*") if path.is_file())
+            found |= {Path(inner, name) for name in names if not any(map(_left_out, name.parts))}
         if module.__file__ is not None:
             found.add(Path(module.__file__))
     return sorted(found)
+
+
+def _left_out(name: str) -> bool:
+    """Return whether a file or a folder of a package is not code: a cache, or hidden, as `.git` and `.env` are."""
+    return name.startswith(".") or name == "__pycache__"
 
 
 def line_of(error: BaseException | None) -> tuple[Path, int] | None:
