@@ -41,6 +41,7 @@ from host.sandbox import landlock
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import randomizes_pids
 from host.sandbox.launch import sandboxed
+from host.sandbox.levels import Level
 from host.sandbox.limits import MAX_WALL_FACTOR
 from host.submissions.build import build
 from protocols import PROTOCOLS
@@ -337,6 +338,28 @@ def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> Non
     )
     with pytest.raises(UserError, match="its build puts files there"):
         built(tmp_path)
+
+
+@pytest.mark.parametrize("weak", [Level.NONE, Level.L2])
+@pytest.mark.parametrize(
+    ("keys", "needs", "cure"),
+    [
+        ({"state": "memory/"}, 'state = "memory/"', 'state = "memory.bin"'),
+        ({"state": "m", "state_absent": True}, "state_absent = true", "state_absent = false"),
+    ],
+)
+def test_a_level_without_folders_of_its_own_refuses_a_bot_that_keeps_one(
+    keys: dict[str, Any], needs: str, cure: str, weak: Level, tmp_path: Path
+) -> None:
+    submission = spec_of(written("print('S')\n", ".py", tmp_path), "cardshark", **keys)
+
+    with pytest.raises(UserError) as refused:
+        trio.run(build, submission, weak)
+
+    assert (refused.value.exit_code, str(refused.value)) == (6, (
+        f"error[S001] bot: {needs} needs a sandbox of level L3 or L4; the level is {weak}\n"
+        f'  hint: level = "L3" under [sandbox] in croupier.toml, without --unsafe; or  {cure}  in its bot.toml'
+    ))  # fmt: skip
 
 
 def test_four_rogues_at_one_table_do_not_disturb_an_honest_bot_at_theirs() -> None:

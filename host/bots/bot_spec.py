@@ -300,12 +300,12 @@ class BotSpec:
     """`true`: over argv, a text is an argument as it is, with its blanks and line ends. An empty one is an empty
     argument."""
     state: Annotated[
-        str, matches(r"(?!bot\.toml$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}/?", "name of one file or folder")
+        str, matches(r"(?!bot\.toml/?$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}/?", "name of one file or folder")
     ] = ""
-    """The name of the one file that the bot may write and keep, and that is empty at first. With a `/` at the end, that of a
-    folder for any files. Example: `state = "memory.bin"`"""
+    """The name of the one file that the bot may write and keep. It is empty at first. A name with a `/` at the end is a
+    folder for any files, and needs a sandbox with namespaces. Example: `state = "memory.bin"`"""
     state_absent: Flag = False
-    """`true`: the file does not exist at first."""
+    """`true`: the file does not exist at first. This needs a sandbox with namespaces."""
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
     """How long the file is kept. A folder, or a file that does not exist at first, is kept for a fixture. With `"stage"`, the
     fixtures of the bot are played one after another. Example: `state_lifetime = "stage"`"""
@@ -322,6 +322,11 @@ class BotSpec:
     def state_is_folder(self) -> bool:
         """Whether the bot keeps a folder of files, not one file."""
         return self.state.endswith("/")
+
+    @property
+    def keeps_folder(self) -> bool:
+        """Whether its sandbox keeps a folder for its state: that is a folder, or a file that does not exist at first."""
+        return self.state_is_folder or self.state_absent
 
     @property
     def process_lifetime(self) -> str:

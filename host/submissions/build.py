@@ -19,6 +19,7 @@ import trio
 from host.base import paths
 from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
+from host.base.toml_file import to_toml
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
 from host.bots.state_file import ABSENT_AT_FIRST
@@ -227,11 +228,12 @@ def program_parts(submission: Submission) -> tuple[str, list[File]]:
 async def build(submission: Submission, level: Level, *, force: bool = False, beside: Sequence[File] = ()) -> BuiltBot:
     """Build the bot in a sandbox of this level, or return it from the cache. Files `beside` are added to its own.
 
-    Raise UserError: exit code 6 if a program is not installed, 4 if the bot does not build (with the compiler's output),
-    3 if its bot.toml contradicts its adapter.
+    Raise UserError: exit code 6 if a program is not installed or the level is too weak for the bot, 4 if it does not build
+    (with the compiler's output), 3 if its bot.toml contradicts its adapter.
     """
     submission = adapted(submission)
     _refuse_missing_programs(submission)
+    _refuse_weak_level(submission, level)
     steps, most = steps_of(submission), submission.limits.submission
     store = builds()
     versions = _versions(steps)
@@ -318,6 +320,19 @@ def _refuse_missing_programs(submission: Submission) -> None:
             message += f"; sandboxes do not show {', '.join(hidden)}"
             hint += ", or install that toolchain below /usr/local: no home folder is visible to a bot"
         raise UserError([Problem("S005", submission.name, message, hint=hint)], 6)
+
+
+def _refuse_weak_level(submission: Submission, level: Level) -> None:
+    """Raise UserError (exit code 6) if the bot keeps a folder and sandboxes of this level cannot have one."""
+    spec = submission.spec
+    if not spec.keeps_folder or level.traits.own_namespaces:
+        return
+    key = f"state = {to_toml(spec.state)}" if spec.state_is_folder else "state_absent = true"
+    able = [each for each in Level if each.traits.own_namespaces]
+    message = f"{key} needs a sandbox of level {' or '.join(able)}; the level is {level}"
+    hint = f'level = "{able[0]}" under [sandbox] in croupier.toml, without --unsafe; or  '
+    hint += 'state = "memory.bin"  in its bot.toml' if spec.state_is_folder else "state_absent = false  in its bot.toml"
+    raise UserError([Problem("S001", submission.name, message, hint=hint)], 6)
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:
