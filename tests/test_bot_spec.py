@@ -187,6 +187,7 @@ MANIFESTS = [
     ('entry = "../x.py"', 'error[C009] mine/bot.toml:1: entry = "../x.py" points outside the bot\'s folder'),
     ('sources = ["-fplugin=x.c"]', 'error[C009] mine/bot.toml:1: sources: "-fplugin=x.c" is not allowed as a file name of a bot'),
     ('state = "../x"', 'error[C009] mine/bot.toml:1: state = "../x" is not a name of one file or folder'),
+    ('state = "bot.toml/"', 'error[C009] mine/bot.toml:1: state = "bot.toml/" is not a name of one file or folder'),
     ("env = { PATH = 1 }", 'error[C006] mine/bot.toml:1: env = { PATH = 1 } sets PATH to a value that is not a string\n  hint: PATH = "1"'),
     ('env = { LD_PRELOAD = "x" }', 'error[C009] mine/bot.toml:1: env = { LD_PRELOAD = "x" } sets LD_PRELOAD, which only croupier sets\n  hint: leave it out'),
     ('env = { GCONV_PATH = "/bot" }', 'error[C009] mine/bot.toml:1: env = { GCONV_PATH = "/bot" } sets GCONV_PATH, which only croupier sets\n  hint: leave it out'),

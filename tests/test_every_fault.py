@@ -340,6 +340,23 @@ def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> Non
         built(tmp_path)
 
 
+@pytest.mark.parametrize("occupied", ["memory", "memory/x"])
+def test_what_is_handed_in_in_the_place_of_a_state_folder_is_refused_with_a_cure(occupied: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    written("print('S')\n", ".py", tmp_path)
+    (tmp_path / "bot.toml").write_text('name = "b"\nlanguage = "python"\nstate = "memory/"\n')
+    (tmp_path / occupied).parent.mkdir(exist_ok=True)
+    (tmp_path / occupied).touch()
+
+    with pytest.raises(UserError) as refused:
+        built(tmp_path)
+
+    assert (refused.value.exit_code, str(refused.value)) == (4, (
+        "error[B016] b: memory/: must be empty at first, but the submission or its build puts files there\n"
+        "  hint: give `state` in its bot.toml a name that nothing else has"
+    ))  # fmt: skip
+
+
 @pytest.mark.parametrize("weak", [Level.NONE, Level.L2])
 @pytest.mark.parametrize(
     ("keys", "needs", "cure"),

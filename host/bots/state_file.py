@@ -18,18 +18,18 @@ ABSENT_AT_FIRST = "/run/state"
 
 
 class BotSandbox(NamedTuple):
-    """A sandbox, the host's descriptor of its state file, -1 if it has none, and whether it has a state folder instead."""
+    """A sandbox, the host's descriptor of its state file, -1 if it has none, and whether it keeps a folder instead."""
 
     sandbox: Sandbox
     state: int
-    has_folder: bool = False
+    keeps_folder: bool = False
 
     def write_state(self, content: bytes = b"") -> None:
         """Replace the content of the state file. Reset its mode and times, which could carry data from the bot as well.
 
-        A state folder is emptied.
+        A kept folder is emptied: a state folder, or that of a state file that does not exist at first.
         """
-        if self.has_folder:
+        if self.keeps_folder:
             self.sandbox.keeper.forget()
         if self.state >= 0:
             os.ftruncate(self.state, 0)
@@ -44,10 +44,10 @@ class BotSandbox(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
-    """Create a bot's sandbox with an empty state file; leaving the block removes both. Raise as `sandboxed` does."""
+    """Create a bot's sandbox with its state as it is at first; leaving the block removes both. Raise as `sandboxed` does."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits, kept = None, -1, bot.limits, ""
-        if limits.state and (bot.spec.state_is_folder or bot.spec.state_absent):
+        if limits.state and bot.spec.keeps_folder:
             kept = f"{BOT}/{bot.spec.state}" if bot.spec.state_is_folder else ABSENT_AT_FIRST
         elif bot.spec.state and limits.state:
             limits = limits._replace(files=min(limits.files, limits.state))  # the kernel has one limit for all files

@@ -78,7 +78,7 @@ class BotPool:
             await self.replace(name)
 
     async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
-        """Return the sandbox of one of the bot's processes, and write its state file.
+        """Return the sandbox of one of the bot's processes. Write its state file, or empty the folder that it keeps.
 
         Raise HostFailure if no sandbox can be created.
         """
@@ -163,7 +163,10 @@ class BotPool:
         return [(name, process) for name in fixture.bots for process in range(processes)]
 
     async def _replaced(self, bot: BuiltBot, process: int, failures: HostFailures) -> Sandbox | HostFailure:
-        """Replace the sandbox of a bot's process within a fixture. The new one has the same state file."""
+        """Replace the sandbox of a bot's process within a fixture. The new one has the same state file.
+
+        A folder that the sandbox kept is lost, as the memory of the process is: the new one is empty.
+        """
         state = b""
         if made := self._made.get(player := player_name(bot.name, process)):
             state = made[0].read_state(bot.limits.state)

@@ -18,7 +18,7 @@ NUMBERING = "40"
 
 
 class Home(NamedTuple):
-    """Files of the host that a sandbox contains: the bot's folder, read-only or writable, and its state file."""
+    """What a sandbox contains besides the system: the bot's folder, read-only or writable, and its state file or kept folder."""
 
     folder: Path
     writable: bool = False

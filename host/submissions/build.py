@@ -348,9 +348,9 @@ def _installation(submission: Submission, lacks: Sequence[str]) -> str:
 
 
 def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) -> None:
-    """Copy the files of a finished build, with an empty state file if the bot has one, and rename the copy to `built`.
+    """Copy the files of a finished build, with a place for its state if the bot has one, and rename the copy to `built`.
 
-    Raise UserError (exit code 4) if they are too many or too large, or if a folder has the name of the state file.
+    Raise UserError (exit code 4) if they are too many or too large, or if one of them is in the place of its state.
     """
     finished.mkdir(exist_ok=True)
     try:
@@ -369,14 +369,17 @@ def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) 
 
 def _make_place(place: Path, spec: BotSpec) -> None:
     """Create what the sandbox mounts a bot's state over, or a link to it. Raise UserError (exit code 4) if that cannot be."""
+    wrong = ""
+    if spec.state_is_folder and (place.is_file() or (place.is_dir() and any(place.iterdir()))):
+        wrong = "must be empty at first, but the submission or its build puts files there"
+    elif place.is_dir() and not spec.state_is_folder:
+        wrong = "is its state file, but the submission or its build makes it a folder"
+    if wrong:
+        hint = "give `state` in its bot.toml a name that nothing else has"
+        raise UserError([Problem("B016", f"{spec.name}: {spec.state}", wrong, hint=hint)], 4)
     if spec.state_is_folder:
-        if place.is_file() or (place.is_dir() and any(place.iterdir())):
-            raise UserError([Problem("B016", spec.state, "is empty at first, and its build puts files there")], 4)
         place.mkdir(exist_ok=True)
-        return
-    if place.is_dir():
-        raise UserError([Problem("B016", spec.state, "is its state file, and its build makes it a folder")], 4)
-    if spec.state_absent:
+    elif spec.state_absent:
         place.unlink(missing_ok=True)
         place.symlink_to(f"{ABSENT_AT_FIRST}/{spec.state}")
     else:

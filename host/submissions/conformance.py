@@ -225,7 +225,7 @@ class TestBench(NamedTuple):
 
     @asynccontextmanager
     async def seated(self) -> AsyncIterator[Conformance]:
-        """Seat a fresh process of the bot, with an empty state file and always the same CROUPIER_SEED."""
+        """Seat a fresh process of the bot, with its state as it is at first and always the same CROUPIER_SEED."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, CHECK_SEED_OF_BOTS, self.watcher) as seat:
             yield Conformance(seat, self.home.sandbox)
