@@ -115,10 +115,11 @@ def _write_log(bots: Path, sheet: Path | None) -> None:
 
 def _naming_both(error: UserError, submission: Path, before: list[str]) -> UserError:
     """Return the error of a submission; if this command has added another one of the same name, it names both."""
-    twin = next((path for path in before if Path(path).stem == submission.stem), "")
+    name = intake_log.bot_name_of(submission)
+    twin = next((path for path in before if intake_log.bot_name_of(Path(path)) == name), "")
     if not twin or error.problems[0].code not in ("C003", "C016"):
         return error
-    message = f"two submissions are called {submission.stem}: {twin}, which is added, and {submission}, which is not"
+    message = f"two submissions are called {name}: {twin}, which is added, and {submission}, which is not"
     hint = f"croupier add {submission} --as NAME adds it under another name"
     return UserError(
         [Problem("C003", str(submission), escape_control_chars(message), hint=escape_control_chars(hint))], 3

@@ -92,7 +92,7 @@ def _imported(submission: Path, target: Path, name: str | None, limits: TreeLimi
     full = submission.resolve().name
     archive = next((suffix for suffix in UNPACKERS if full.lower().endswith(suffix)), None)
     if stat.S_ISDIR(status.st_mode):
-        copy = target / _called(submission, _own_name(full) if name is None else name)
+        copy = target / _called(submission, own_name(full) if name is None else name)
         tree = FileTree(submission, limits)
         if tree.problems:
             raise UserError(tree.problems, 4)
@@ -104,7 +104,7 @@ def _imported(submission: Path, target: Path, name: str | None, limits: TreeLimi
     elif status.st_size > (most := limits.total_bytes if archive else limits.file_bytes):
         raise refusal(submission, f"is larger than {format_limit(most)}", LARGER_HINT)
     elif archive:
-        copy = target / _called(submission, _own_name(full[: -len(archive)]) if name is None else name)
+        copy = target / _called(submission, own_name(full[: -len(archive)]) if name is None else name)
         files = _files_in(submission, UNPACKERS[archive], limits)
         _in_child_process(submission, lambda: _write(submission, copy, files, limits))
         _strip_wrapper_dir(copy)
@@ -112,8 +112,7 @@ def _imported(submission: Path, target: Path, name: str | None, limits: TreeLimi
         hint = f"pack it as one of {', '.join(UNPACKERS)}, or hand in the folder"
         raise refusal(submission, "is an archive that croupier cannot unpack", hint)
     else:
-        own = _own_name("".join(letter for letter in submission.stem if letter not in QUOTES))
-        copied = f"{_called(submission, own if name is None else name)}{submission.suffix}"
+        copied = f"{_called(submission, own_name(submission.stem) if name is None else name)}{submission.suffix}"
         (file,) = read_files(submission.parent, [submission.name], limits.file_bytes)
         copy = write_file(target, file._replace(name=copied))
     return copy
@@ -148,10 +147,9 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
         raise refusal(archive, f"cannot be unpacked with {limits}")
 
 
-def _own_name(name: str) -> str:
-    """Return the name of a file or a folder as that of a bot: without what Moodle adds to it, and not too long."""
-    if len(name) > MAX_BOT_NAME_CHARS:
-        name = re.sub("_assignsubmission_.*", "", name)
+def own_name(name: str) -> str:
+    """Return the name of a file or a folder as that of a bot: without quotes and what Moodle adds to it, and not too long."""
+    name = re.sub("_assignsubmission_.*", "", "".join(letter for letter in name if letter not in QUOTES))
     if len(name) > MAX_BOT_NAME_CHARS:
         name = (
             f"{name[:25].rstrip()}_{name[-14:].lstrip()}"  # the end of a name often has a number, which tells two apart

@@ -9,7 +9,7 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import clock
-from host.submissions.archive import UNPACKERS
+from host.submissions.archive import UNPACKERS, own_name
 
 INTAKE_LOG = ".intake.jsonl"
 """The file inside `bots/`, one JSON object a line. A hidden file is not a bot."""
@@ -26,7 +26,7 @@ class IntakeRow(NamedTuple):
 
     submission: str  # the path that was handed in
     result: str  # ADDED, REFUSED, or REMOVED: it was refused, and does not count any more
-    bot: str  # its name; of a refused submission, that of the file
+    bot: str  # its name; of a refused submission, the one that it would have had
     author: str = ""
     code: str = ""
     why: str = ""
@@ -39,7 +39,7 @@ class IntakeRow(NamedTuple):
     @classmethod
     def refused(cls, submission: Path, name: str | None, problem: Problem, at: float) -> "IntakeRow":
         """Return the row of a refused submission."""
-        bot = file_stem(submission.name) if name is None else name
+        bot = bot_name_of(submission) if name is None else name
         why = problem.message.splitlines()[0] if problem.message else ""
         return cls(str(submission), REFUSED, bot, code=problem.code, why=why, cure=problem.hint, at=at)
 
@@ -51,6 +51,11 @@ class IntakeRow(NamedTuple):
 def file_stem(name: str) -> str:
     """Return the name of a file without the suffix of an archive or of a source."""
     return ARCHIVE.sub("", name) if ARCHIVE.search(name) else Path(name).stem
+
+
+def bot_name_of(submission: Path) -> str:
+    """Return the name that a submission has as a bot."""
+    return own_name(file_stem(submission.name))
 
 
 def append(bots: Path, row: IntakeRow) -> None:
