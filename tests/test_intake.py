@@ -707,6 +707,25 @@ def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_ha
     assert not list((cup / "bots").glob(".taking-*"))
 
 
+def test_what_moodle_adds_to_a_short_name_is_left_out_and_settles_what_was_refused(cup: Path, desk: Path) -> None:
+    names = ["Ada_1_assignsubmission_file_bot.c", "Bob_2_assignsubmission_file_", "Eve_3_assignsubmission_file_x.zip"]
+    for day, content in (("first", b"int main(void) { return }"), ("second", DAVEY)):
+        (desk / day / names[1]).mkdir(parents=True)
+        written(desk / day / names[0], content)
+        written(desk / day / names[1] / "bot.c", content)
+        zipped(desk / day / names[2], {"bot.c": content})
+    refused = croupier("add", *(desk / "first").iterdir(), "-C", cup)
+    assert refused.code == 4
+    assert sorted(row.bot for row in open_refusals(read(cup / "bots"))) == ["Ada_1", "Bob_2", "Eve_3"]
+    again = croupier("add", *(desk / "second").iterdir(), "-C", cup)
+    assert (again.code, again.err) == (0, "")
+    assert sorted(path.name for path in (cup / "bots").glob("*_[123]*")) == ["Ada_1.c", "Bob_2", "Eve_3"]
+    assert open_refusals(read(cup / "bots")) == []
+    two = [written(desk / f"Zoe_4_assignsubmission_file_{name}.c", DAVEY) for name in "ab"]
+    both = croupier("add", *two, "-C", cup)
+    assert (both.code, "two submissions are called Zoe_4: " in both.err) == (3, True)
+
+
 def test_a_refused_submission_can_be_removed_from_the_log(cup: Path, desk: Path) -> None:
     broken = written(desk / "broken.c", b"int main(void) { return }")
     assert croupier("add", broken, "-C", cup).code == 4
@@ -716,6 +735,43 @@ def test_a_refused_submission_can_be_removed_from_the_log(cup: Path, desk: Path)
     assert croupier("remove", "broken", "-C", cup).code != 0
     assert croupier("add", broken, "-C", cup).code == 4
     assert [row.bot for row in open_refusals(read(cup / "bots"))] == ["broken"]
+
+
+def test_a_name_that_an_accepted_bot_and_a_refused_submission_share_removes_neither(cup: Path, desk: Path) -> None:
+    for group in ("a", "b"):
+        (desk / group).mkdir()
+        written(desk / group / "ada.c", DAVEY)
+    assert croupier("add", "a/ada.c", "b/ada.c", "-C", cup, cwd=desk).code == 3
+    copy = cup / "bots" / "ada.c"
+    both = croupier("remove", "ada", "-C", cup, cwd=desk)
+    assert (both.code, copy.exists(), len(open_refusals(read(cup / "bots")))) == (2, True, 1)
+    said = f"error[U001] ada is a bot, {copy}, and a refused submission, b/ada.c: name the path of one"
+    assert both.first == said
+    assert croupier("remove", copy, "-C", cup, cwd=desk).out.startswith("removed ada; its files are kept as ")
+    assert [row.submission for row in open_refusals(read(cup / "bots"))] == ["b/ada.c"]
+    assert croupier("add", "a/ada.c", "-C", cup, cwd=desk).code == 0
+    assert not open_refusals(read(cup / "bots"))  # the name is free, and so it counts as handed in again
+    assert croupier("add", "b/ada.c", "-C", cup, cwd=desk).code == 3
+    assert croupier("remove", "b/ada.c", "-C", cup, cwd=desk).out == "removed the refused submission b/ada.c\n"
+    assert copy.exists()
+    assert croupier("remove", "ada", "-C", cup).code == 0
+
+
+def test_a_refused_submission_of_the_name_of_a_bot_is_named_by_a_path_in_the_same_folder(cup: Path, desk: Path) -> None:
+    assert croupier("add", written(desk / "ada.c", DAVEY), "-C", cup).code == 0
+    (desk / "ada").mkdir()
+    written(desk / "ada" / "other.c", DAVEY)
+    assert croupier("add", "ada", "-C", cup, cwd=desk).code == 3
+    assert "a refused submission, ./ada: name" in croupier("remove", "ada", "-C", cup, cwd=desk).err
+    assert croupier("remove", "./ada", "-C", cup, cwd=desk).out == "removed the refused submission ada\n"
+    assert (cup / "bots" / "ada.c").exists()
+
+
+def test_the_name_of_a_removed_submission_cannot_clear_the_screen(cup: Path, desk: Path) -> None:
+    broken = written(desk / "x\x1b[2J\n.c", b"int main(void) { return }")
+    assert croupier("add", broken, "-C", cup).code == 4
+    removed = croupier("remove", broken, "-C", cup)
+    assert removed.code == 0 and removed.out.removesuffix("\n").isprintable()
 
 
 def test_typescript_is_told_what_to_hand_in(desk: Path) -> None:

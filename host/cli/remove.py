@@ -1,11 +1,13 @@
 """The command `remove`: removes a bot from a tournament before it has played."""
 
 import time
+from pathlib import Path
 
 import click
 
-from host.base.errors import UserError
-from host.base.paths import display_path
+from host.base.errors import UserError, wrong_usage
+from host.base.paths import absolute, display_path
+from host.base.safe_text import one_line
 from host.cli import CliContext, Facts, completers, print_result
 
 
@@ -15,7 +17,7 @@ from host.cli import CliContext, Facts, completers, print_result
 def remove(context: CliContext, bot: str) -> None:
     """Remove a bot that has not played yet, or a submission that was refused. A bot's files are moved to bots/.replaced.
 
-    A bot of a run that has begun is withdrawn instead: `croupier withdraw`.
+    If both have the name, its path says which is meant. A bot of a run that has begun is withdrawn instead: `croupier withdraw`.
     """
     from host.config.tournament_config import load
     from host.journal.tournament_dir import Folder
@@ -24,18 +26,25 @@ def remove(context: CliContext, bot: str) -> None:
     from host.tournament.entries import remove_bot
 
     tournament = load(context.folder)
+    bots, path = context.folder / "bots", Path(bot)
+    refusals = intake_log.open_refusals(intake_log.read(bots))
+    refused = [row for row in refusals if bot == row.bot or path == Path(row.submission)]
+    entries = [entry for entry in tournament.entries(context.folder) if "/" in bot and entry.path == absolute(path)]
     try:
-        (entry,) = find_entries(tournament, context.folder, (bot,))
+        entries = entries or find_entries(tournament, context.folder, (bot,))
     except UserError:
-        bots = context.folder / "bots"
-        refused = [row for row in intake_log.open_refusals(intake_log.read(bots)) if bot in (row.bot, row.submission)]
         if not refused:
             raise
-        for row in refused:
-            intake_log.append(bots, row._replace(result=intake_log.REMOVED, at=time.time()))
-        lines = [f"removed the refused submission {row.submission}" for row in refused]
-        print_result(context, "remove", Facts({"bot": bot, "kept": None}, lines))
-        return
-    kept = display_path(remove_bot(tournament, Folder(context.folder), entry.name, entry.path))
-    removed = Facts({"bot": entry.name, "kept": kept}, [f"removed {entry.name}; its files are kept as {kept}"])
-    print_result(context, "remove", removed)
+    if entries and refused:
+        file = refused[0].submission
+        shown = one_line(f"./{file}" if file == bot else file)
+        message = f"{bot} is a bot, {display_path(entries[0].path)}, and a refused submission, {shown}"
+        raise wrong_usage(f"{message}: name the path of one")
+    for row in refused:
+        intake_log.append(bots, row._replace(result=intake_log.REMOVED, at=time.time()))
+    lines = [f"removed the refused submission {one_line(row.submission)}" for row in refused]
+    facts = Facts({"bot": bot, "kept": None}, lines)
+    for entry in entries:
+        kept = display_path(remove_bot(tournament, Folder(context.folder), entry.name, entry.path))
+        facts = Facts({"bot": entry.name, "kept": kept}, [f"removed {entry.name}; its files are kept as {kept}"])
+    print_result(context, "remove", facts)
