@@ -15,7 +15,8 @@ def ls(context: CliContext, names: tuple[str, ...], hashes: bool) -> None:
     """List the bots of the tournament: language, protocol, missing programs, problems.
 
     With --hashes, each line is the sha256 by which a tournament identifies the program, and its bot. That of a bot that requires
-    packages covers them too, so it is known once the bot is built: run and export public print it.
+    packages covers them too, so it is known once the bot is built. The records of `croupier export public` have it
+    in the line of the bot's version.
     """
     from host.config.tournament_config import load
     from host.submissions.build import program_hash, protocol_of
