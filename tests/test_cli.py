@@ -502,9 +502,10 @@ def test_a_run_whose_output_nobody_reads_any_more_is_interrupted(tmp_path: Path)
 
 def test_a_command_of_a_group_is_named_with_its_group() -> None:
     assert (
-        croupier("-C", "season", "open").first == "error[U001] there is no command 'open'; did you mean season open ?"
+        croupier("-C", "season", "open").first
+        == "error[U001] there is no command 'open'; did you mean `croupier -C season season open`?"
     )
-    assert croupier("commit").first == "error[U001] there is no command 'commit'; did you mean seed commit ?"
+    assert croupier("commit").first == "error[U001] there is no command 'commit'; did you mean `croupier seed commit`?"
 
 
 def test_a_pipe_that_closes_is_no_failure() -> None:

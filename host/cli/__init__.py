@@ -136,7 +136,7 @@ class LazyGroup(click.Group):
             for group in sorted(GROUPS):
                 command = self.get_command(ctx, group)
                 if isinstance(command, click.Group) and args[0] in command.list_commands(ctx):
-                    gone = f"there is no command {args[0]!r}; did you mean {group} {args[0]} ?"
+                    gone = f"there is no command {args[0]!r}; did you mean `croupier {group} {args[0]}`?"
             raise click.UsageError(gone or unknown_name("command", args[0], COMMANDS), ctx)
         if args and not ({"-h", "--help"} & {*args} or ctx.resilient_parsing):
             from host.cli.in_a_season import refuse_in_a_season
