@@ -343,3 +343,24 @@ def test_fuzzed_answers_and_files_are_read_or_refused(answers: int, files: int) 
     command = [sys.executable, "benchmarks/fuzz.py", "--answers", str(answers), "--files", str(files)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SWALLOWS = """
+import contextlib, signal, sys
+sys.path.insert(0, "benchmarks")
+import fuzz
+def check():
+    with contextlib.suppress(OSError, Exception):
+        while True:
+            pass
+fuzz.SLOW_S, fuzz.cases = 0.2, lambda *_: [(7, check)]
+signal.signal(signal.SIGPROF, fuzz.too_slow)
+sys.exit(fuzz.failures("toml", 1, 1))
+"""
+
+
+def test_code_that_catches_every_error_cannot_hide_that_it_computes_too_long() -> None:
+    command = [sys.executable, "-c", SWALLOWS]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, ""), done.stderr
+    assert "number 7: TooSlow: it computes for more than 0.2 s" in done.stdout
