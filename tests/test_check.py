@@ -5,8 +5,9 @@
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
@@ -484,8 +485,14 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -
 NO_REFUSAL = {"harmless", "illegal", "exception"}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("rogue", [rogue for rogue in named(PLAYERS) if not rogue.marks])
+def all_rogues() -> Iterator[Any]:
+    """Yield all rogues that play. CI checks those of the default suite; a proof checks the others, too."""
+    for rogue in named(PLAYERS):
+        mark = pytest.mark.proof if rogue.marks else pytest.mark.long
+        yield pytest.param(*rogue.values, id=rogue.id, marks=mark)
+
+
+@pytest.mark.parametrize("rogue", [*all_rogues()])
 def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) -> None:
     spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), table_ids=rogue.numbers)
     with nothing_left_behind():
