@@ -293,9 +293,10 @@ def test_the_organiser_pauses_withdraws_and_takes_back(tmp_path: Path) -> None:
         here.ask(Manage("pause", reason="a power cut"))
         assert here.intake.places(time.time()).popitem()[1].reason == "a power cut"
         here.ask(Manage("resume"))
-        here.ask(Manage("withdraw", "mine", "copied"))
+        assert here.ask(Manage("withdraw", "MINE", "copied")).text == "mine is withdrawn"
         assert here.store.versions.playing() == []
-        here.ask(Manage("readmit", "mine"))
+        assert here.ask(Manage("readmit", "Mine")).text == "mine is taken back"
+        assert [each.subject for each in here.store.events.of("withdraw", "readmit")] == ["mine", "mine"]
         assert [each.label for each in here.store.versions.playing()] == ["mine-1"]
         assert here.ask(Manage("withdraw", "nothing")).code == "E009"
 

@@ -154,6 +154,13 @@ def test_the_script_that_the_name_of_a_bot_has_chosen_stays_the_same(tmp_path: P
         assert load_submission(place).spec.entry == "mine.py"
 
 
+def test_a_version_is_never_entered_before_it_was_handed_in(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", STANDS)
+        here.store.database.change("UPDATE submission SET at = at + 3600")  # the clock is set back
+        assert here.store.versions.get("mine", here.examined().number).entered > time.time() + 3000
+
+
 def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         here.accepted("ada", "mine.py", STANDS)

@@ -143,12 +143,17 @@ class Submissions(_Queued[Submission]):
         found = self._database.first(BOT, "WHERE name = ?", bot)
         return found.withdrawn if found else ""
 
-    def set_withdrawn(self, bot: str, reason: str) -> None:
-        """Withdraw a bot for a reason, or take it back with an empty one. Raise UserError if there is no such bot."""
-        if not self._database.change("UPDATE bot SET withdrawn = ? WHERE name = ?", reason, bot):
+    def set_withdrawn(self, bot: str, reason: str) -> str:
+        """Withdraw a bot for a reason, or take it back with an empty one. Return its name as it is stored.
+
+        Raise UserError if there is no such bot.
+        """
+        if (known := self._database.first(BOT, "WHERE name = ?", bot)) is None:
             raise UserError(
                 [Problem("E009", bot, "there is no bot of this name in the season", hint="see the ladder")], 3
             )
+        self._database.put(BOT, known._replace(withdrawn=reason))
+        return known.name
 
     def add(self, submission: Submission) -> None:
         """Add a submission that waits."""

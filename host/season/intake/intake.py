@@ -224,7 +224,7 @@ class SeasonIntake:
             author=submission.author,
             sha256=bot.sha256,
             submission=submission.id,
-            entered=time.time(),
+            entered=max(time.time(), submission.at),  # the clock may have been set back meanwhile
             active=False,
             content=unpacked.content,
             language=bot.spec.language,

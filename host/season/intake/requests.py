@@ -319,7 +319,7 @@ def _invite(desk: Desk, stored: StoredRequest, now: float) -> Granted:
 def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     request, store = stored.request, desk.store
     assert isinstance(request, Manage)
-    reason = one_line(request.reason)[:MAX_TEXT_CHARS]
+    reason, subject = one_line(request.reason)[:MAX_TEXT_CHARS], request.subject
     match request.action:
         case "pause":
             store.set_setting(PAUSED, reason or "the organiser has paused the season")
@@ -333,21 +333,21 @@ def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
         case "unfreeze":
             text = _unfreeze(desk)
         case "rename":
-            store.authors.rename(request.subject, request.name, now)
-            text = f"{request.subject} is now called {request.name}"
+            store.authors.rename(subject, request.name, now)
+            text = f"{subject} is now called {request.name}"
         case "remove":
-            store.authors.remove(request.subject)
-            text = f"{request.subject} is removed"
+            store.authors.remove(subject)
+            text = f"{subject} is removed"
         case "withdraw":
-            store.submissions.set_withdrawn(request.subject, reason or "withdrawn by the organiser")
-            text = f"{request.subject} is withdrawn"
+            subject = store.submissions.set_withdrawn(subject, reason or "withdrawn by the organiser")
+            text = f"{subject} is withdrawn"
         case "readmit":
-            text = _readmit(desk, request.subject)
+            subject, text = _readmit(desk, subject)
         case "cancel":
-            if (known := store.submissions.get(request.subject)) is None:
+            if (known := store.submissions.get(subject)) is None:
                 raise refused("E009", "", "there is no such submission", "see the organiser's page for the ids")
             text = _cancelled(desk, known, reason or "cancelled by the organiser").text
-    store.events.add(now, request.action, request.subject, f"{text}{': ' + reason if reason else ''}")
+    store.events.add(now, request.action, subject, f"{text}{': ' + reason if reason else ''}")
     return Granted(text)
 
 
@@ -368,16 +368,16 @@ def _unfreeze(desk: Desk) -> str:
     return "entry is open again"
 
 
-def _readmit(desk: Desk, subject: str) -> str:
-    """Take back a bot that was withdrawn, or examine a submission again."""
+def _readmit(desk: Desk, subject: str) -> tuple[str, str]:
+    """Take back a bot that was withdrawn, or examine a submission again. Return what the event says: its subject, and a text."""
     known = desk.store.submissions.get(subject)
     if known is None:
-        desk.store.submissions.set_withdrawn(subject, "")
-        return f"{subject} is taken back"
+        bot = desk.store.submissions.set_withdrawn(subject, "")
+        return bot, f"{bot} is taken back"
     if known.state not in (SubmissionState.REFUSED, SubmissionState.CANCELLED):
         raise refused("E009", subject, f"this submission is {known.state}", "refused ones can be examined again")
     desk.store.submissions.wait_again(known.id, "")
-    return f"{known.bot} of {known.author} is examined again"
+    return subject, f"{known.bot} of {known.author} is examined again"
 
 
 ANSWERS: Mapping[type[Any], Callable[[Desk, StoredRequest, float], Granted]] = {
