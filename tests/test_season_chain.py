@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import NormalDist
@@ -336,6 +337,16 @@ def test_a_round_that_is_left_out_is_found(public: Path) -> None:
     assert check(public).returncode == 1
 
 
+def test_entries_that_were_opened_again_are_void_until_they_are_fixed_again(public: Path) -> None:
+    known = lines(public / "chain.ndjson")
+    number = next(number for number, line in enumerate(known) if "entries" in line)
+    undone = {"before": "", "change": {"number": 1000, "at": 0.0, "kind": "unfreeze", "subject": "", "text": ""}}
+    for more, shown in ([], True), ([undone], False), ([undone, known[number]], True):
+        (public / "chain.ndjson").write_text(sealed_again([*known[: number + 1], *more]))
+        done = check(public)
+        assert done.returncode == 0 and ("entries, digest" in done.stdout) is shown, done.stdout + done.stderr
+
+
 SHOWN = ("rank", "label", "author", "rating", "interval", "tables", "faults", "ahead", "history", "note")
 
 
@@ -405,6 +416,17 @@ def test_two_other_programs_compute_the_same_ladder(name: str, tmp_path: Path) -
         assert covariance(label, label) == pytest.approx(float(fit.errors[fit.number[label]]) ** 2, rel=1e-4)
         for other, distance in zip(names[place + 1 :], ahead, strict=True):
             assert NormalDist().cdf(float(distance)) == pytest.approx(fit.sure_ahead(label, other), abs=1e-4)
+
+
+@pytest.mark.timing
+def test_the_ladder_of_hundreds_of_versions_is_checked_in_seconds() -> None:
+    beat = [((nth, nth + by), 6 + nth % 4) for nth in range(300) for by in (1, 2, 7) if nth + by < 300]
+    orders = of_two(*((f"v{one:03d}", f"v{other:03d}", won, 12 - won, 2) for (one, other), won in beat))
+    fit, began = fitted(orders), time.process_time()
+    elo, covariance = ratings(orders)
+    assert time.process_time() - began < 20  # with an inverse at each step of Newton's method, more than a minute
+    assert elo["v100"] == pytest.approx(float(fit.elo[100]), abs=2e-4)
+    assert covariance("v100", "v101") == pytest.approx(float(fit.covariance[100, 101]), rel=1e-4)
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node")

@@ -2,7 +2,9 @@
 
 import hashlib, hmac, json, math, pathlib, statistics, sys, time
 from collections import Counter, defaultdict
+from functools import cached_property
 from itertools import combinations, groupby
+from operator import mul
 from typing import Any
 
 NOT_CHECKED = [
@@ -183,21 +185,52 @@ def digest(hashes: list[str]) -> str:
 # The ladder (docs/checking.md).
 
 
-def inverse(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the inverse of a symmetric matrix that is positive definite."""
-    size = len(matrix)
-    rows = [[*row, *(float(nth == at) for at in range(size))] for nth, row in enumerate(matrix)]
-    for nth in range(size):
-        rows[nth] = own = [value / rows[nth][nth] for value in rows[nth]]
-        for at in range(size):
-            if at != nth and (by := rows[at][nth]):
-                rows[at] = [value - by * other for value, other in zip(rows[at], own)]
-    return [row[size:] for row in rows]
+class Covariance:
+    """The inverse of a symmetric matrix K that is positive definite, by Cholesky: K = L·Lᵀ. Only what is asked is computed."""
+
+    def __init__(self, matrix: list[list[float]]) -> None:
+        self._rows = rows = list[list[float]]()  # of L
+        for row in matrix:
+            own = list[float]()
+            for value, other in zip(row, rows):
+                own.append((value - sum(map(mul, own, other))) / other[len(own)])
+            own.append(math.sqrt(row[len(own)] - sum(map(mul, own, own))))
+            rows.append(own)
+
+    def times(self, values: list[float]) -> list[float]:
+        """Return the product with a vector: the solution x of K·x = values."""
+        found = self._forward(values, 0)
+        for nth in reversed(range(len(found))):
+            found[nth] = value = found[nth] / self._rows[nth][nth]
+            for at, other in enumerate(self._rows[nth][:nth]):
+                found[at] -= other * value
+        return found
+
+    def _forward(self, values: list[float], start: int) -> list[float]:
+        """Return the solution y of L·y = values, which are 0 before `start`; without these zeros."""
+        found = list[float]()
+        for value, row in zip(values[start:], self._rows[start:]):
+            found.append((value - sum(map(mul, row[start:], found))) / row[-1])
+        return found
+
+    @cached_property
+    def _columns(self) -> list[list[float]]:
+        """The columns of the inverse of L, each without the zeros before its diagonal."""
+        size = len(self._rows)
+        return [self._forward([float(nth == at) for at in range(size)], nth) for nth in range(size)]
+
+    def __call__(self, one: int, other: int) -> float:
+        """Return an element."""
+        first, second = sorted((one, other))
+        return float(sum(map(mul, self._columns[first][second - first :], self._columns[second])))
 
 
-def strengths(sets: Any, chosen: list[float], drawn: float) -> tuple[list[float], list[list[float]]]:
-    """Return the most likely log strengths and their covariance; `drawn` tables of each are against one of strength 1."""
-    size, logs, step = len(chosen), [0.0] * len(chosen), 1.0
+def strengths(sets: Any, chosen: list[float], drawn: float, logs: list[float]) -> tuple[list[float], Covariance]:
+    """Return the most likely log strengths and their covariance; `drawn` tables of each are against one of strength 1.
+
+    `logs` are where Newton's method begins.
+    """
+    size, step = len(chosen), 1.0
     while True:
         slope = [count + drawn * (0.5 - 1 / (1 + math.exp(-log))) for count, log in zip(chosen, logs)]
         known = [[0.0] * size for _ in logs]
@@ -210,15 +243,15 @@ def strengths(sets: Any, chosen: list[float], drawn: float) -> tuple[list[float]
                 slope[nth] -= times * share[nth]
                 for other in these:
                     known[nth][other] += times * share[nth] * ((nth == other) - share[other])
-        covariance = inverse(known)
+        covariance = Covariance(known)
         if step <= 1e-9:
             return logs, covariance
-        steps = [sum(map(float.__mul__, row, slope)) for row in covariance]
+        steps = covariance.times(slope)
         step = max(map(abs, steps))
         logs = [log + each / max(1.0, step) for log, each in zip(logs, steps)]
 
 
-def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[list[float], list[list[float]], float]:
+def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[list[float], Covariance, float]:
     """Return log strengths, their covariance, and the drawn tables that suit the field."""
     number, sets = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, float](float)
     chosen = [0.0] * len(names)
@@ -232,12 +265,10 @@ def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[li
                     sets[tuple(sorted((*some, *left)))] += part
                     for nth in some:
                         chosen[nth] += part / count
+    logs = [0.0] * len(names)
     for _ in range(PRIOR_STEPS):
-        logs, covariance = strengths(sets, chosen, drawn)
-        before, variance = (
-            drawn,
-            sum(log * log + row[nth] for nth, (log, row) in enumerate(zip(logs, covariance))) / len(logs),
-        )
+        logs, covariance = strengths(sets, chosen, drawn, logs)
+        before, variance = drawn, sum(log * log + covariance(nth, nth) for nth, log in enumerate(logs)) / len(logs)
         drawn = min(max(FEWEST_DRAWN, round(4 / variance, 3)), MOST_DRAWN)
         if abs(drawn - before) <= PRIOR_PART * before:
             break
@@ -247,9 +278,9 @@ def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[li
 def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
     """Return the rating of each version in Elo, and a function of two that returns the covariance of their ratings."""
     names = sorted({name for order in orders for equal in order for name in equal})
-    pairs = defaultdict[Any, list[float]](lambda: [0.0, 0.0])
+    number, pairs = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, list[float]](lambda: [0.0, 0.0])
     for order, times in orders.items():
-        placed = sorted((names.index(name), place) for place, equal in enumerate(order) for name in equal)
+        placed = sorted((number[name], place) for place, equal in enumerate(order) for name in equal)
         for (one, first), (other, second) in combinations(placed, 2):
             pairs[one, other][0] += times
             pairs[one, other][1] += times * (0.5 if first == second else first < second)
@@ -258,7 +289,7 @@ def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
     for (one, other), (tables, won) in pairs.items():
         chance = 1 / (1 + math.exp(logs[other] - logs[one]))
         even = chance * (1 - chance)
-        between = covariance[one][one] + covariance[other][other] - 2 * covariance[one][other]
+        between = covariance(one, one) + covariance(other, other) - 2 * covariance(one, other)
         free = min(max(1 - tables * even * between, 0.0), 1.0)
         chi2, expected = chi2 + (won - tables * chance) ** 2 / (tables * even), expected + free
         variance += free**2 * max(2 + (1 - 6 * even) / (tables * even), 0.1)
@@ -271,15 +302,15 @@ def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
             weight[one, other] = 1 / (1 + max(tables - 1, 0) * chance * (1 - chance) * spread)
         lighter = {}
         for order, times in orders.items():
-            both = [*combinations(sorted(names.index(name) for equal in order for name in equal), 2)]
+            both = [*combinations(sorted(number[name] for equal in order for name in equal), 2)]
             lighter[order] = times * sum(weight[each] for each in both) / len(both)
         logs, covariance, _ = fitted(lighter, names, drawn)
     size, mean = len(names), sum(logs) / len(names)
-    rows = [sum(row) / size for row in covariance]
+    rows = covariance.times([1 / size] * size)
 
     def between_of(one: str, other: str) -> float:
-        first, second = names.index(one), names.index(other)
-        return ELO**2 * (covariance[first][second] - rows[first] - rows[second] + sum(rows) / size)
+        first, second = number[one], number[other]
+        return ELO**2 * (covariance(first, second) - rows[first] - rows[second] + sum(rows) / size)
 
     return {name: ELO * (log - mean) for name, log in zip(names, logs)}, between_of
 
@@ -344,13 +375,17 @@ def main(words: list[str]) -> None:
     lines, seal = chain_of(chain, seals)
     print(f"✓ {len(lines)} lines, seal {seal}")
     check_order(lines)
-    last = {kind: each for kind, each in lines if kind in ("terms", "entries", "final", "seed")}
+    last = {kind: each for kind, each in lines if kind in ("terms", "final", "seed")}
     opening = next(each for kind, each in lines if kind == "terms")
     for kind, each in lines:
         if kind == "terms":
             for key in ("seed_sha256", "final_sha256", "committed"):
                 expect(each[key], opening[key], f"{key} of the terms")
+        elif kind == "entries":
+            last[kind] = each
         elif kind == "change":
+            if each["kind"] == "unfreeze":  # entry is open again
+                last.pop("entries", None)
             at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(each["at"]))
             print(f"! changed on {at}: {each['kind']} {each['subject']} {each['text']}")
     lists = {each["number"]: each for kind, each in lines if kind == "list"}
