@@ -45,6 +45,7 @@ from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import load_table
 from host.journal.reader import reading
 from host.play.records import read_answer, spelled_answer
+from host.report.public import PublicLines, answer_lines, public_lines
 from host.rules.answer_forms import grammar_of, read_form
 from host.rules.game_toml import load_referee_game
 from host.sandbox.limits import Limits
@@ -197,15 +198,38 @@ def read_archive(folder: Path, name: str) -> None:
 
 
 def read_journal(folder: Path) -> None:
-    """Verify a journal, and replay its last table."""
-    path = folder / JOURNAL
-    try:
-        verify_journal(path, CROUPIERS, 1.0, "", None)
-    finally:
-        location = find_table([path], CROUPIERS, "last")
-        if location is not None:
-            found = load_table(location)
-            assert "".join(as_text(found.events, found.sitting.bots, found.evidence, {})) is not None
+    """Verify a journal, publish it, and replay its last table."""
+    for read in (verified, published_lines, published_answers, replayed):
+        try:
+            read(folder / JOURNAL)
+        except UserError as refused:
+            if refused.exit_code not in USERS_MISTAKES:
+                raise
+
+
+def verified(path: Path) -> None:
+    """Verify a journal."""
+    verify_journal(path, CROUPIERS, 1.0, "", None)
+
+
+def published_lines(path: Path) -> None:
+    """Read the lines of a journal that are published."""
+    with reading(path) as journal:
+        assert all(json.loads(line)["before"] is not None for line in public_lines(journal).lines)
+
+
+def published_answers(path: Path) -> None:
+    """Read the answers of a journal that are published, also if its lines are damaged."""
+    with reading(path) as journal:
+        assert all(json.loads(line)["number"] for line in answer_lines(journal, PublicLines([], "", frozenset())))
+
+
+def replayed(path: Path) -> None:
+    """Replay the last table of a journal."""
+    location = find_table([path], CROUPIERS, "last")
+    if location is not None:
+        found = load_table(location)
+        assert "".join(as_text(found.events, found.sitting.bots, found.evidence, {})) is not None
 
 
 JOURNAL = "run/run.sqlite"

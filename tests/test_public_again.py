@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,11 +12,14 @@ from command import ROOT, croupier
 from test_public import check, published
 from test_two_tournaments import laid_out
 
+from host.base.errors import UserError
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import bound_root
+from host.journal.reader import reading
 from host.play.records import Fixture, read_answer
 from host.play.table_plans import table_setups
+from host.report.public import answer_lines, public_lines
 
 C = """
 #include <stdio.h>
@@ -224,3 +230,14 @@ def test_what_lies_beside_the_code_of_a_package_is_not_published(tmp_path: Path)
     linked = croupier("-C", cup, "export", "public", tmp_path / "other", "--bots")
     assert (linked.code, "is a link to a file outside the tournament's folder" in linked.err) == (2, True), linked.err
     assert not (tmp_path / "other" / "stages" / "link").exists()
+
+
+def test_answers_of_a_damaged_journal_that_are_no_text_are_refused(cup: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(cup / "run" / "run.sqlite", tmp_path))
+    with reading(path) as journal:
+        public = public_lines(journal)
+        assert [*answer_lines(journal, public)]
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE record SET answers = ?", (zlib.compress(b"\xff"),))
+    with reading(path) as journal, pytest.raises(UserError, match="is damaged: 'utf-8' codec"):
+        [*answer_lines(journal, public)]

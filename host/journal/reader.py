@@ -406,7 +406,7 @@ class Journal:
         pieces = tuple(piece for _, _, piece in self._evidence("fixture", "WHERE fixture.id = ?", (number,)))
         return record._replace(evidence=pieces)
 
-    def salted_answers(self) -> Iterator[tuple[int, str, bytes, bytes]]:
+    def salted_answers(self) -> Iterator[tuple[int, str, bytes, str]]:
         """Yield the number and the stage of each fixture, also if it no longer counts, and the salt and text of its answers.
 
         Their hash is in its line of the chain. Yield nothing if the answers have been removed.
@@ -419,7 +419,7 @@ class Journal:
             for number, stage, salt, answers, summary in () if self.reduced else self._database.execute(query):
                 limits = UnpackedLimits.of(msgspec.msgpack.decode(summary, type=Record))
                 text = decompress(answers, limits.answers) if answers else b""
-                yield number, stage, salt[: SALT_BYTES // 2], text
+                yield number, stage, salt[: SALT_BYTES // 2], text.decode()
 
     def scores_of(self, path: str) -> "Packed":
         """Return the scores of a fixture, compressed (see `decompress_scores`)."""

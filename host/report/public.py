@@ -104,7 +104,7 @@ def answer_lines(journal: Journal, public: PublicLines) -> Iterator[str]:
     shown = visible(journal).stages - public.hidden
     for number, stage, salt, text in journal.salted_answers():
         if stage in shown:
-            yield canonical({"number": number, "salt": salt.hex(), "answers": text.decode().split("\n")}) + "\n"
+            yield canonical({"number": number, "salt": salt.hex(), "answers": text.split("\n")}) + "\n"
 
 
 def _certainty(position: Position) -> dict[str, Any]:
