@@ -86,7 +86,7 @@ def test_it_does_so_where_tables_repeat_others_and_fixtures_differ(tmp_path: Pat
 
 
 def test_the_sums_are_those_of_the_records(folder: Path) -> None:
-    found, stage = dict[tuple[str, ...], list[dict[str, float]]](), certainty(folder)
+    found, stage = dict[tuple[str, ...], list[tuple[int, list[dict[str, float]]]]](), certainty(folder)
     lines = [json.loads(line) for line in (folder / "records.ndjson").read_text().splitlines()]
     for fixture in [line["fixture"] for line in lines if "fixture" in line]:
         bots = fixture["bots"]
@@ -105,11 +105,22 @@ def test_the_sums_are_those_of_the_records(folder: Path) -> None:
             deal = len(bots) if fixture["plan"].startswith("mirrored") else 1
             deals = [tables[at : at + deal] for at in range(0, len(tables), deal)]
             units = [{bot: sum(table[bot] for table in some) for bot in bots} for some in deals]
-        found.setdefault(tuple(sorted(bots)), []).extend(units)
+        found.setdefault(tuple(sorted(bots)), []).append((len(tables), units))
+    assert stage["shared"] is (lines[0]["terms"]["stages"][0]["kind"] == "groups")
     assert {tuple(each["bots"]) for each in stage["meetings"]} == found.keys()
     for each in stage["meetings"]:
-        units = found[tuple(each["bots"])]
+        fixtures = found[tuple(each["bots"])]
+        units = [unit for _, some in fixtures for unit in some]
         assert each["units"] == len(units)
+        if each["values"]:
+            assert (each["size"], each["fixtures"], each["between"]) == (len(units), 1, 0)
+            assert sorted(zip(*each["values"], strict=True)) == sorted(
+                tuple(unit[bot] for bot in each["bots"]) for unit in units
+            )
+        else:
+            assert (each["size"], each["fixtures"]) == (sum(tables for tables, _ in fixtures), len(fixtures))
+            squares = [sum(unit[bot] for unit in some) ** 2 / len(some) for _, some in fixtures for bot in each["bots"]]
+            assert each["between"] == pytest.approx(sum(squares))
         for nth, bot in enumerate(each["bots"]):
             assert each["totals"][nth] == pytest.approx(sum(unit[bot] for unit in units))
             for row, other in enumerate(each["bots"]):
