@@ -1,4 +1,4 @@
-// Computes how sure the orders of a stage are from certainty.json alone, as docs/rankings.md says: node certainty.js FILE STAGE
+// Computes how sure the orders of a stage are from certainty.json alone, as docs/checking.md says: node certainty.js FILE STAGE
 const stage = JSON.parse(require("fs").readFileSync(process.argv[2]))[process.argv[3]], IMAGINARY = 4;
 const sum = (list, of = (x) => x) => list.reduce((total, each, nth) => total + of(each, nth), 0);
 function beta(a, b, x) { // the regularised incomplete beta function: x = sin²; Simpson's rule on logarithms

@@ -1,4 +1,4 @@
-"""The kind of stage `pairs`: exactly the listed meetings are played, by any number of workers, resumed, and verified."""
+"""The kind of stage `pairs`: exactly the listed meetings are played, resumed, and verified."""
 
 import csv
 import os

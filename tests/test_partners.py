@@ -1,4 +1,4 @@
-"""A game for partners is played in every kind of stage, with the same results for any number of workers."""
+"""A game for partners is played in every kind of stage, with the same results on a cluster."""
 
 from pathlib import Path
 from typing import Any
