@@ -119,10 +119,18 @@ def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object,
     assert stages(again) == stages(folder)
     same = check(folder, "same", str(again))
     fixtures = sum('"fixture":{' in line for line in (folder / "records.ndjson").read_text().splitlines())
-    assert same.returncode == 0 and f"✓ {fixtures} fixtures have the same seats" in same.stdout, same.stderr
+    assert f"✓ {fixtures} fixtures have the same seats and scores in {again}, and {fixtures} of them" in same.stdout
+    assert same.returncode == 0, same.stderr
     answers = (again / "answers.ndjson").read_text()
     (again / "answers.ndjson").write_text(answers.replace("LOW" if "LOW" in answers else "STAND", "OTHER", 1))
     assert "is another fixture in" in check(folder, "same", str(again)).stderr
+    (again / "answers.ndjson").write_text(answers.partition("\n")[0])
+    assert (
+        f"{fixtures} fixtures have the same seats and scores in {again}, and 1 of"
+        in check(folder, "same", str(again)).stdout
+    )
+    (again / "answers.ndjson").unlink()
+    assert ", and 0 of them the same answers" in check(folder, "same", str(again)).stdout
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +201,19 @@ def test_altered_programs_and_answers_are_found(cup: Path, tmp_path: Path) -> No
         refused(folder / "answers.ndjson", "".join([json.dumps({**first, key: value}) + "\n", *lines[1:]]))
     (folder / "answers.ndjson").write_text("".join(lines[1:]))
     assert "the answers of 1 fixtures, which are not published" in check(folder).stdout
+    assert "twice" in refused(folder / "answers.ndjson", "".join([*lines, lines[0]]))
+    (folder / "answers.ndjson").unlink()
+    said = check(folder).stdout
+    assert (
+        "\n- the answers are not published\n" in said and f"the answers of {len(lines)} fixtures, which are not" in said
+    )
+    assert "ghost has not played" in refused(folder / "bots.json", json.dumps({**right, "ghost": right["one"]}))
+    unknown = {name: {**bot, "packages": True} for name, bot in right.items()}
+    (folder / "bots.json").write_text(json.dumps(unknown))
+    said = check(folder).stdout
+    assert (
+        "\n- the programs of the bots are not published\n" in said and f"the programs of {', '.join(unknown)}" in said
+    )
 
 
 def test_what_cannot_be_published_is_refused(cup: Path, tmp_path: Path) -> None:

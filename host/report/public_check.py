@@ -9,12 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations, product
 from typing import Any
 
-LEAVABLE = {
-    "round-robin",
-    "league",
-    "gauntlet",
-    "pairs",
-}  # kinds of stage in which tables of withdrawn bots do not count
+LEAVABLE = {"round-robin", "league", "gauntlet", "pairs"}  # kinds in which tables of withdrawn bots do not count
 BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
 BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
 NOT_CHECKED = [
@@ -46,33 +41,35 @@ def check_chain(published: list[str]) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
+def answers_in(folder: pathlib.Path) -> Iterator[Any]:
+    """Yield the lines of answers.ndjson, which may be larger than the memory, and the text of each; none if it is not there."""
+    file = folder / "answers.ndjson"
+    for each in map(json.loads, file.open() if file.exists() else ()):
+        yield each["number"], each, "\n".join(each["answers"]).encode()
+
+
 def check_answers() -> None:
     """Step 5: the answers of the fixtures of finished stages have the sealed hashes."""
-    file = FOLDER / "answers.ndjson"
-    read = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    answers, over = (
-        {each["number"]: each for each in read},
-        [name for name in LINES if LINES[name]["status"] == "finished"],
-    )
-    expect(
-        sorted(each["number"] for each in read),
-        sorted(NUMBERED.keys() & answers.keys()),
-        "answers.ndjson: the fixtures",
-    )
-    for number, each in answers.items():
-        line = NUMBERED[number]
-        text = bytes.fromhex(each["salt"]) + "\n".join(each["answers"]).encode()
-        expect(hashlib.sha256(text).hexdigest(), line["answers"], f"the hash of the answers of {line['path']}")
+    found, over = set(), [name for name in LINES if LINES[name]["status"] == "finished"]
+    for number, each, text in answers_in(FOLDER):
+        if number in found or number not in NUMBERED:
+            sys.exit(f"✗ answers.ndjson: fixture {number} is there twice, or not in the records")
+        line, whole = NUMBERED[number], hashlib.sha256(bytes.fromhex(each["salt"]) + text)
+        expect(whole.hexdigest(), line["answers"], f"the hash of the answers of {line['path']}")
         expect(len(each["answers"]), len(line["scores"]), f"the number of tables with answers of {line['path']}")
-    missing = [each["path"] for each in NUMBERED.values() if each["stage"] in over and each["number"] not in answers]
-    print(f"✓ the answers of {len(answers)} fixtures have the sealed hashes")
-    NOT_CHECKED.extend([f"the answers of {len(missing)} fixtures, which are not published"] if missing else [])
+        found.add(number)
+    missing = sum(each["stage"] in over and number not in found for number, each in NUMBERED.items())
+    some = f"✓ the answers of {len(found)} fixtures have the sealed hashes"
+    print(some if found else "- the answers are not published")
+    NOT_CHECKED.extend([f"the answers of {missing} fixtures, which are not published"] if missing else [])
 
 
 def check_bots() -> None:
     """Step 6: the published programs are those that have played: their hashes are the sealed ones."""
     bots, right = json.loads((FOLDER / "bots.json").read_text()) if (FOLDER / "bots.json").exists() else {}, 0
     for name, bot in bots.items():
+        if name not in BOTS:
+            sys.exit(f"✗ bots.json: {name} has not played")
         if bot["packages"]:
             continue
         home = FOLDER / "bots" / name
@@ -88,29 +85,27 @@ def check_bots() -> None:
             whole.update(f"{path}\0{bot['files'][path]}\0{len(content)}\0".encode() + content)
         expect(whole.hexdigest(), BOTS[name], f"the hash of the files of {name}")
         right += 1
-    print(
-        f"✓ the files of {right} bots have the sealed hashes"
-        if bots
-        else "- the programs of the bots are not published"
-    )
+    some = f"✓ the files of {right} bots have the sealed hashes"
+    print(some if right else "- the programs of the bots are not published")
     if rest := [name for name in BOTS if name not in bots or bots[name]["packages"]]:
         NOT_CHECKED.append(f"the programs of {', '.join(rest)}")
 
 
 def compare(other: pathlib.Path) -> None:
-    """Compare each fixture that counts with the one of another folder: its seats, scores and answers."""
-    folders = []
+    """Compare each fixture that counts with the one of another folder: its seats, scores and, if both have them, answers."""
+    folders, nothing = [], (None, None)
     for folder in (FOLDER, other):
-        lines = {name: (folder / f"{name}.ndjson").read_text().splitlines() for name in ("records", "answers")}
-        fixtures = [each for line in lines["records"] if (each := json.loads(line).get("fixture"))]
-        answers = {each["number"]: each["answers"] for each in map(json.loads, lines["answers"])}
-        parts = ("bots", "seats", "scores", "faults", "benched")
-        folders.append({one["path"]: [*(one[key] for key in parts), answers.get(one["number"])] for one in fixtures})
-    here, there = folders
+        lines, parts = (folder / "records.ndjson").open(), ("bots", "seats", "scores", "faults", "benched")
+        digests = {number: hashlib.sha256(text).digest() for number, _, text in answers_in(folder)}
+        fixtures = [each for line in lines if (each := json.loads(line).get("fixture"))]
+        folders.append({one["path"]: ([one[key] for key in parts], digests.get(one["number"])) for one in fixtures})
+    here, there, compared = *folders, 0
     for path in FIXTURES.keys() | there.keys():
-        if here.get(path) != there.get(path):
+        (one, answers), (its, others) = here.get(path, nothing), there.get(path, nothing)
+        if one != its or (answers != others and answers and others):
             sys.exit(f"✗ {path} is another fixture in {other}")
-    print(f"✓ {len(there)} fixtures have the same seats, scores and answers in {other}")
+        compared += bool(answers and others)
+    print(f"✓ {len(there)} fixtures have the same seats and scores in {other}, and {compared} of them the same answers")
 
 
 def sums_of(stage: Any, fixtures: list[Any]) -> Any:
