@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +28,7 @@ import pytest
 pytest.importorskip("hypercorn")
 pytest.importorskip("multipart")
 
+from command import croupier_process
 from helpers import breadth, offenders
 from season_client import Browser, Site, links, multipart, serving_season
 from season_published import EVE, SECRETS, hostile, marker, own, plain, publish, publish_links, read, season_in, site
@@ -678,6 +680,44 @@ def test_the_site_can_open_nothing_of_the_season_but_its_own_folders(tmp_path: P
     (folder / "published" / "site.sqlite").symlink_to(place)
     with serving_season(folder) as running:
         assert running.get("/api/ladder").status == (200 if inside else 503)
+
+
+def test_a_site_that_was_started_before_its_season_shows_it_later(tmp_path: Path) -> None:
+    with serving_season(tmp_path) as running:
+        assert running.get("/api/season").status == 503
+        season_in(tmp_path)
+        assert running.get("/api/season").status == 200
+
+
+def test_a_site_that_cannot_create_its_folders_says_so(tmp_path: Path) -> None:
+    (tmp_path / "published").write_text("a file")
+    done = croupier_process("-C", tmp_path, "season", "site", "--bind", "127.0.0.1:0")
+    assert done.code == 6 and "published: cannot be created" in done.err
+
+
+def test_a_chain_that_grows_while_it_is_sent_is_sent_as_it_was(running: Site) -> None:
+    file, old, new = running.folder / "published/chain.ndjson", b"x" * ((16 << 20) + 1), b"y" * 1000
+    file.write_bytes(old)
+    with contextlib.closing(HTTPConnection("127.0.0.1", running.port, timeout=60)) as line:
+        line.request("GET", "/chain.ndjson")
+        answer = line.getresponse()
+        with file.open("ab") as grows:
+            grows.write(new)
+        assert answer.read() == old
+    assert running.get("/chain.ndjson", range=f"bytes={len(old)}-").body == new
+    assert running.get("/chain.ndjson", range=f"bytes={len(old) + len(new)}-").status == 416
+
+
+def test_what_an_earlier_croupier_has_published_is_made_again(tmp_path: Path) -> None:
+    folder = season_in(tmp_path)
+    file = folder / "published/site.sqlite"
+    with contextlib.closing(sqlite3.connect(file)) as old:
+        old.executescript(
+            "DROP TABLE own_tables; CREATE TABLE own_tables (name TEXT); PRAGMA application_id = 1668445033;"
+        )
+    publish(folder, site(plain, 8), own(folder, plain, "ada"))
+    with contextlib.closing(sqlite3.connect(file)) as made:
+        assert made.execute("SELECT round FROM own_tables").fetchall() == [(3,)]
 
 
 # Limits.

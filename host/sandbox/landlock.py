@@ -122,8 +122,9 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
 def confine(writable: Path, *readable: Path) -> bool:
     """Let this process and its children open only these folders from now on, besides programs, Python and croupier itself.
 
-    It can open no connection, and signal only its children. Return whether the kernel can do that. Raise OSError if it can
-    and refuses.
+    It can neither listen nor connect by TCP, connect to no abstract socket of others, and signal only itself and its children.
+    Landlock restricts neither UDP nor sockets with a path. Return whether the kernel can do that. Raise OSError if it can and
+    refuses.
     """
     if version() < WANTED:
         return False

@@ -8,6 +8,7 @@ selected in one place (host/season/site_database.py).
 
 from pathlib import Path
 from typing import Literal, NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -271,13 +272,14 @@ SUBMISSION = Table("submission", SubmissionRow, "id")
 ANSWER = Table("answer", Answer, "request")
 OWN_TABLES = Table("own_tables", OwnTables, "bot", "round")
 REVISION = Table("revision", Revision, "topic")
-PUBLISHED = Schema(
-    0x63727369,  # "crsi"
+TABLES = (
     "".join(each.create for each in (DOCUMENT, ROUND, BOT, AUTHOR, SUBMISSION, ANSWER, OWN_TABLES, REVISION))
     + "CREATE INDEX bot_by_author ON bot(author);"
     "CREATE INDEX submission_by_author ON submission(author);"
-    "CREATE INDEX answer_by_author ON answer(author);",
+    "CREATE INDEX answer_by_author ON answer(author);"
 )
+PUBLISHED = Schema(crc32(TABLES.encode()) >> 1, TABLES)
+"""Its number follows from its tables: a file that another croupier has written with others is made again."""
 
 
 def topic_of(author: str) -> str:

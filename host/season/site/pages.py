@@ -12,8 +12,10 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sse_starlette import EventSourceResponse
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from host import __version__
 from host.base.format import day, thousands
@@ -408,7 +410,26 @@ def download(content: Path | bytes, file_name: str, media_type: str = "applicati
     }
     if isinstance(content, bytes):
         return Response(content, media_type=media_type, headers=headers)
-    return FileResponse(content, media_type=media_type, headers=headers)
+    return GrowingFile(content, media_type=media_type, headers=headers)
+
+
+class GrowingFile(FileResponse):
+    """A file that may grow while it is sent: no more of it is sent than has been announced."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file, or the part that is asked for."""
+        left = 0
+
+        async def bounded(message: Message) -> None:
+            nonlocal left
+            if message["type"] == "http.response.start":
+                left = int(Headers(raw=message["headers"])["content-length"])
+            elif message["type"] == "http.response.body":
+                message = {**message, "body": message["body"][:left]}
+                left -= len(message["body"])
+            await send(message)
+
+        await super().__call__(scope, receive, bounded)
 
 
 NO_SEASON = msgspec.convert(

@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from host.base.errors import Problem
+from host.base.errors import Problem, UserError
+from host.base.system_errors import file_problem
 from host.sandbox.landlock import confine
 from host.season.site.api import SeasonApi
 from host.season.site.context import Season
@@ -193,9 +194,14 @@ async def serve_season(folder: Path, listener: socket.socket, options: SiteOptio
     """Serve the site of the season in a folder until ^C or SIGTERM."""
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READER_TIMEOUT_MS)
     site = SeasonSite(folder, options or SiteOptions(), is_local(listener))
-    site.season.inbox.folder.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(site.season.inbox.folder)
-    confine(site.season.inbox.folder, folder / "published", folder / "uploads")
+    inbox, readable = site.season.inbox.folder, [folder / "published", folder / "uploads"]
+    for place in (inbox, *readable):  # whatever is created after `confine` cannot be opened
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as failed:
+            raise UserError([file_problem("created", place, failed)], 6) from failed
+    remove_unfinished(inbox)
+    confine(inbox, *readable)
 
     async def made(nursery: trio.Nursery) -> Starlette:
         nursery.start_soon(site.season.news.follow)
