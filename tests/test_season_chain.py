@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -18,15 +19,22 @@ from command import ROOT, croupier_process
 from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 
+from host.config.tournament_config import load
 from host.games.luck import derive
 from host.journal.chain import canonical, seal_of
+from host.journal.lock import locked
+from host.journal.reader import reading
+from host.journal.tournament_dir import Folder
+from host.season.entries.database import Database
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, final_seed
+from host.season.rounds import chain
 from host.season.rounds.fit import fitted
 from host.season.rounds.season import Season
 from host.season.season_check import ratings
 from host.season.service import loaded_season
 from host.season.verify import RoundCheck, verify_season
+from host.stages import Registry
 
 CHECK = ROOT / "host/season/season_check.py"
 AUTHORS = ("ada", "grace", "kim")
@@ -125,6 +133,100 @@ def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -
     old, new = ({json.dumps({**line, "before": ""}) for line in lines(folder / "published/chain.ndjson")}
                 for folder in (played.folder, copied))  # fmt: skip
     assert old == new
+
+
+@contextlib.contextmanager
+def here(place: Path) -> Iterator[Season]:
+    """Open a season in this process."""
+    with Store.open(place) as store:
+        yield Season(SeasonFolder(place), load(place), store, lambda _kind, _subject, _text: None)
+
+
+def test_what_has_not_changed_is_not_read_again(
+    played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    looked = list[str]()
+
+    def rows(self: Database, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        found = real(self, query, *values)
+        looked.extend(query.split(" FROM ")[1].split()[0] for _ in found)
+        return found
+
+    with here(copied) as season:
+        rounds, real = season.book.rounds(), Database.rows
+        season.chain.update(season, rounds)
+        season.store.forget(season.store.touched())
+        monkeypatch.setattr(Database, "rows", rows)
+        season.chain.update(season, rounds)
+        assert {*looked} <= {"setting", "event", "sqlite_master"} and looked.count("event") == 1, looked
+        before = len(chain.links_of(season.store))
+        season.event("readmit", "adas", "it may play again")
+        season.store.authors.rename("ada", "lovelace", 0.0)
+        season.chain.update(season, rounds)
+        assert [link.about for link in chain.links_of(season.store)[before:]] == [
+            "version adas-1",
+            f"change {number(season)}",
+        ]
+
+
+def number(season: Season) -> int:
+    """Return the number of the last event."""
+    return season.store.events.last(1)[0].number
+
+
+def test_a_published_chain_that_is_lost_is_written_again(
+    played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    monkeypatch.setattr(chain, "READ_LINES", 2)
+    text = (copied / "published/chain.ndjson").read_text()
+    with here(copied) as season:
+        for _ in "at opening", "later":
+            (copied / "published/chain.ndjson").unlink()
+            season.chain.update(season, season.book.rounds())
+            assert (copied / "published/chain.ndjson").read_text() == text
+        season.event("readmit", "adas", "it may play again")
+        season.chain.update(season, season.book.rounds())
+        assert (copied / "published/chain.ndjson").read_text().startswith(text)
+        assert json.loads((copied / "published/chain.ndjson").read_text()[len(text) :])["before"] == seal_of(
+            text.splitlines()[-1]
+        )
+
+
+def test_the_journal_of_the_final_is_opened_once_when_it_has_ended(
+    played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    with contextlib.closing(sqlite3.connect(copied / "season.sqlite")) as store:
+        store.execute("DROP TABLE chain")
+    opened = list[Path]()
+
+    def counted(journal: Path, registry: Registry) -> Any:
+        opened.append(journal)
+        return reading(journal, registry)
+
+    monkeypatch.setattr(chain, "reading", counted)
+    with here(copied) as season:
+        journal = Folder(played.folder.parent / "final").journal
+        with locked(journal.with_suffix(".lock")):
+            assert not [fact for fact in chain.facts(season, ()) if fact.kind == "seed"] and not opened
+        os.utime(journal)
+        for _ in range(3):
+            assert [fact for fact in chain.facts(season, ()) if fact.kind == "seed"]
+        assert opened == [journal]
+
+
+def test_the_addresses_of_the_site_are_not_in_the_chain(played: TestSeason, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    config = copied / "croupier.toml"
+    with here(copied) as season:
+        for more in ('address = "http://secret.example"', 'address = "http://secret.example"\nactive = 2'):
+            config.write_text((played.folder / "croupier.toml").read_text().replace("[season]", f"[season]\n{more}"))
+            season.take_terms(load(copied))
+        season.chain.update(season, season.book.rounds())
+    text = (copied / "published/chain.ndjson").read_text()
+    assert "secret.example" not in text and "[season] active: 1 → 2" in text
 
 
 # By its organiser.

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -167,13 +168,13 @@ def final_seed(seed: bytes) -> bytes:
     return derive(seed, FINAL)[:16]
 
 
-def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file completely or not at all, and on the disk. A reader sees the old content or the new one."""
+def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = 0o644) -> None:
+    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as file:
             os.fchmod(file.fileno(), mode)
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

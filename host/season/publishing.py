@@ -133,7 +133,7 @@ class Publishing:
         ):
             site.document("site", document)
             self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
-        if now.ladder:
+        if now.ladder and touched.authors:  # all of them, if there is another ladder
             site.document("ladder", with_authors(season.store, now.ladder))
         if (entries := entries_in(season.store)) is not None:
             site.document("entries", entries)

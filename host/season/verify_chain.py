@@ -9,7 +9,7 @@ from host.journal.chain import canonical, content_of, differing, parsed, seal_of
 from host.season.documents import LadderDocument
 from host.season.entries.store import Store
 from host.season.rounds.book import Round, SeasonTotals
-from host.season.rounds.chain import facts, links_of
+from host.season.rounds.chain import Known, facts, links_of
 from host.season.rounds.ladder import Before, LastRound, Listed, ladder
 from host.season.rounds.season import Season
 
@@ -49,7 +49,9 @@ class SealedSeason:
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
         """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
         last = dict(self._last)
-        for kind, about, content in facts(season, rounds, ("seed",)):  # also if the final lies on another machine
+        for kind, about, content in facts(
+            season, rounds, Known(("seed",))
+        ):  # also if the final lies on another machine
             _, sealed = last.pop(about, (kind, None))
             if sealed is None:
                 continue

@@ -121,9 +121,10 @@ class Events:
         among = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
         return self._database.select(EVENT, f"{among} ORDER BY number DESC LIMIT ?", *kinds, most)[::-1]
 
-    def of(self, *kinds: str) -> list[Event]:
-        """Return all events of some kinds in their order."""
-        return self._database.select(EVENT, f"WHERE kind IN ({', '.join('?' * len(kinds))}) ORDER BY number", *kinds)
+    def of(self, *kinds: str, after: int) -> list[Event]:
+        """Return the events of some kinds after the one with this number, in their order."""
+        among = ", ".join("?" * len(kinds))
+        return self._database.select(EVENT, f"WHERE number > ? AND kind IN ({among}) ORDER BY number", after, *kinds)
 
     def answer(self, answer: Answer) -> None:
         """Store the answer to a request; delete the oldest ones of its author."""

@@ -1,5 +1,7 @@
 """Stores the submissions of a season with their verdicts, the practice that authors have asked for, and what both have used."""
 
+import json
+from collections.abc import Collection
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from host.base.errors import Problem, UserError
@@ -14,6 +16,7 @@ BOT = Table("bot", Bot, "name", own={"name": "COLLATE NOCASE", "author": "REFERE
 SUBMISSION = Table("submission", Submission, "id", own={"author": "REFERENCES author"})
 PRACTICE = Table("practice", Practice, "id", own={"author": "REFERENCES author"})
 USAGE = Table("usage", Usage, "what", "at")
+OF_AUTHORS = "author IN (SELECT value FROM json_each(?))"
 WITHOUT_VERDICT = "state IN ('waiting', 'building', 'checking', 'practising')"
 W = TypeVar("W", Submission, Practice)
 
@@ -112,9 +115,10 @@ class Submissions(_Queued[Submission]):
             for sha256, size, at, is_open, identity in self._database.rows(query)
         ]
 
-    def files(self) -> dict[str, tuple[str, float]]:
-        """Return for each id the SHA-256 of the file that was handed in, and when it was."""
-        rows = self._database.rows("SELECT id, sha256, at FROM submission")
+    def files(self, authors: Collection[str]) -> dict[str, tuple[str, float]]:
+        """Return for each id of a submission of some authors the SHA-256 of the file that was handed in, and when it was."""
+        query = f"SELECT id, sha256, at FROM submission WHERE {OF_AUTHORS}"
+        rows = self._database.rows(query, json.dumps([*authors]))
         return {identity: (sha256, at) for identity, sha256, at in rows}
 
     def owner(self, bot: str) -> str:

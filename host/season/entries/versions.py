@@ -1,9 +1,12 @@
 """Stores the versions of a season: which there are, and which play."""
 
+import json
+from collections.abc import Collection
 from typing import Any
 
 from host.base.errors import Problem, UserError
 from host.season.entries.database import Database
+from host.season.entries.submissions import OF_AUTHORS
 from host.season.entries.table import Table
 from host.season.entries.values import Version
 
@@ -26,6 +29,10 @@ class Versions:
     def all(self) -> list[Version]:
         """Return all versions in the order in which they were entered."""
         return self._some("ORDER BY entered, bot, number")
+
+    def of_authors(self, authors: Collection[str]) -> list[Version]:
+        """Return the versions of some authors in the order in which they were entered."""
+        return self._some(f"WHERE {OF_AUTHORS} ORDER BY entered, bot, number", json.dumps([*authors]))
 
     def playing(self) -> list[Version]:
         """Return the versions that play: active, not taken off the ladder, and of no withdrawn bot."""

@@ -7,7 +7,9 @@ docs/checking.md describes the lines.
 
 import hashlib
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,6 +17,7 @@ import msgspec
 from host import __version__
 from host.base.errors import UserError
 from host.journal.chain import canonical, line_after, parsed, seal_of
+from host.journal.lock import lock_holder
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.report.public import WINNERS
@@ -23,6 +26,7 @@ from host.season.entries.table import Table
 from host.season.folder import SeasonFolder, final_seed, round_root, write_atomically
 from host.season.intake.requests import ENTRIES
 from host.season.rounds.book import Round
+from host.stages import Registry
 
 if TYPE_CHECKING:
     from host.season.rounds.season import Season
@@ -71,92 +75,132 @@ class Fact(NamedTuple):
     content: Mapping[str, Any]
 
 
+class Known(NamedTuple):
+    """What a chain need not be told, because it has it: lines about things that never change, and all of some time ago."""
+
+    about: Container[str] = ()
+    authors: Collection[str] | None = None  # the versions of others have not changed; None: nobody's are known
+    event: int = 0  # the number of the last one
+
+
+NOTHING = Known()
+
 CHAIN = Table("chain", Link, "number")
+READ_LINES = 100  # at a time; that of a round may have many kilobytes
+FIXED = ("change", "list", "round")
+"""Kinds of lines about things that never change."""
 
 
 class SeasonChain:
-    """The chain of a season that is open in this process."""
+    """The chain of a season that is open in this process. The lines are in the store; here is what the next one needs."""
 
     def __init__(self, store: Store) -> None:
-        self._database = store.database
-        self._links = links_of(store)
-        self._last = {link.about: link.line for link in self._links}
+        self._store, self._number, self._seal = store, 0, ""
+        self._last = dict[str, str]()  # the last line about each thing; it is empty for a thing that never changes
+        self._event = 0  # the last one that has been looked at; 0: none since the season was opened
         self._written: int | None = None  # lines in the published file; None: it is not known
+        for link in _links(store, 0):
+            self._take(link)
 
     def update(self, season: "Season", rounds: Sequence[Round]) -> None:
         """Append what the chain lacks, and publish it. Raise UserError or OSError if it cannot be written."""
-        new, seal = list[Link](), seal_of(self._links[-1].line) if self._links else ""
-        for kind, about, content in facts(season, rounds, self._last):
+        new, seal, last = list[Link](), self._seal, season.store.events.last(1)
+        known = Known(self._last, season.store.touched().authors, self._event)
+        for kind, about, content in facts(season, rounds, known):
             before = self._last.get(about)
             if before is None or canonical(parsed(before)[kind]) != canonical(content):
-                new.append(Link(len(self._links) + len(new) + 1, about, line_after(seal, kind, content)))
+                new.append(Link(self._number + len(new) + 1, about, line_after(seal, kind, content)))
                 seal = seal_of(new[-1].line)
         if new:
-            with self._database.transaction():
-                self._database.change(CHAIN.create)
+            database = self._store.database
+            with database.transaction():
+                database.change(CHAIN.create)
                 for link in new:
-                    self._database.add(CHAIN, link)
-            self._links += new
-            self._last |= {link.about: link.line for link in new}
+                    database.add(CHAIN, link)
+            for link in new:
+                self._take(link)
+        self._event = last[0].number if last else 0
         self._publish(season.folder)
+
+    def _take(self, link: Link) -> None:
+        self._number, self._seal = link.number, seal_of(link.line)
+        self._last[link.about] = "" if link.about.startswith(FIXED) else link.line
 
     def _publish(self, folder: SeasonFolder) -> None:
         """Write the lines that the published file lacks."""
-        written, self._written = self._written, None
-        text = "".join(f"{link.line}\n" for link in self._links[written or 0 :]).encode()
-        if written is None or not folder.chain_file.exists():
-            write_atomically(folder.chain_file, text)
-        elif text:
+        written, self._written = self._written if folder.chain_file.exists() else None, None
+        lines = (f"{link.line}\n".encode() for link in _links(self._store, written or 0))
+        if written is None:
+            write_atomically(folder.chain_file, lines)
+        elif written < self._number:
             with folder.chain_file.open("ab") as file:
-                file.write(text)
-        self._written = len(self._links)
+                file.writelines(lines)
+        self._written = self._number
 
 
 def links_of(store: Store) -> list[Link]:
     """Return the chain of a season; it is empty if an older croupier has written the store."""
-    return store.database.select(CHAIN, "ORDER BY number") if store.database.has(CHAIN) else []
+    return [*_links(store, 0)]
 
 
-def facts(season: "Season", rounds: Sequence[Round], known: Container[str] = ()) -> Iterator[Fact]:
-    """Yield what a chain must say. Rounds and events that are `known` are left out, because they never change."""
+def _links(store: Store, after: int) -> Iterator[Link]:
+    """Yield the lines after the one with this number. Few of them are in memory at the same time."""
+    found = [Link(after, "", "")] if store.database.has(CHAIN) else []
+    while found:
+        condition = "WHERE number > ? ORDER BY number LIMIT ?"
+        found = store.database.select(CHAIN, condition, found[-1].number, READ_LINES)
+        yield from found
+
+
+def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> Iterator[Fact]:
+    """Yield what a chain must say, besides what is known to have been said."""
     yield Fact("terms", "terms", _terms(season))
-    for label, content in _versions(season.store):
+    for label, content in _versions(season.store, known.authors):
         yield Fact("version", f"version {label}", content)
-    for event in season.store.events.of(*CHANGES):
-        if (about := f"change {event.number}") not in known:
+    for event in season.store.events.of(*CHANGES, after=known.event):
+        if (about := f"change {event.number}") not in known.about:
             yield Fact("change", about, event._asdict())
     for which in rounds:
-        if (about := f"list {which.number}") not in known:
+        if (about := f"list {which.number}") not in known.about:
             yield Fact("list", about, _list(which, round_root(season.seed, which.number)))
-        if (about := f"round {which.number}") not in known and which.state in ("finished", "damaged"):
+        if (about := f"round {which.number}") not in known.about and which.state in ("finished", "damaged"):
             yield Fact("round", about, round_content(which))
     if said := season.store.setting(ENTRIES):
         yield Fact("entries", "entries", json.loads(said))
     if (final := season.folder.final()) is not None:
         told = {"at": final.at, "digest": final.digest, "entries": [*final.entries]}
         yield Fact("final", "final", told | {"seed_sha256": _sha256(final_seed(season.seed))})
-        if "seed" in known or _is_over(season, final.folder):
+        journal = Folder(season.folder.path / final.folder).journal
+        if "seed" in known.about or _is_over(journal, season.tournament.registry):
             yield Fact("seed", "seed", {"seed": season.seed.hex()})
 
 
-def _terms(season: "Season") -> dict[str, Any]:
-    terms, promised = json.loads(season.store.setting(TERMS, "{}")), season.folder.committed()
+def public_terms(said: str) -> dict[str, Any]:
+    """Return the terms of a season as everybody may see them, from the setting of the store."""
+    terms: dict[str, Any] = json.loads(said)
     own = {key: value for key, value in terms.get("season", {}).items() if key not in HOSTS}
+    return terms | {"season": own}
+
+
+def _terms(season: "Season") -> dict[str, Any]:
+    promised = season.folder.committed()
     return {
         "name": season.tournament.name,
         "croupier": __version__,
         "winners": WINNERS.get(season.tournament.game.winners, "none"),
-        "terms": terms | {"season": own},
+        "terms": public_terms(season.store.setting(TERMS, "{}")),
         "seed_sha256": promised.sha256,
         "committed": promised.at,
         "final_sha256": _sha256(final_seed(season.seed)),
     }
 
 
-def _versions(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each version with the hash of the file that was handed in, and when."""
-    files = store.submissions.files()
-    for version in store.versions.all():
+def _versions(store: Store, authors: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each version, or those of some authors, with the hash of the file that was handed in, and when."""
+    if authors is None:
+        authors = [author.name for author in store.authors.all()]
+    files = store.submissions.files(authors)
+    for version in store.versions.of_authors(authors):
         sha256, at = files[version.submission]
         yield (
             version.label,
@@ -196,12 +240,25 @@ def round_content(which: Round) -> dict[str, Any]:
     }
 
 
-def _is_over(season: "Season", final: str) -> bool:
+def _is_over(journal: Path, registry: Registry) -> bool:
     """Return whether the final has been played: then the seed of the season decides nothing any more."""
     try:
-        with reading(Folder(season.folder.path / final).journal, season.tournament.registry) as journal:
-            return journal.state().finished
-    except (UserError, OSError):  # it has not begun, or lies on another machine
+        found = journal.stat()
+    except OSError:  # it has not begun, or lies on another machine
+        return False
+    return not lock_holder(journal) and _has_ended(journal, registry, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=1)
+def _has_ended(journal: Path, registry: Registry, *_state: int) -> bool:
+    """Return whether the tournament of a journal has ended.
+
+    Opening one checks all of it, which takes a while. So this happens once for each state of its file.
+    """
+    try:
+        with reading(journal, registry) as opened:
+            return opened.state().finished
+    except (UserError, OSError):
         return False
 
 

@@ -280,7 +280,8 @@ class RoundPlayer:
         named = sorted(known.intersection(problem.where.split("/")).intersection(which.labels))
         for label in named:
             self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
-            self._season.event("off ladder", label, f"no longer starts: {problem.message}")
+            why = f"no longer starts ({problem.code})"  # everybody may read it, so without what the bot itself has said
+            self._season.event("off ladder", label, why)
         return bool(named)
 
     def _settle(self, which: Round, over: Callable[[Round], None]) -> None:

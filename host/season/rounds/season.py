@@ -19,7 +19,7 @@ from host.season.entries.values import Version
 from host.season.folder import SeasonFolder
 from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
-from host.season.rounds.chain import TERMS, SeasonChain
+from host.season.rounds.chain import TERMS, SeasonChain, public_terms
 from host.season.rounds.play import how_tables_are_played
 from host.season.season_config import SeasonTable, terms_of
 
@@ -176,8 +176,10 @@ class Season:
             return
         self.store.set_setting(TERMS, after)
         if before:
-            changes = difference(json.loads(before), json.loads(after))
-            self.event("terms", "croupier.toml", f"the terms have changed: {changes}")
+            if changes := difference(public_terms(before), public_terms(after)):
+                self.event("terms", "croupier.toml", f"the terms have changed: {changes}")
+            else:
+                self.event("site", "croupier.toml", "how the site is reached has changed")
 
 
 def terms_text(tournament: Tournament) -> str:
