@@ -226,7 +226,7 @@ def test_the_addresses_of_the_site_are_not_in_the_chain(played: TestSeason, tmp_
             season.take_terms(load(copied))
         season.chain.update(season, season.book.rounds())
     text = (copied / "published/chain.ndjson").read_text()
-    assert "secret.example" not in text and "[season] active: 1 → 2" in text
+    assert "secret.example" not in text and r"[season] active: 1 \u2192 2" in text
 
 
 # By its organiser.
