@@ -3,15 +3,18 @@
 import contextlib
 import io
 import itertools
+import lzma
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,11 +41,12 @@ from host.base.errors import UserError
 from host.base.paths import size_of
 from host.sandbox import landlock
 from host.season.entries.inbox import Cancel, Manage, Practise
+from host.season.entries.names import submitted_file_name
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Verdict, Version
 from host.season.intake.examination import unpacked_upload
 from host.season.intake.pruning import prune_old_builds, prune_uploads
-from host.season.intake.unpack import UnpackRequest
+from host.season.intake.unpack import Unpacked, UnpackRequest
 from host.season.season_config import AuthorLimits
 from host.submissions.build import prune_builds
 from host.submissions.discovery import load_submission
@@ -367,6 +371,16 @@ def zip_bomb() -> bytes:
     return packed.getvalue()
 
 
+def large_dictionary() -> bytes:
+    """Return a tar.xz whose header says that unpacking needs 4 GiB of memory."""
+    packed = bytearray(lzma.compress(tar({"bot.py": STANDS})))
+    header = packed[12 : 12 + (packed[12] + 1) * 4]
+    header[header.index(b"\x21\x01") + 2] = 40  # LZMA2 has one byte of properties: the size of the dictionary
+    header[-4:] = zlib.crc32(header[:-4]).to_bytes(4, "little")
+    packed[12 : 12 + len(header)] = header
+    return bytes(packed)
+
+
 HOSTILE = {
     "a link": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.SYMTYPE, "/etc/passwd")), "link"),
     "a hard link": ("mine.tar", lambda: tar_of(entry("bot.py", tarfile.LNKTYPE, "/etc/passwd")), "link"),
@@ -381,6 +395,7 @@ HOSTILE = {
     "a zip bomb": ("mine.zip", zip_bomb, "larger"),
     "half a zip": ("mine.zip", lambda: zip_bomb()[:5000], "unpacked"),
     "half a tar.gz": ("mine.tar.gz", lambda: tar({"bot.py": STANDS})[:40], "unpacked"),
+    "a dictionary of 4 GiB": ("mine.tar.xz", large_dictionary, "2 GiB of memory"),
     "no gzip": ("mine.tgz", lambda: b"\x1f\x8b" + b"\xff" * 100, "unpacked"),
 }
 
@@ -498,6 +513,49 @@ def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path
     assert file_name in found.problems[0].where
     assert str(tmp_path) not in str(found.problems[0])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["target", "upload"]
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_an_upload_is_refused_if_unpacking_is_killed_and_waits_if_the_machine_stops(tmp_path: Path, by: int) -> None:
+    upload, target = tmp_path / "upload", tmp_path / "target"
+    upload.write_bytes(tar({"bot.py": STANDS}))
+    target.mkdir()
+
+    async def kill() -> None:
+        while True:
+            for child in psutil.Process().children():
+                with contextlib.suppress(psutil.Error):
+                    if "host.season.intake.unpack" in child.cmdline():
+                        child.send_signal(by)
+                        return
+            await trio.sleep(0.001)
+
+    async def unpacking() -> object:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kill)
+            try:
+                return await unpacked_upload(UnpackRequest(str(upload), "mine.tar", str(target), "mine", 16 << 20))
+            except UserError as failed:
+                return failed
+
+    found = trio.run(unpacking)
+    if by == signal.SIGTERM:
+        assert isinstance(found, UserError) and found.exit_code == 6
+    else:
+        assert isinstance(found, Unpacked) and not found.folder
+        said = "error[B016] mine.tar: cannot be unpacked: the process that did it was killed (SIGKILL)"
+        assert str(found.problems[0]).startswith(said)
+
+
+def test_a_file_whose_name_no_file_system_takes_is_refused_when_it_is_handed_in(tmp_path: Path) -> None:
+    longest = "中" * 79 + ".py"
+    assert submitted_file_name(longest) == longest
+    for name in ("中" * 80 + ".py", "a" * 121):
+        with pytest.raises(UserError, match="too long"):
+            submitted_file_name(name)
+    (tmp_path / "upload").write_text(STANDS)
+    found = trio.run(unpacked_upload, UnpackRequest(str(tmp_path / "upload"), longest, str(tmp_path), "mine", 16 << 20))
+    assert not found.problems
 
 
 # Slow bots.

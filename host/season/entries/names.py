@@ -10,6 +10,7 @@ from host.bots.bot_spec import unsafe_name
 MAX_BOT_CHARS = 30  # a label adds "-" and a number, and the name of a bot has at most 40 characters
 MAX_AUTHOR_CHARS = 40
 MAX_FILE_CHARS = 120
+MAX_FILE_BYTES = 240  # a file system takes 255, and the season adds a suffix
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SHOWN_CHARS = 60
 SPELLED = str.maketrans(
@@ -37,7 +38,8 @@ def season_bot_name(name: str) -> str:
 def submitted_file_name(name: str) -> str:
     """Return the name of a submitted file. Raise UserError for a name that a bot's file cannot have."""
     plain = name.isprintable() and "/" not in name and not name.startswith(".") and name == name.strip()
-    if plain and 0 < len(name) <= MAX_FILE_CHARS and not unsafe_name(name):
+    short = plain and 0 < len(name) <= MAX_FILE_CHARS and len(name.encode()) <= MAX_FILE_BYTES
+    if short and not unsafe_name(name):
         return name
     shown = one_line(name[:SHOWN_CHARS])
     message = "this name of a file has a character that it cannot have, is empty or too long"

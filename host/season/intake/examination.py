@@ -1,5 +1,6 @@
 """One examination of a submission, from its unpacked folder to the verdict: build, check and practice."""
 
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -36,6 +37,9 @@ MAX_SHOWN_CHARS = 4096  # of each text of a verdict
 MAX_LOG_CHARS = 16 << 10  # of what the compiler has printed
 MAX_PROBLEMS, MAX_SLOWEST = 20, 5
 UNPACK_TIMEOUT_S = 60.0
+KILLERS = (signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
+"""The signals by which an archive can end the process that unpacks it. Others come from who stops the machine."""
+
 MISSING_PROGRAM = "S005"
 """The code of a bot whose language is not installed. Every other problem of the machine is not the bot's fault."""
 
@@ -220,6 +224,9 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
         )
         if done.returncode == 0:
             return msgspec.json.decode(done.stdout, type=Unpacked)
+        if -done.returncode in KILLERS:
+            why = f"cannot be unpacked: the process that did it was killed ({signal.Signals(-done.returncode).name})"
+            return Unpacked(problems=(refused._replace(message=why),))
         last = _decoded(done.stderr).strip().rpartition("\n")[2] or f"it ended with {done.returncode} and said nothing"
         raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {last}")], 6)
     return Unpacked(problems=(refused,))
