@@ -121,7 +121,7 @@ class Events:
         among = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
         return self._database.select(EVENT, f"{among} ORDER BY number DESC LIMIT ?", *kinds, most)[::-1]
 
-    def of(self, *kinds: str, after: int) -> list[Event]:
+    def of(self, *kinds: str, after: int = 0) -> list[Event]:
         """Return the events of some kinds after the one with this number, in their order."""
         among = ", ".join("?" * len(kinds))
         return self._database.select(EVENT, f"WHERE number > ? AND kind IN ({among}) ORDER BY number", after, *kinds)
