@@ -322,7 +322,7 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
     season.invite("ada", "grace")
     with season.opened():
         season.submit("ada", "mine", plain_bot("END", "a"))
-        season.submit("grace", "late", later_crash(20))
+        season.submit("grace", "late", later_crash(40))
         season.accepted("mine-1", "late-1")
         season.until(lambda: season.events("off ladder", "late-1"), "the rest")
         season.until(lambda: "off the ladder" in json.dumps(season.document("bots/late")), "the public note")
