@@ -359,7 +359,7 @@ def test_whatever_is_changed_after_a_seal_was_published_is_found(public: Path) -
     assert "line" in check(public).stderr
 
 
-FOUND = {  # what of each line an outsider finds who has seen no seal
+FOUND = {  # keys of each kind of line; check.py finds a change of them without a seal that was seen before
     "terms": ("seed_sha256", "final_sha256"),
     "version": ("sha256", "handed_in", "label"),
     "list": ("number", "seed_sha256", "players", "meetings", "terms"),

@@ -145,7 +145,7 @@ class SeasonPages:
         return self._public(request, self._view(request, "/rules"), "rules.html", values, [])
 
     async def chain(self, request: Request) -> Response:
-        """Return the chain of the season. Whoever has its beginning asks for the rest with the header Range."""
+        """Return the chain of the season. A client that has the first lines gets the rest with the header Range."""
         return download(self._season.published.file(CHAIN_FILE), CHAIN_FILE, "application/x-ndjson")
 
     async def records(self, request: Request) -> Response:
