@@ -28,6 +28,24 @@ def test_a_report_that_was_not_written_before_a_restart_is_written_after_it(tmp_
         here.until(lambda: here.document("mine/ada")["tables"], "the tables of ada")
 
 
+def test_a_round_without_a_report_has_its_records(tmp_path: Path) -> None:
+    here = TestSeason(tmp_path / "cup")
+    records = here.folder / "published/rounds/0001.ndjson"
+    with here.opened():
+        here.invite("ada", "grace")
+        here.submit("ada", "adas", plain_bot("END", "a"))
+        here.submit("grace", "graces", plain_bot("STAND", "b"))
+        here.until_round(1)
+        here.croupier("season", "pause")
+        here.until((here.folder / "published/rounds/1.html").exists, "the report of round 1")
+        written = records.read_bytes()
+    records.unlink()
+    with here.opened():
+        here.until(records.exists, "the records of round 1")
+        assert records.read_bytes() == written
+        assert here.document("rounds/1")["report"] == "rounds/1.html"
+
+
 def test_what_could_not_be_published_is_published_later(tmp_path: Path) -> None:
     here = TestSeason(tmp_path / "cup")
     with here.opened():

@@ -92,7 +92,7 @@ class SeasonFolder(NamedTuple):
 
     def create(self) -> None:
         """Create the folders that are missing."""
-        for folder in (self.inbox, self.uploads, self.published, self.rounds):
+        for folder in (self.inbox, self.uploads, self.published / "rounds", self.rounds):
             folder.mkdir(parents=True, exist_ok=True)
 
     # Seeds.

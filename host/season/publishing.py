@@ -5,7 +5,8 @@ full. A season that is opened publishes everything again; rows that are there al
 """
 
 import time
-from functools import partial
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import trio
@@ -30,6 +31,8 @@ from host.season.documents import (
 )
 from host.season.entries.queue import Quota
 from host.season.entries.store import Touched
+from host.season.entries.table import V
+from host.season.folder import records_of
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
     Now,
@@ -45,7 +48,7 @@ from host.season.publish import (
 from host.season.rounds.book import Round
 from host.season.rounds.ladder import Before, LastRound, ladder
 from host.season.rounds.retention import remove_answers, too_old
-from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files
+from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files, write_records
 from host.season.rounds.round_loop import REFERENCE, RoundPlayer
 from host.season.rounds.season import ORGANISER, Season, entries_in
 from host.season.site_database import SiteDatabase
@@ -71,6 +74,10 @@ class Publishing:
         self._season, self._player, self._intake, self._site = season, player, intake, site
         self._shown = dict[int, Round]()  # rounds as they have been published
         self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
+        files = (season.folder.published / records_of(0)).parent.glob("*.ndjson")
+        self._recorded = {
+            int(path.stem) for path in files
+        }  # rounds that have their records, or whose journal is damaged
         self._everything: object = None  # what concerns all authors and bots, as it was published last
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
@@ -100,8 +107,8 @@ class Publishing:
             await trio.sleep(FASTEST_S)
             try:
                 self.publish()
-                while (due := self._without_report()) and not self._player.prepares:  # the next round is more urgent
-                    await self._write_files(due)
+                while not self._player.prepares and await self._write_due():  # the next round is more urgent
+                    self.publish()
             except (UserError, OSError) as failed:
                 season.event("waits", "published", f"{failed}".replace("\n", " "))
                 await trio.sleep(SLOWEST_S)
@@ -198,24 +205,34 @@ class Publishing:
 
     # The files of a round that is over.
 
-    def _without_report(self) -> Round | None:
-        """Return the newest round that is over and whose report has not been written."""
-        due = self._site.round_without_report()
-        return next((each for each in self._player.rounds if each.number == due), None)
+    async def _write_due(self) -> bool:
+        """Write the newest records that are missing, or the newest report. Return whether one was due."""
+        due, rounds = self._site.round_without_report(), [*reversed(self._player.rounds)]
+        if which := next((each for each in rounds if each.counted and each.number not in self._recorded), None):
+            await self._write(which, "records", write_records)
+            self._recorded.add(which.number)
+        elif which := next((each for each in rounds if each.number == due), None):
+            await self._write_files(which)
+        return which is not None
 
-    async def _write_files(self, which: Round) -> None:
-        """Write the report of a round and the tables of bots. Both are made in a thread: it may take seconds."""
+    async def _write(self, which: Round, what: str, write: Callable[..., V], *more: Any) -> V | None:
+        """Write a file of a round in a thread, because it may take seconds. Return None if the journal is damaged."""
         season = self._season
-        own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
-        bots = {label: label.rpartition("-")[0] for label in own}
-        work = partial(made_files, season.folder, which.number, season.tournament, bots)
         try:
-            files = await trio.to_thread.run_sync(work)
+            return await trio.to_thread.run_sync(write, season.folder, which.number, season.tournament, *more)
         except UserError as damaged:
             if damaged.exit_code == 6:
                 raise
-            season.event("warning", f"round {which.number}", f"has no report: {damaged.problems[0].message}")
-            files = RoundFiles("", {})
+            season.event("warning", f"round {which.number}", f"has no {what}: {damaged.problems[0].message}")
+            return None
+
+    async def _write_files(self, which: Round) -> None:
+        """Write the report of a round and the tables of bots."""
+        season = self._season
+        own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
+        bots = {label: label.rpartition("-")[0] for label in own}
+        files = await self._write(which, "report", made_files, bots) or RoundFiles("", {})
+
         last, site = which.number - KEPT_FILES, self._site
         with site.database.transaction():
             site.put("rounds", ROUND, published_round(which, files.report))
@@ -230,5 +247,4 @@ class Publishing:
         for large in too_old(self._player.rounds, season.terms.keep):
             note = await trio.to_thread.run_sync(remove_answers, season.folder, large, season.tournament)
             self._player.replace(season.book.note(large, note))
-            self.publish()
             season.event("kept", f"round {large.number}", note)

@@ -1,4 +1,4 @@
-"""Writes the files of a round that is over: a public report with replays, its records, and the tables of each author."""
+"""Writes the files of a round that is over: its records, a public report with replays, and the tables of each author."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -29,18 +29,21 @@ class RoundFiles(NamedTuple):
     tables: dict[str, str]
 
 
+def write_records(folder: SeasonFolder, number: int, tournament: Tournament) -> None:
+    """Write the records of a round. It may be called in a thread. Raise UserError if the journal of the round cannot be read."""
+    with reading_round(folder.round(number), tournament) as journal:
+        write_atomically(folder.published / records_of(number), (line.encode() for line in public_lines(journal).lines))
+
+
 def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
-    """Write the report and the records of a round, and remove those of old rounds. `bots` has the bot of each label.
+    """Write the report of a round, and remove those of old rounds. `bots` has the bot of each label.
 
     It may be called in a thread. Raise UserError if the journal of the round cannot be read.
     """
     report = report_of(number)
-    (folder.published / report).parent.mkdir(exist_ok=True)
     with reading_round(folder.round(number), tournament) as journal:
         text, _ = spectators_report(journal)
         write_atomically(folder.published / report, text.encode())
-        records = "".join(public_lines(journal).lines)
-        write_atomically(folder.published / records_of(number), records.encode())
         tables = _own_tables(journal, bots)
     for path in (folder.published / report).parent.glob("*.html"):
         if path.stem.isdecimal() and int(path.stem) <= number - KEPT_FILES:
