@@ -168,6 +168,24 @@ def test_a_round_names_two_thousand_versions(tmp_path: Path) -> None:
     assert len(read_text(tmp_path / "0001" / MEETINGS, MAX_LIST_BYTES).splitlines()) == 9975
 
 
+def test_a_round_has_the_package_of_its_game(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "__init__.py").write_text("")
+    (tmp_path / "rules" / "name.py").write_text("NAME = 'evening'\n")
+    game = "from host.games.pazaak import GAME\nfrom rules.name import NAME\nGAME = GAME._replace(name=NAME)\n"
+    (tmp_path / "rules" / "evening.py").write_text(game)
+    (tmp_path / "helper.py").write_text("")
+    (tmp_path / "croupier.toml").write_text('game = "rules.evening:GAME"\n[season]\n')
+    for bot, answer in (("ends", "END"), ("stands", "STAND")):
+        (tmp_path / f"{bot}.py").write_bytes(plain_bot(answer))
+    bots = ["../ends.py", "../stands.py"]
+    write_round(tmp_path / "0001", 1, bytes(16), load(tmp_path), bots, [Meeting(("ends", "stands"), 2)])
+    files = {str(path.relative_to(tmp_path / "0001")) for path in (tmp_path / "0001").rglob("*.py")}
+    assert files == {"helper.py", "ends.py", "stands.py", "rules/__init__.py", "rules/name.py", "rules/evening.py"}
+    played = croupier_process("-C", tmp_path / "0001", "run")
+    assert played.code == 0, played.err
+
+
 def test_the_root_of_round_41_is_that_of_the_specification() -> None:
     root = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
     assert round_root(root, 41).hex() == "a9f246d60869f44d865106792f244b18"

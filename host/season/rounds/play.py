@@ -22,6 +22,7 @@ from host.play.records import Record
 from host.rating.units import orders
 from host.results.course import positions_of
 from host.rules.catalogue import ref_of
+from host.rules.own_code import files_of
 from host.season.folder import write_atomically
 from host.season.rounds.book import PairCount, RoundSums
 from host.season.rounds.scheduler import Meeting
@@ -85,7 +86,7 @@ def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequ
 
 
 def copy_own_code(tournament: Tournament, target: Path) -> None:
-    """Copy the organiser's modules beside croupier.toml, if it names a game, a kind of stage or a ranking of his own.
+    """Copy the organiser's modules and packages beside croupier.toml, if it names a value of one.
 
     Copy a referee as well: a round is verified with the program that it was played with.
     """
@@ -94,8 +95,11 @@ def copy_own_code(tournament: Tournament, target: Path) -> None:
         shutil.copytree(known.folder, target / REFEREE)
     if not tournament.registry.own():
         return
-    for module in tournament.path.parent.glob("*.py"):
-        shutil.copy(module, target / module.name)
+    code = tournament.path.parent.absolute()
+    for file in {*files_of(str(code)), *code.glob("*.py")}:  # a module may import another one while it plays
+        copy = target / file.relative_to(code)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
 
 
 # What a round has brought.
