@@ -1,4 +1,5 @@
-"""Build hook of the wheel: compiles the keeper statically, so that a machine without a C compiler can run it.
+"""Build hook of the wheel: adds the pages of the documentation, and compiles the keeper statically, so that a machine
+without a C compiler can run it.
 
 The variable CC names another compiler, for example `aarch64-linux-gnu-gcc`; the wheel is for the machine that it compiles
 for. A machine that cannot compile the keeper still gets a wheel, for any platform and without the keeper.
@@ -18,12 +19,14 @@ SANDBOX = Path("host/sandbox")
 
 
 class KeeperBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled keeper to the wheel. An editable install compiles it on first use instead."""
+    """Adds the pages and the compiled keeper to the wheel. An editable install compiles it on first use instead."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the keeper, add it to the files of the wheel and name its platform."""
+        """Add the pages, without their pictures. Compile the keeper, add it to the files of the wheel and name its platform."""
         if version == "editable":
             return
+        for page in (Path(self.root) / "docs").rglob("*.md"):
+            build_data["force_include"][str(page)] = str(Path("host/data") / page.relative_to(self.root))
         keeper_build = runpy.run_path(str(Path(self.root) / SANDBOX / "keeper_build.py"))
         self._folder = tempfile.TemporaryDirectory()
         target = Path(self._folder.name) / keeper_build["file_name"]()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import trio
-from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
+from command import CROUPIER, ROOT, Done, croupier, croupier_process, cup_in, environment
 from helpers import ROGUES, SAMPLES, level
 
 from host.cli import COMMAND_GROUPS, COMMANDS, SCHEMA_NUMBERS, global_options_first
@@ -568,6 +568,19 @@ def test_a_games_card_fits_the_screen(game: str) -> None:
 
 def test_an_explanation_fits_the_screen() -> None:
     assert max(map(len, croupier("explain", "b010").out.splitlines())) <= 100
+
+
+def test_docs_names_the_places_that_treat_a_word_and_explains_codes() -> None:
+    pages = croupier("docs", cwd=ROOT).out
+    assert {f"docs/{path.relative_to(ROOT / 'docs')}:1" for path in (ROOT / "docs").rglob("*.md")} < {*pages.split()}
+    place, _, heading = croupier("docs", "Swiss", cwd=ROOT).out.splitlines()[0].partition("  ")
+    path, _, line = place.rpartition(":")
+    assert path == "docs/formats.md" and heading == "Swiss"
+    assert (ROOT / path).read_text().splitlines()[int(line) - 1] == f"## {heading}"
+    assert croupier("docs", "b010").out == croupier("explain", "B010").out
+    assert croupier("docs", "swiss", "--json").json["rows"][0]["page"] == str(ROOT / path)
+    refused = croupier("docs", "zyzzyva")
+    assert refused.code == 2 and "the documentation does not have the word 'zyzzyva'" in refused.first
 
 
 def test_new_says_which_kinds_of_stage_it_writes(tmp_path: Path) -> None:

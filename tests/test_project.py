@@ -107,7 +107,7 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 44_841
+MAX_CODE_LINES = 44_883
 """Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
 the commit."""
 
@@ -312,8 +312,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: Path) -> None:
     assert {"host/sandbox/keeper.c", "protocols/README.md"} <= files.keys()
     known = {str(path.relative_to(ROOT)) for path in tracked()}
     wanted = {f"host/data/{name}" for name in known if name.startswith("sample_bots/")}
-    pages = ("docs/games/", "docs/errors.md")
-    wanted |= {f"host/data/{name.removeprefix('docs/')}" for name in known if name.startswith(pages)}
+    wanted |= {f"host/data/{name}" for name in known if name.startswith("docs/") and name.endswith(".md")}
     wanted |= {name for name in known if name.startswith(("croupier/", "host/", "protocols/"))}
     inside = {name for name in files if not name.startswith("croupier-")}
     assert inside == wanted | {SHIPPED_KEEPER}

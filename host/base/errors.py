@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host.base.paths import shipped
+
 LOG_PREFIX = "\nthe whole log: "
 MAX_LISTED_NAMES = 12
 USAGE_HINT = "croupier COMMAND --help"
@@ -27,9 +29,7 @@ class Explanation(NamedTuple):
 @cache
 def explanations() -> Mapping[str, Explanation]:
     """Read docs/errors.md; return its entries by code, in the order of the page."""
-    host = Path(__file__).parents[1]
-    installed = host / "data" / "errors.md"
-    page = installed if installed.exists() else host.parent / "docs" / "errors.md"
+    page = shipped("docs") / "errors.md"
     return {
         code: Explanation(title, " ".join(text.split())) for code, title, text in ERROR_ENTRY.findall(page.read_text())
     }

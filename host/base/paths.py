@@ -34,6 +34,13 @@ def absolute(path: Path | str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
 
 
+def shipped(name: str) -> Path:
+    """Return a folder that ships with croupier, for example `docs`: in the installed package, or in the clone next to it."""
+    host = Path(__file__).parents[1]
+    installed = host / "data" / name
+    return installed if installed.is_dir() else host.parent / name
+
+
 def display_path(path: Path) -> str:
     """Return a path for a message: relative to the current folder if it is inside it."""
     whole, current = absolute(path), Path.cwd()

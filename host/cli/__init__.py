@@ -62,7 +62,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "config": "print, validate or describe croupier.toml",
         "ask": "ask a bot a recorded question again",
         "ls": "list the bots of the tournament",
-        "explain": "explain an error code",
+        "explain": "explain an error code, or find a word in the documentation",
     },
 }
 """All commands with a line of help, in the groups and the order of `croupier --help`. `croupier x` is host/cli/x.py,
@@ -71,6 +71,9 @@ except for the commands of seasons."""
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
 GONE = {"packet": "croupier report --for BOT"}
 """Commands that there were, and what does the same."""
+
+SAME = {"docs": "explain"}
+"""Other names of commands."""
 
 OF_SEASONS = {"season", "submit"}
 """The commands in host/season/commands."""
@@ -131,6 +134,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by name. Raise UsageError for an unknown name, with the most similar command."""
+        args = [SAME.get(args[0], args[0]), *args[1:]] if args else args
         if args and args[0] not in COMMANDS:
             gone = f"there is no command {args[0]!r} any more: {GONE[args[0]]}" if args[0] in GONE else ""
             for group in sorted(GROUPS):

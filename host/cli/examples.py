@@ -49,5 +49,5 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "config": ("config check", "config schema bot.toml", "config reference"),
     "ask": ("ask fault:3", "ask mine league/ada+mine/17:4 --same", "ask mine last --diff sample:neptr"),
     "ls": ("ls", "ls mine -v", "ls --hashes"),
-    "explain": ("explain B020", "explain C001"),
+    "explain": ("explain B020", "explain freeze", "explain"),
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import protocols
+from host.base.paths import shipped
 from host.games import GAMES
 from host.games.engine import Game
 from host.submissions.languages import EXAMPLE
@@ -22,10 +23,8 @@ def protocol(game: Game) -> str:
 
 def rules(game: Game) -> str:
     """Return the page of a game's rules; for a custom game, its own description."""
-    host = Path(__file__).parents[1]
-    for folder in (host / "data" / "games", host.parent / "docs" / "games"):  # installed, or in a clone
-        if (page := folder / f"{game.name}.md").exists():
-            return re.sub(r"^<!--.*?-->\n", "", page.read_text(), flags=re.MULTILINE).rstrip()
+    if (page := shipped("docs") / "games" / f"{game.name}.md").exists():
+        return re.sub(r"^<!--.*?-->\n", "", page.read_text(), flags=re.MULTILINE).rstrip()
     return game.card
 
 

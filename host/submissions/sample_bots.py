@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from host.base.errors import Problem, UserError, closest_match
-from host.base.paths import SAMPLE_PREFIX
+from host.base.paths import SAMPLE_PREFIX, shipped
 from host.base.toml_file import to_toml
 from host.games import GAMES
 
@@ -12,10 +12,8 @@ ATTACKED_GAME = "cardshark"
 
 
 def folder() -> Path:
-    """Return the folder of the sample bots: in the installed package, or in the clone next to it."""
-    host = Path(__file__).parents[1]
-    installed = host / "data" / "sample_bots"
-    return installed if installed.is_dir() else host.parent / "sample_bots"
+    """Return the folder of the sample bots."""
+    return shipped("sample_bots")
 
 
 def samples(game: str) -> dict[str, Path]:
