@@ -140,6 +140,20 @@ def test_equals_share_a_rank_and_keep_the_given_order() -> None:
     assert ranking(rows) == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
 
 
+def test_equal_sums_share_a_rank_however_they_are_spread_over_opponents() -> None:
+    spread = {"AX": 11, "AY": 11, "BX": 5, "BY": 17, "CX": 0, "CY": 22}
+    records = [block(pair, (won, 0), (won, 0), tables=50) for pair, won in spread.items()]
+    rows = standings(stage_of("round-robin", rank_by=["score"]), records, field("ABCXY"))
+    assert ranking(rows)[:3] == [(1, "A"), (1, "B"), (1, "C")]
+
+
+def test_tourneys_with_equal_sums_share_a_rank() -> None:
+    ends = [(19, 131, 192), (95, 124, 164), (8, -133, -234)]
+    records = [tourney(number, dict(zip("ABC", chips, strict=True))) for number, chips in enumerate(ends, 1)]
+    rows = standings(stage_of("mixed_tables"), records, field("ABC"))
+    assert ranking(rows) == [(1, "A"), (1, "B"), (1, "C")]
+
+
 def test_a_draw_is_a_win_for_nobody() -> None:
     rows = standings(stage_of("round-robin", rank_by=["win_rate"]), [block("AB", (4, 3), tables=10)], field("AB"))
     assert [(row.tables, row.wins, row.rate) for row in rows] == [(10, 4, 0.4), (10, 3, 0.3)]

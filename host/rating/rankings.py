@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from host.base.format import thousands
 from host.play.records import Record
 from host.rating.evidence import Evidence
-from host.rating.results import Fact, PairedRound
+from host.rating.results import Fact, PairedRound, Sums
 from host.rating.strength import quick_strengths
 from host.rating.units import Results, orders
 
@@ -129,36 +129,33 @@ class Ranking:
 def _rates(results: Results) -> dict[str, Estimate]:
     """Return the share of tables that each bot won, or of games in which it advanced."""
     found = {}
-    for bot in results.bots:
-        mine = results.of(bot)
-        tables, wins = sum([result.tables for result in mine]), sum([result.wins for result in mine])
+    for bot, sums in results.sums.items():
         # A single game does not show how much luck there is.
-        interval = results.wins.interval_of_share(bot) if tables > 1 else ()
-        found[bot] = Estimate(wins / tables, *interval)
+        interval = results.wins.interval_of_share(bot) if sums.tables > 1 else ()
+        found[bot] = Estimate(sums.win_rate, *interval)
     return found
 
 
 def _sums(results: Results) -> dict[str, Estimate]:
-    return {bot: Estimate(sum(result.score for result in results.of(bot))) for bot in results.bots}
+    return {bot: Estimate(sums.score) for bot, sums in results.sums.items()}
 
 
 def _wins(results: Results) -> dict[str, Estimate]:
     """Return the number of tables that each bot won."""
-    tables = {bot: sum(result.tables for result in results.of(bot)) for bot in results.bots}
-    return {bot: _times(rate, tables[bot]) for bot, rate in _rates(results).items()}
+    return {bot: _times(rate, results.sums[bot]) for bot, rate in _rates(results).items()}
 
 
-def _times(rate: Estimate, tables: int) -> Estimate:
+def _times(rate: Estimate, sums: Sums) -> Estimate:
     """Convert a share of tables into a number of tables."""
-    value, low, high = (None if share is None else share * tables for share in rate)
-    return Estimate(value, low, high)
+    low, high = (None if share is None else share * sums.tables for share in rate[1:])
+    return Estimate(sums.wins, low, high)
 
 
 def _means(results: Results) -> dict[str, Estimate]:
     """Return the mean score of each bot over independent units."""
     return {
-        bot: Estimate(results.scores.lead({bot: 1.0}).value, *(results.scores.interval(bot) or ()))
-        for bot in results.bots
+        bot: Estimate(sums.mean(results.sampling), *(results.scores.interval(bot) or ()))
+        for bot, sums in results.sums.items()
     }
 
 

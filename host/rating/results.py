@@ -3,6 +3,8 @@
 from enum import Enum
 from typing import Literal, NamedTuple
 
+from host.play.records import Result
+
 
 class Sampling(NamedTuple):
     """How the results of a stage count in statistics."""
@@ -20,6 +22,40 @@ class Sampling(NamedTuple):
     def by_fixture(self) -> bool:
         """Whether the unit is a whole fixture."""
         return self.unit != "table"
+
+
+class Sums(NamedTuple):
+    """The sums of a bot's results over its fixtures. Its value in a ranking by wins or scores follows from them.
+
+    Equal sums give equal values, and so equal ranks, however the results are spread over fixtures and opponents.
+    """
+
+    tables: int = 0
+    wins: float = 0.0
+    score: int = 0
+    fixtures: int = 0
+    finals: int = 0  # its scores at the last table of each fixture
+
+    def plus(self, result: Result) -> "Sums":
+        """Return the sums with the result of one more fixture."""
+        return Sums(
+            self.tables + result.tables,
+            self.wins + result.wins,
+            self.score + result.score,
+            self.fixtures + 1,
+            self.finals + result.final,
+        )
+
+    @property
+    def win_rate(self) -> float:
+        """The share of tables won."""
+        return self.wins / self.tables
+
+    def mean(self, sampling: Sampling) -> float:
+        """Return the mean score of a table, or of a fixture if these are the units: in a tourney, that at its end."""
+        if not sampling.by_fixture:
+            return self.score / self.tables
+        return (self.finals if sampling.unit == "tourney" else self.score) / self.fixtures
 
 
 class PairedSet(NamedTuple):

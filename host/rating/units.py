@@ -5,7 +5,7 @@ Tables that share a deal (`mirror`) are one unit. If the units of a stage are wh
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import groupby
 from typing import Literal
 
@@ -13,7 +13,7 @@ from host.play.fixture_id import FixtureId
 from host.play.lines import may_repeat, repeats_in
 from host.play.records import Record, Result
 from host.rating.evidence import Evidence, Meeting
-from host.rating.results import PairedRound, Sampling
+from host.rating.results import PairedRound, Sampling, Sums
 from host.rating.runoff import RunOff
 from host.rating.statistics import ratio_units
 from host.rating.strength import Ratings, TableOrder, ratings
@@ -34,6 +34,11 @@ class Results:
     def of(self, bot: str) -> list[Result]:
         """Return the result of a bot in each of its fixtures."""
         return [record.results[bot] for record in self._by_bot.get(bot, ())]
+
+    @cached_property
+    def sums(self) -> Mapping[str, Sums]:
+        """The sums of the results of each bot."""
+        return {bot: reduce(Sums.plus, self.of(bot), Sums()) for bot in self.bots}
 
     @cached_property
     def _by_bot(self) -> Mapping[str, Sequence[Record]]:
