@@ -712,6 +712,12 @@ def retyped(path: Path) -> None:
         database.execute("UPDATE run SET key = x'ff' WHERE key = 'name'")
 
 
+def not_text(path: Path) -> None:
+    """Store bytes that are not UTF-8 as a text."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE fixture SET about = CAST(x'7bff7d' AS TEXT)")
+
+
 def misnamed(path: Path) -> None:
     """Let the name of a table be other than UTF-8, as the message of SQLite repeats it."""
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE run ", b"CREATE TAB\xff\xffrun ", 1))
@@ -719,6 +725,7 @@ def misnamed(path: Path) -> None:
 
 DAMAGES = [
     (retyped, "is damaged: run.key has a value that is not TEXT"),
+    (not_text, "is damaged: fixture has a text that is not UTF-8"),
     (misnamed, "is not a journal: "),
     (computed, "is damaged: 'fault' is not defined as in a journal"),
     (endless, "is damaged: 'fault' is neither a table nor an index"),

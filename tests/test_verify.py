@@ -89,10 +89,11 @@ def flipped(value: Any, draw: random.Random) -> Any:
         ("hands", 10**12, f"its rule hands = {10**12} is out of range"),
         ("chips", -1, "its rule chips = -1 is out of range"),
         ("tables", 2_000_000_000, "has 2000000000 tables, and the scores of "),
+        ("bots", (), "0 bots, where cardshark has 1 to "),
     ],
 )
-def test_a_journal_with_numbers_that_croupier_toml_cannot_have_does_not_fit(
-    key: str, value: int, told: str, played: Path, tmp_path: Path
+def test_a_journal_with_values_that_croupier_toml_cannot_have_does_not_fit(
+    key: str, value: Any, told: str, played: Path, tmp_path: Path
 ) -> None:
     with changing(played, tmp_path) as (journal, database):
         for number, about in database.execute("SELECT id, about FROM fixture").fetchall():

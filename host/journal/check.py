@@ -4,6 +4,7 @@ import contextlib
 import os
 import sqlite3
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,10 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
 
 
 def _wrong_types(database: sqlite3.Connection) -> Iterator[str]:
-    """Yield the first column with a value of another type than its own: SQLite stores any value in any column."""
+    """Yield the first column with a value of another type than its own, or the first table with a text that is not UTF-8.
+
+    SQLite stores any value in any column, and any bytes as a text.
+    """
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = database.execute(f"PRAGMA table_info({table})").fetchall()
         right = [
@@ -104,6 +108,12 @@ def _wrong_types(database: sqlite3.Connection) -> Iterator[str]:
             f"SELECT {', '.join(right)} FROM {table} WHERE NOT ({' AND '.join(right)}) LIMIT 1"
         ):
             yield f"{table}.{columns[row.index(0)][1]} has a value that is not {columns[row.index(0)][2]}"
+            return
+        texts = [name for _, name, kind, _, _, _ in columns if kind == "TEXT"]
+        try:
+            deque(database.execute(f"SELECT {', '.join(texts or ['NULL'])} FROM {table}"), maxlen=0)
+        except sqlite3.OperationalError:
+            yield f"{table} has a text that is not UTF-8"
             return
 
 

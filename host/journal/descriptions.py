@@ -6,6 +6,7 @@ import msgspec
 
 from host.journal.chain import canonical
 from host.play.records import Fixture
+from host.play.table_plans import TOURNEYS
 from host.rules.catalogue import check_numbers, rules_type
 from host.stages import Registry
 from protocols.strict_json import JsonError, read_json
@@ -23,12 +24,15 @@ class Description(msgspec.Struct, frozen=True):
     first: int
 
     def fixture(self, registry: Registry) -> Fixture:
-        """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules."""
+        """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules or number of bots."""
         game = registry.game(self.game)
         kind = rules_type(game)
         rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
         converted = msgspec.convert([rules[name] for name in kind._fields], kind)
         check_numbers(game, converted)
+        fewest, most = game.seats
+        if len(self.bots) < fewest or (len(self.bots) > most and self.plan not in TOURNEYS):
+            raise ValueError(f"{len(self.bots)} bots, where {game.name} has {fewest} to {most} seats")
         return Fixture(**(msgspec.structs.asdict(self) | {"rules": converted}))
 
 
