@@ -2,8 +2,11 @@
 
 import csv
 import io
+import json
+import re
 import zipfile
 from collections import Counter
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -157,3 +160,48 @@ def test_sixty_hand_ins_with_the_usual_troubles_become_a_grade_list(tmp_path: Pa
     assert "B020 answered only after its input was closed" in silent and "fflush(stdout)" in silent
     assert "ask fault:" in silent and "120 faults in 120 questions: 20 timeout, 100 benched" in silent
     assert broken.splitlines()[0] == f"s{number(8)} · 0 of 100 points · refused" and "B015 SyntaxError" in broken
+
+
+@pytest.mark.long
+def test_the_page_of_a_course_has_a_row_with_the_state_of_each_student(tmp_path: Path) -> None:
+    course, inbox = tmp_path / "course", tmp_path / "inbox"
+    (course / "bots").mkdir(parents=True)
+    inbox.mkdir()
+    settings = COURSE.replace("tables = 40", "tables = 10").replace('"300 ms"', '"100 ms"')
+    (course / "croupier.toml").write_text(settings)
+    for name in ("ada", "bob"):
+        (inbox / f"{name}.py").write_text(PAZAAK_BOT.format(limit=15 + len(name)))
+    (inbox / "dan.py").write_text("import sys\nfor line in sys.stdin\n    print('END')\n")
+    (inbox / "eve.py").write_text(CRASHES)
+    (inbox / "gus.py").write_text("import sys\nfor line in sys.stdin:\n    print('END', flush=True)\n    break\n")
+    roster = tmp_path / "students.csv"
+    names = {"ada": "Ada <b>L</b>", "bob": "Bob", "dan": "Dan", "eve": "Eve", "fay": "Fay", "gus": "Gus"}
+    roster.write_text("name,id\n" + "".join(f"{name},{number}\n" for number, name in names.items()))
+    assert croupier("add", *inbox.iterdir(), "-C", course).code == 4
+    assert croupier("run", "-C", course).code == 0
+    assert croupier("withdraw", "bob", "--reason", "copied", "-C", course).code == 0
+
+    page = tmp_path / "class.html"
+    assert croupier("report", "--roster", roster, "-o", page, "-C", course).code == 0
+    (table, *_) = re.findall(r"<table class=\"group grades.*?</table>", page.read_text(), re.DOTALL)
+    rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)[1:]
+    text = [" ".join(unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
+    grades = json.loads(croupier("grades", "--roster", roster, "--json", "-C", course).out)["rows"]
+    assert [line.split(" 0 ")[0] for line in text] == [
+        f"{row['name']} {row['grade']['bot']}".strip() for row in grades
+    ], text
+    for line, row in zip(text, grades, strict=True):
+        grade = row["grade"]
+        assert f" {grade['points']} {grade['status']}" in line
+        assert f"{grade['code']} {grade['why']}".strip() in line
+    states = [row["grade"]["status"] for row in grades]
+    assert states == ["graded", "withdrawn", "refused", "refused", "no submission", "graded"]
+    assert "B015 SyntaxError: expected ':'" in text[2] and "<b>L" not in table
+    assert "2 graded · 2 refused · 1 withdrawn · 1 no submission" in page.read_text()
+    faulty = grades[5]["grade"]
+    assert faulty["faults"] > 0 and f" {faulty['faults']} " in text[5]
+
+    assert croupier("report", "--no-names", "-o", page, "-C", course).code == 0
+    assert "3 bots" in page.read_text() and not re.search("Dan|SyntaxError|>gus<", page.read_text())
+    both = croupier("report", "--no-names", "--roster", roster, "-C", course)
+    assert both.code == 2 and "--roster names the students" in both.err

@@ -25,6 +25,12 @@ from host.ops.journals import open_journal
 @click.option(
     "--no-names", "blind", is_flag=True, help="replace names, authors and hashes of bots by numbers, for judges"
 )
+@click.option(
+    "--roster",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a table of the students; the grades have one row for each of them, in its order",
+)
 @click.option("--open", "show", is_flag=True, help="open it in the browser")
 @click.option(
     *("--for", "bot"),
@@ -39,6 +45,7 @@ def report(
     output: Path | None,
     replays: int | None,
     blind: bool,
+    roster: Path | None,
     show: bool,
     bot: str | None,
 ) -> None:
@@ -47,20 +54,29 @@ def report(
     With --for, the file is a zip with a page and NDJSON. It has the questions, answers and standard error of BOT, and
     tables as its seat saw them; of other bots only their names and what they did in the open.
     """
+    from host.inspect.gradebook import class_lists
+    from host.inspect.roster import read_roster
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
+    from host.submissions.intake_log import read
 
     if bot is not None:
-        if replays is not None or blind or show:
+        if replays is not None or blind or show or roster:
             raise click.UsageError(
-                "--replays, --no-names and --open are for the report of the whole run, not for --for"
+                "--replays, --no-names, --roster and --open are for the report of the whole run, not for --for"
             )
         _write_packet(context, journal, bot.removeprefix(SAMPLE_PREFIX), output)
         return
+    if blind and roster:
+        raise click.UsageError("--roster names the students, so it does not go with --no-names")
     with open_journal(context.folder, journal) as book:
         quota = USUAL if replays is None else Quota(replays)
-        text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES)
+        if blind:
+            text, kept = report_of(book, quota, numbered(book))
+        else:
+            classes = class_lists(book, read(context.folder / "bots"), read_roster(roster) if roster else None)
+            text, kept = report_of(book, quota, REAL_NAMES, classes)
     path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())

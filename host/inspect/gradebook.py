@@ -1,5 +1,6 @@
 """The grade list of a stage: a row for each bot and each refused submission, and why a bot has lost points."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,12 +11,13 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.inspect.faults import RecordedFault, fault_groups
-from host.inspect.roster import Entrant
+from host.inspect.roster import Entrant, Roster, match, roster_name
+from host.inspect.visibility import visible
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot
 from host.play.fixture_id import FixtureId
 from host.play.records import Record, count_faults
-from host.results.course import Position
+from host.results.course import Position, positions_of
 from host.results.grades import Graded, Mark, grades_of
 from host.results.standings import Row
 from host.stages import gives_grades, kind_of
@@ -78,6 +80,18 @@ class GradeRow(NamedTuple):
         return self._asdict() | {"marks": [mark._asdict() for mark in self.marks]}
 
 
+class ClassList(NamedTuple):
+    """The grades of a stage as a page shows them, and the names of the students in a roster, one for each row."""
+
+    rows: Sequence[GradeRow]
+    students: Sequence[str] = ()  # empty without a roster
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many rows have each status, the most frequent first."""
+        return dict(Counter(row.status for row in self.rows).most_common())
+
+
 class Gradebook(NamedTuple):
     """The grades of a stage, by the names of the bots, and the log of the intake."""
 
@@ -104,10 +118,8 @@ class FirstFault(NamedTuple):
 
 def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:
     """Return the grades of a stage. `intake` adds the submissions that were refused, or added too late to play."""
-    grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
-    standings = {row.bot: row for row in position.standings.rows}
     added, first = last_added(intake), first_faults(journal, position)
-    rows = [_row(position, each, standings.get(each.bot), added.get(each.bot), first.get(each.bot)) for each in grades]
+    rows = [_explained(row, added.get(row.bot), first.get(row.bot)) for row in grade_rows(position)]
     most = sum(mark.points for mark in kind_of(position.config).grades(position.config).values())  # type: ignore[misc]
     played = {*position.tournament.bots}
     for bot, logged in added.items():
@@ -119,13 +131,53 @@ def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow])
     return Gradebook(sorted(rows, key=lambda row: (row.bot, row.file)), intake)
 
 
-def _row(
-    position: Position, grade: Graded, standing: Row | None, logged: IntakeRow | None, fault: FirstFault | None
-) -> GradeRow:
+def class_lists(journal: Journal, intake: Sequence[IntakeRow], roster: Roster | None = None) -> dict[str, ClassList]:
+    """Return the list of each stage that gives grades. The causes of faults are withheld while a stage runs."""
+    found, shown = dict[str, ClassList](), visible(journal).stages
+    for position in filter(lambda each: gives_grades(each.config), positions_of(journal)):
+        name = position.state.name
+        rows = [
+            row if name in shown or row.status == REFUSED else row._replace(code="", why="", cure="")
+            for row in gradebook(journal, position, intake).rows
+        ]
+        if roster is None:
+            found[name] = ClassList(rows)
+        else:
+            found[name] = ClassList(rows_of_students(rows, roster), [*map(roster_name, roster.rows)])
+    return found
+
+
+def grade_rows(position: Position) -> list[GradeRow]:
+    """Return the grades of the bots of a stage, by their names, without the causes of faults. Empty if it gives none."""
+    grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
+    standings = {row.bot: row for row in position.standings.rows} if grades else {}
+    return [_row(position, each, standings.get(each.bot)) for each in grades]
+
+
+def rows_of_students(rows: Sequence[GradeRow], roster: Roster) -> list[GradeRow]:
+    """Return the row of each student of a roster, in its order. A student without a bot has a row with the reason."""
+    by_entrant = {row.entrant: row for row in rows}
+    none = GradeRow("", "", NO_SUBMISSION, 0, max((row.most for row in rows), default=0))
+    found = list[GradeRow]()
+    for student in match(roster, list(by_entrant)).students:
+        row = none if student.entrant is None else by_entrant[student.entrant]
+        if student.candidates:
+            row = none._replace(status=SEVERAL, why=", ".join(each.bot for each in student.candidates))
+        found.append(row)
+    return found
+
+
+def _row(position: Position, grade: Graded, standing: Row | None) -> GradeRow:
     row = GradeRow(grade.bot, grade.author, "", grade.grade, grade.most, marks=grade.marks)
     if standing is not None:
         row = row._replace(faults=standing.costs.faults, benched=standing.costs.benched)
-    row = row._replace(status=_status(position, row, standing), file=logged.submission if logged else "")
+    return row._replace(status=_status(position, row, standing))
+
+
+def _explained(row: GradeRow, logged: IntakeRow | None, fault: FirstFault | None) -> GradeRow:
+    """Return a row with the file that was handed in, and its problem: that of the intake, or else its first fault."""
+    if logged is not None:
+        row = row._replace(file=logged.submission)
     if fault is not None:
         row = row._replace(first_fault=fault.id)
     if logged and logged.code:

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from host.inspect.gradebook import NO_SUBMISSION, SEVERAL, Gradebook, GradeRow
-from host.inspect.roster import Roster, match, roster_name
+from host.inspect.gradebook import Gradebook, rows_of_students
+from host.inspect.roster import Roster, roster_name
 from host.report import terminal
 from host.report.listings import Listing, Results
 
@@ -21,16 +21,11 @@ def grade_list(results: Results, book: Gradebook) -> Listing:
 
 def roster_list(results: Results, book: Gradebook, roster: Roster) -> Listing:
     """Return the grades of a stage with a row for each student of a roster, in its order and with its columns."""
-    rows = {row.entrant: row for row in book.rows}
-    empty = GradeRow("", "", NO_SUBMISSION, 0, max((row.most for row in book.rows), default=0))
-    grades = grade_list(results, book)
-    found, cells = list[GradeRow](), list[dict[str, Any]]()
-    for student in match(roster, list(rows)).students:
-        row = empty if student.entrant is None else rows[student.entrant]
-        if student.candidates:
-            row = empty._replace(status=SEVERAL, why=", ".join(each.bot for each in student.candidates))
-        found.append(row)
-        cells.append({**student.row, **dict.fromkeys(grades.columns, ""), **row.cells()})
+    grades, found = grade_list(results, book), rows_of_students(book.rows, roster)
+    blank = dict.fromkeys(grades.columns, "")
+    cells: list[dict[str, Any]] = [
+        {**student, **blank, **row.cells()} for student, row in zip(roster.rows, found, strict=True)
+    ]
     columns = [*(column for column in roster.columns if column not in grades.columns), *grades.columns]
     facts = {
         **grades.facts,

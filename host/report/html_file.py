@@ -1,9 +1,11 @@
 """Build a report as one file: the page with its tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from host.base.errors import UserError
 from host.base.safe_text import one_line
+from host.inspect.gradebook import ClassList
 from host.inspect.recorded import known_seed, root_of
 from host.inspect.table_replays import ReplayedTable, TableRef, gzip_base64, load, to_json
 from host.inspect.visibility import visible
@@ -20,9 +22,17 @@ REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages ca
 USUAL = Quota(20, 200)
 
 
-def report_of(journal: Journal, quota: Quota = USUAL, names: Anonymizer = REAL_NAMES) -> tuple[str, int]:
-    """Return the report of a journal with these names, and how many replays it contains."""
-    return _report(journal, quota, names, lambda table: table, {detail: detail for detail in Detail})
+def report_of(
+    journal: Journal,
+    quota: Quota = USUAL,
+    names: Anonymizer = REAL_NAMES,
+    classes: Mapping[str, ClassList] = MappingProxyType({}),
+) -> tuple[str, int]:
+    """Return the report of a journal with these names, and how many replays it contains.
+
+    `classes` has the grades of stages that are shown in place of those of their bots.
+    """
+    return _report(journal, quota, names, classes, evidence=True)
 
 
 def spectators_report(journal: Journal) -> tuple[str, int]:
@@ -30,31 +40,32 @@ def spectators_report(journal: Journal) -> tuple[str, int]:
 
     Their authors alone may see that. Return also how many replays it contains.
     """
-    return _report(
-        journal, USUAL, REAL_NAMES, lambda table: table._replace(evidence=[]), dict.fromkeys(Detail, Detail.CUT)
-    )
+    return _report(journal, USUAL, REAL_NAMES, {}, evidence=False)
 
 
 def _report(
     journal: Journal,
     quota: Quota,
     names: Anonymizer,
-    shown_of: Callable[[ReplayedTable], ReplayedTable],
-    details: Mapping[Detail, Detail],
+    classes: Mapping[str, ClassList],
+    *,
+    evidence: bool,
 ) -> tuple[str, int]:
-    """Return a report. `shown_of` returns what is shown of a table, and `details` each detail as it may be shown."""
+    """Return a report, with or without the evidence of faults."""
     seed, shown = known_seed(journal), visible(journal)
     summary = summarize(journal, seed, shown.stages, names=names)
+    stages = (stage._replace(grades=classes.get(stage.name, stage.grades)) for stage in summary.stages)
+    summary = summary._replace(stages=tuple(stages))
     places, tables, missing_tables = list[TableRef](), list[ReplayedTable](), ""
     if seed is not None:
         offers = Offers(journal, summary, shown, names)
         root = journal.state().root(seed)
         chosen = offers.choose(root, quota)
         places, tables, missing_tables = _tables(journal, root, chosen, offers.tables, names)
-        tables = [*map(shown_of, tables)]
+        tables = tables if evidence else [table._replace(evidence=[]) for table in tables]
     stacks = list(filter(None, map(chips, tables)))
     page = Page(summary, stacks=stacks, missing_tables=missing_tables)
-    for detail in dict.fromkeys(details[each] for each in Detail):
+    for detail in Detail if evidence else (Detail.CUT,):
         text = page.html(places, detail=detail)
         room = MAX_REPORT_BYTES - len(text.encode())
         if room >= REPLAYS:

@@ -4,13 +4,13 @@ from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from host.base.format import thousands
+from host.inspect.gradebook import ClassList, grade_rows
 from host.inspect.visibility import shown_status
 from host.journal.state import StageState
 from host.play.fixture_id import group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.timelines import HeadToHead, Ranks, head_to_head, is_two_player
 from host.results.course import Position
-from host.results.grades import Graded, grades_of
 from host.results.standings import PairResult, Row, StageStandings, as_counted_by, by_pair
 from host.stages import kind_of, references_of
 from host.stages.kind import BLANK, Field
@@ -54,7 +54,7 @@ class Stage(NamedTuple):
     final: LastTie | None  # of a bracket, once it has been won
     all_meet: bool  # whether every two bots meet
     compared: bool  # whether results compare two bots
-    grades: Sequence[Graded]  # of the bots, by name, if the stage gives grades
+    grades: ClassList  # without rows if the stage gives none
     references: Sequence[str]  # that the bots play and that are not ranked
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     pairs: Mapping[tuple[str, str], PairResult] = {}
@@ -97,7 +97,7 @@ class Stage(NamedTuple):
 
 def stage_of(position: Position, later: Container[str] = ()) -> Stage:
     """Return the results of a stage, without those of pairs. Groups mark the bots that have played `later`."""
-    run, bots = position.tournament.run, position.tournament.bots
+    run = position.tournament.run
     state, config, kind, order = position.state, position.config, position.kind, position.shown_order
     records = as_counted_by(config, position.counted)
     tables = [next(iter(record.results.values())).tables for record in records if record.results]
@@ -117,7 +117,7 @@ def stage_of(position: Position, later: Container[str] = ()) -> Stage:
         final=_final(picture.rounds, records) if isinstance(picture, Bracket) else None,
         all_meet=kind.all_meet,
         compared=kind.sampling.compare != "none",
-        grades=grades_of(config, bots, order, records),
+        grades=ClassList(grade_rows(position)),
         references=references_of(config),
     )
 

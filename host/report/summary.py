@@ -323,9 +323,9 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
         return _of_cup(stage, name if what else "")
     if stage.groups:
         return f"{bot} {'wins' if over else 'is ahead in'} {what}{_of_groups(stage, first)}"
-    if stage.grades:
-        points = [row.grade for row in stage.grades]
-        what = f"{counted(len(points), 'bot')}, {min(points)} to {max(points)} of {stage.grades[0].most} points"
+    if graded := stage.grades.rows:
+        points = [row.points for row in graded]
+        what = f"{counted(len(points), 'bot')}, {min(points)} to {max(points)} of {graded[0].most} points"
         return f"{name}: {what}{'' if over else ' so far'}."
     figure = first.ranking.phrase_of(first.first, first.tables)
     certain = one_line(stage.standings.sure[0]) if stage.standings.sure else ""
