@@ -245,6 +245,8 @@ def test_verify_compares_the_season_with_its_chain_and_its_ladder(played: TestSe
 WRONG = {
     "UPDATE submission SET at = at - 60 WHERE id = (SELECT submission FROM version LIMIT 1)": "handed_in is",
     "UPDATE version SET entered = entered - 60": "entered is",
+    "UPDATE version SET author = 'eve' WHERE bot = 'adas'": "version adas-1: it was sealed, and is not",
+    "UPDATE setting SET value = replace(value, '\"active\": 1', '\"active\": 2') WHERE name = 'terms'": "terms.season.active is",
     f"UPDATE version SET sha256 = '{'0' * 64}' WHERE bot = 'adas'": "version adas-1: sha256 is",
     "DELETE FROM event WHERE kind = 'freeze'": "it was sealed, and is not in the store",
     "DELETE FROM round WHERE number = (SELECT max(number) FROM round)": "it was sealed, and is not in the store",
@@ -267,6 +269,22 @@ def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path
         assert store.execute(change).rowcount
     done = croupier_process("-C", copied, "season", "verify", "--json")
     assert done.code == 1 and WRONG[change] in " ".join(done.json["differences"]), done.out + done.err
+
+
+def test_verify_accuses_nobody_of_a_change_that_the_chain_gets_later(played: TestSeason, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    with here(copied) as season:
+        season.store.authors.rename("ada", "lovelace", 0.0)
+        season.event("rename", "ada", "ada is now called lovelace")
+        config = (copied / "croupier.toml").read_text().replace("[season]", "[season]\nactive = 2")
+        (copied / "croupier.toml").write_text(config)
+        season.take_terms(load(copied))
+        season.fix_entries()
+        assert verify_season(copied, season.tournament, 0.01).differences == ()
+        season.chain.update(season, season.book.rounds())
+        season.store.authors.rename("lovelace", "eve", 0.0)  # without an event, as nobody can who only uses croupier
+        (found,) = verify_season(copied, season.tournament, 0.01).differences
+        assert found.startswith("version adas-1: author is")
 
 
 def test_verify_reads_a_season_that_goes_on_at_one_moment(

@@ -16,8 +16,11 @@ from host.season.rounds.season import Season
 UNDONE = ("entries", "seed")
 """What a chain may say and the store does not: entry was opened again, or the final lies on another machine now."""
 
-FREE = ("croupier", "name")
-"""Terms that a season has when it is opened next."""
+FREE = (("terms", "croupier"), ("terms", "name"))
+"""What may differ: the kind of a line, and how a key begins. A season has another one of these when it is opened next."""
+
+PENDING = {"terms": ("terms", "terms"), "rename": ("version", "author"), "entries": ("entries", "")}
+"""What else may differ while the chain lacks an event of a kind: the season appends both some seconds later."""
 
 ROUNDING = {"rating": 0.11, "interval": 0.11, "ahead": 1e-4, "neighbours": 2e-3}
 """How far figures of the ladder may be apart, because linear algebra rounds differently on another machine."""
@@ -49,18 +52,14 @@ class SealedSeason:
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
         """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
         last = dict(self._last)
-        for kind, about, content in facts(
-            season, rounds, Known(("seed",))
-        ):  # also if the final lies on another machine
-            _, sealed = last.pop(about, (kind, None))
-            if sealed is None:
-                continue
-            found = {
-                **parsed(canonical(content)),
-                **({key: sealed.get(key) for key in FREE} if kind == "terms" else {}),
-            }
-            for key, old, new in differing(sealed, found):
-                yield f"{about}: {key} is {canonical(new)}, but it was sealed as {canonical(old)}"
+        found = [*facts(season, rounds, Known(("seed",)))]  # also if the final lies on another machine
+        events = {content["kind"] for kind, about, content in found if kind == "change" and about not in last}
+        free = [*FREE, *(PENDING[kind] for kind in events & PENDING.keys())]
+        for kind, about, content in found:
+            _, sealed = last.pop(about, (kind, content))
+            for key, old, new in differing(sealed, parsed(canonical(content))):
+                if not any(kind == line and key.startswith(part) for line, part in free):
+                    yield f"{about}: {key} is {canonical(new)}, but it was sealed as {canonical(old)}"
         yield from (f"{about}: it was sealed, and is not in the store" for about in last if about not in UNDONE)
 
 

@@ -174,8 +174,10 @@ class Season:
         self.tournament = tournament
         if before == after:
             return
-        self.store.set_setting(TERMS, after)
-        if before:
+        with self.store.transaction():  # `season verify` finds both or neither
+            self.store.set_setting(TERMS, after)
+            if not before:
+                return
             if changes := difference(public_terms(before), public_terms(after)):
                 self.event("terms", "croupier.toml", f"the terms have changed: {changes}")
             else:
