@@ -42,7 +42,7 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
         own = [own.value for (key, _), own in context.registry.own().items() if key == "game"]
         print_result(context, "games", GameList([*GAMES.values(), *own]))
         return
-    game = context.registry.known_game(name) or find_game(name)
+    game = find_game(name, context.registry)
     if handout:
         from host.submissions.handouts import HANDOUTS
 

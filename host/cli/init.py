@@ -142,7 +142,7 @@ def _choose_game(context: CliContext, name: str | None) -> "Game":
         return load(context.folder).game
     if name is None:
         raise click.UsageError("which game? Name it with -g GAME")
-    return context.registry.known_game(name) or find_game(name)
+    return find_game(name, context.registry)
 
 
 def _choose_language(name: str | None, place: Path) -> "Language":

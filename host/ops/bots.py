@@ -12,6 +12,7 @@ from host.games import GAMES, OTHER_NAMES
 from host.games.engine import Game
 from host.rules.catalogue import LIBRARIES, has_referee, load_game, of_library, ref_of
 from host.sandbox.limits import Limits
+from host.stages import CROUPIERS, Registry
 from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
 from host.submissions.sample_bots import sample
 
@@ -29,19 +30,19 @@ class GameAndBots(NamedTuple):
     submissions: list[Submission]
 
 
-def find_game(name: str) -> Game:
+def find_game(name: str, registry: Registry = CROUPIERS) -> Game:
     """Return a game by name. Raise UserError (exit code 2) for an unknown name, with the most similar one.
 
     A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
+    `registry` has the games that a tournament names.
     """
-    name = OTHER_NAMES.get(name.lower(), name)
-    if name not in GAMES and (Path(name) / "game.toml").is_file():
+    if known := registry.known_game(name) or GAMES.get(OTHER_NAMES.get(name.lower(), "")):
+        return known
+    if (Path(name) / "game.toml").is_file():
         name = name.rstrip("/") + "/"
     if name.partition(":")[0] in LIBRARIES or has_referee(name):
         return load_game(name, Path.cwd())
-    if name not in GAMES:
-        raise wrong_usage(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
-    return GAMES[name]
+    raise wrong_usage(f"{unknown_name('game', name, GAMES)}  (games: {', '.join(GAMES)})")
 
 
 def tournament_here(folder: Path) -> "Tournament | None":
@@ -61,19 +62,15 @@ def find_bots(
     Raise UserError (exit code 2) for an unknown bot, or if the game is not clear.
     """
     registry = registry_of(folder)
-
-    def known(name: str) -> Game:
-        return registry.known_game(name) or find_game(name)
-
     if isinstance(game, str):
-        game = known(game) if game else None
+        game = find_game(game, registry) if game else None
     tournament = tournament_here(folder)
     wanted = game or (tournament.game if tournament else None)
     submissions = _Finder(folder, tournament, wanted, load).find_all(names)
     if wanted:  # what a bot's file names is compared as text, and not loaded
         spelled = {name: wanted for name in (wanted.name, ref_of(wanted).said) if name}
     else:
-        spelled = {name: known(name) for each in submissions if of_library(name := each.spec.game)}
+        spelled = {name: find_game(name, registry) for each in submissions if of_library(name := each.spec.game)}
     submissions = [
         each.for_game(spelled[said]) if (said := each.spec.game) in spelled else each for each in submissions
     ]

@@ -6,7 +6,6 @@ croupier's own. Only croupier.toml can name it; a bot.toml cannot.
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
@@ -251,21 +250,6 @@ def check_numbers(game: Game, rules: Any) -> None:
                 rule_type(game, lowest, key).check(value)
             except InvalidValue as wrong:
                 raise ValueError(f"its rule {key} = {value} {wrong.message}") from wrong
-
-
-def unknown_game(name: str) -> UserError:
-    """Return the UserError (exit code 3) for a game whose code is not known here."""
-    message, hint = f"the game {name} is not known here", "-C DIR, where DIR/croupier.toml names its code"
-    return UserError([Problem("C018", "", message, hint=hint)], 3)
-
-
-def known_game(name: str) -> Game | None:
-    """Return one of croupier's games, or a library's, by name; None if there is none, or the library cannot load it here."""
-    if name in GAMES:
-        return GAMES[name]
-    with suppress(UserError):
-        return reload_game(GameRef(name)) if of_library(name) else None
-    return None
 
 
 def game_of(name: str, ref: GameRef) -> Game:

@@ -5,6 +5,7 @@ The exception is host/report/public_check.py, which works without croupier and k
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +20,9 @@ from host.play.records import Record
 from host.rating.rankings import RANKINGS
 from host.rating.results import Fact
 from host.rating.units import Results
-from host.rules.catalogue import known_game, ref_of, unknown_game
+from host.rules.catalogue import GameRef, of_library, ref_of, reload_game
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds
-
-OWN_CODE_HINT = "-C DIR, where DIR/croupier.toml names its code"
 
 KINDS: Mapping[str, Kind[Any]] = OnDemand(
     {
@@ -55,15 +54,21 @@ class Registry:
     own: Callable[[], Mapping[tuple[str, str], OwnCode]] = field(default=dict, compare=False)
 
     def known_game(self, name: str) -> Game | None:
-        """Return the game with this name; None if its code is not known here."""
-        own = None if name in GAMES else self.own().get(("game", name))
-        return own.value if own else known_game(name)
+        """Return the game with this name; None if its code is not known here, or its library cannot load it here."""
+        if name in GAMES:
+            return GAMES[name]
+        if own := self.own().get(("game", name)):
+            game: Game = own.value
+            return game
+        with suppress(UserError):
+            return reload_game(GameRef(name)) if of_library(name) else None
+        return None
 
     def game(self, name: str) -> Game:
         """Return the game with this name. Raise UserError (exit code 3) if its code is not known here."""
         if game := self.known_game(name):
             return game
-        raise unknown_game(name)
+        raise _unknown_here(f"the game {name}")
 
     def kind(self, name: str) -> Kind[Any]:
         """Return the kind of stage with this name. Raise UserError (exit code 3) if there is none."""
@@ -73,12 +78,17 @@ class Registry:
         if own := self.own().get(("kind", name)):
             kind: Kind[Any] = own.value
             return kind
-        message = f"the stage kind {name} is not known here"
-        raise UserError([Problem("C018", "", message, hint=OWN_CODE_HINT)], 3)
+        raise _unknown_here(f"the stage kind {name}")
 
     def ranking(self, name: str) -> str | OwnCode:
         """Return a word in `rank_by`, or what it stands for if the ranking is the tournament's own."""
         return name if name in RANKINGS else self.own().get(("rank_by", name), name)
+
+
+def _unknown_here(what: str) -> UserError:
+    """Return the UserError (exit code 3) for an organiser's own game, kind or ranking whose code is not known here."""
+    hint = "-C DIR, where DIR/croupier.toml names its code"
+    return UserError([Problem("C018", "", f"{what} is not known here", hint=hint)], 3)
 
 
 CROUPIERS = Registry()
@@ -157,5 +167,5 @@ def _ranking(word: Any, registry: Registry) -> Any:
     """Return a stored name of a ranking. Raise UserError if it is an organiser's and has not been loaded."""
     name = registry.ranking(word) if isinstance(word, str) else word
     if isinstance(name, str) and name not in RANKINGS and re.fullmatch(OWN_RANKING, name):
-        raise UserError([Problem("C018", "", f"the ranking {name} is not known here", hint=OWN_CODE_HINT)], 3)
+        raise _unknown_here(f"the ranking {name}")
     return name
