@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ settings.register_profile(
     "croupier", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("croupier")
+
+TESTS = Path(__file__).parent
+sys.path += [str(room) for room in sorted(TESTS.iterdir()) if room.is_dir()]  # a test may import another room's
 
 
 TIMING_RUNS, MAX_REPEATS = 3, 5
@@ -54,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"more than {MAX_REPEATS} repeats: this run has failed")
 
 
-OUR_VECTORS = Path(__file__).parent / "vectors"
+OUR_VECTORS = TESTS / "vectors"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

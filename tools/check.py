@@ -58,17 +58,16 @@ def tests_of(name: str, imported: dict[Path, frozenset[str]]) -> Iterator[Path]:
     else:
         module = ".".join(path.parent.parts)
     for stem in (*(f"{room}_{path.stem}" for room in path.parts[1:-1]), path.stem, path.parent.name):
-        if (own := TESTS / f"test_{stem}.py").exists():
-            yield own
+        yield from TESTS.glob(f"*/test_{stem}.py")
     users: list[Path] = []
     while module and not users:  # of the package around it, if nobody names the module itself
         users = [test for test, names in imported.items() if any(f"{each}.".startswith(f"{module}.") for each in names)]
         module = module.rpartition(".")[0]
     yield from sorted(users, key=lambda test: len(imported[test]))
     if path.suffix == ".md":
-        yield TESTS / "test_docs.py"
+        yield TESTS / "project" / "test_docs.py"
     elif path.suffix == ".py" and path.parts[0] in ("croupier", "host", "protocols"):
-        yield from (TESTS / each for each in STRUCTURE)
+        yield from (TESTS / "project" / each for each in STRUCTURE)
 
 
 class Budget:
@@ -94,7 +93,7 @@ class Budget:
 def main() -> int:
     """Run the tests of the files on the command line, or of what has changed; return the exit code."""
     names = [str(Path(name).resolve().relative_to(ROOT)) for name in sys.argv[1:]] or changed()
-    imported = {path: imports(path) for path in sorted(TESTS.glob("test_*.py"))}
+    imported = {path: imports(path) for path in sorted(TESTS.rglob("test_*.py"))}
     chosen = list(dict.fromkeys(test for name in names for test in tests_of(name, imported)))
     if not chosen:
         print("check: no test names what has changed" if names else "check: nothing has changed")
