@@ -206,8 +206,8 @@ class VersionRows:
 
 
 def note_of(season: Season, version: Version, late: Collection[str]) -> str:
-    """Return why a version that its author has chosen does not play; empty if nothing prevents it."""
-    notes = [version.off_ladder and f"off the ladder: {version.off_ladder}"]
+    """Return why a version that its author has chosen does not play, as everybody may read it; empty if nothing prevents it."""
+    notes = [version.off_ladder and f"off the ladder: {version.off_ladder.partition(':')[0]}"]
     notes += ["handed in after entry had closed: kept, not entered"] if version.label in late else []
     if why := season.store.submissions.withdrawn(version.bot):
         notes.append(f"withdrawn: {why}")
@@ -260,9 +260,12 @@ def submission_row(submission: Submission, places: Mapping[str, Place]) -> Submi
     )
 
 
-def own_faults(season: Season, labels: Sequence[str], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
-    """Return the last faults of some versions with their evidence, from rounds that are over."""
-    wanted, found = {*labels}, list[FaultRow]()
+def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
+    """Return why versions no longer start, and their last faults with the evidence, from rounds that are over."""
+    wanted, found = {version.label for version in versions}, list[FaultRow]()
+    for version in versions:
+        if why := version.off_ladder.partition(": ")[2]:
+            found.append(FaultRow(version.label, "before a round", "start", _text(why.encode()), "", "", ""))
     for which in reversed(rounds):
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}
         if not mine or len(found) >= SHOWN_FAULTS:

@@ -187,8 +187,8 @@ class Publishing:
 
     def _faults_of(self, author: str) -> tuple[FaultRow, ...]:
         if author not in self._faults:
-            labels = [version.label for version in self._season.store.versions.of_author(author)]
-            self._faults[author] = own_faults(self._season, labels, self._player.rounds)
+            versions = self._season.store.versions.of_author(author)
+            self._faults[author] = own_faults(self._season, versions, self._player.rounds)
         return self._faults[author]
 
     def _update_ladder(self) -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,41 @@ def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_act
         over = len(season.events("round", "is over"))
         season.until(lambda: len(season.events("round", "is over")) > over + 2, "rounds without it")
         assert not season.events("paused")
+
+
+STARTS_ONCE_MORE = """\
+import sys, time
+if time.time() > {at}:
+    sys.exit('the secret words of its author')
+for line in sys.stdin:
+    print('END', flush=True)
+"""
+
+
+@pytest.mark.long
+def test_only_its_author_reads_what_a_bot_wrote_that_no_longer_starts(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "late", STARTS_ONCE_MORE.format(at=time.time() + 40).encode())
+        season.accepted("mine-1", "late-1")
+        season.until(lambda: season.events("off ladder", "late-1 no longer starts (B"), "the end of the bot")
+        season.until(lambda: "no longer starts (B" in json.dumps(season.document("bots/late")), "the public note")
+        season.until(lambda: "secret words" in json.dumps(season.document("mine/grace")["faults"]), "the private one")
+        season.until(
+            lambda: "no longer starts (B" in (season.folder / "published/chain.ndjson").read_text(), "the chain"
+        )
+        public = [
+            season.document("bots/late"),
+            season.document("rounds"),
+            season.document("ladder"),
+            season.document("site"),
+        ]
+        assert "secret words" not in json.dumps(
+            [*public, season.document("mine/ada"), season.document("mine/grace")["versions"]]
+        )
+        assert "secret words" not in (season.folder / "published/chain.ndjson").read_text()
 
 
 def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:

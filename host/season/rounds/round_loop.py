@@ -45,6 +45,7 @@ MAX_DAMAGED = 3
 
 IDLE_S = 5.0
 
+NO_START = "no longer starts ({})"
 
 OpenedBackend = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Backend]]
 """Opens what plays a round; the function reports lost work. On this machine it is kept from one round to the next."""
@@ -268,7 +269,7 @@ class RoundPlayer:
         except UserError as full:
             return await self._after_failure(which, full)
         self._goes_on = True in [self._take_off(which, problem) for problem in problems]
-        why = "; ".join(f"{each.where}: {each.message}" if each.where else each.message for each in problems)[:500]
+        why = "; ".join(map(public_words, problems))[:500]
         season.event("damaged", f"round {which.number}", f"is not counted: {why}")
         return season.book.damage(which, why)
 
@@ -279,9 +280,8 @@ class RoundPlayer:
         known = {version.label for version in self._season.store.versions.all()}
         named = sorted(known.intersection(problem.where.split("/")).intersection(which.labels))
         for label in named:
-            self._season.store.versions.take_off(label, f"it no longer starts: {problem.message}")
-            why = f"no longer starts ({problem.code})"  # everybody may read it, so without what the bot itself has said
-            self._season.event("off ladder", label, why)
+            self._season.store.versions.take_off(label, f"it {NO_START.format(problem.code)}: {problem.message}")
+            self._season.event("off ladder", label, NO_START.format(problem.code))
         return bool(named)
 
     def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
@@ -301,6 +301,12 @@ class RoundPlayer:
             self._damaged = 0
         over(which)
         season.doing("")
+
+
+def public_words(problem: Problem) -> str:
+    """Return a problem as everybody may read it: without what a bot has written."""
+    message = NO_START.format(problem.code) if problem.code.startswith("B") else problem.message
+    return f"{problem.where}: {message}" if problem.where else message
 
 
 def middle_of(paces: Mapping[str, float]) -> float:
