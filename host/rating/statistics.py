@@ -111,6 +111,12 @@ def wilson(wins: float, tables: float) -> Interval:
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
 
+def wilson_tables(rate: float, interval: tuple[float, float]) -> float:
+    """Return how many tables Wilson's interval around a win rate counts: the inverse of `wilson`."""
+    low, high = interval if rate >= 0.5 else (1 - interval[1], 1 - interval[0])
+    return Z * Z / (max(rate, 1 - rate) ** 2 / (low * high) - 1)
+
+
 def sure_at_least(won: float, drawn: float, lost: float, share: float) -> float:
     """Return how sure it is (0 to 1) that a bot wins more than a share of its tables with one opponent; a draw counts half.
 

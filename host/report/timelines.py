@@ -10,11 +10,10 @@ from host.games.engine import Game, Scores
 from host.inspect.table_replays import ReplayedTable
 from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
-from host.play.lines import repeats_in
 from host.play.records import Fixture, Record, Result
 from host.rating.evidence import sure_by_wins
 from host.rating.rankings import Ranking
-from host.rating.statistics import wilson
+from host.rating.statistics import wilson, wilson_tables
 from host.results.early_order import EarlyOrder
 from host.results.standings import PairResult
 from host.stages import results_of
@@ -217,7 +216,7 @@ def pair_timelines(
 def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
     """Return the meetings of two bots that played among others. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
-    return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made], len(made)), (), None, "")
+    return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made], result), (), None, "")
 
 
 def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Sequence[Record], shown: bool) -> HeadToHead:
@@ -231,8 +230,7 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
         tallies = [_tallied(scored, record.path, pair[0], -(-MAX_LINE_POINTS // len(met))) for record in met]
         seats = tuple(_sum(piece[seat] for tally in tallies for piece in tally) for seat in (0, 1))
         steps = [_sum(piece) for tally in tallies for piece in tally]
-    units = result.tables / repeats_in(met).per_unit
-    return HeadToHead(pair, result, _points(steps, units), seats, (mine, its), group)
+    return HeadToHead(pair, result, _points(steps, result), seats, (mine, its), group)
 
 
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
@@ -265,17 +263,17 @@ def _sum(some: Iterable[Won]) -> Won:
     return Won(round(tables), wins)
 
 
-def _points(steps: Sequence[Won], units: float) -> tuple[Point, ...]:
+def _points(steps: Sequence[Won], result: PairResult) -> tuple[Point, ...]:
     """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points.
 
-    All tables count as this many independent ones, and the tables so far as at most this many.
+    A table counts as much as in the interval of the result, which is that of the last point.
     """
     after, tables, wins = marks(len(steps)), 0, 0.0
+    weight = result.tables / wilson_tables(result.rate, (result.low, result.high))
     points = []
     for count, step in enumerate(steps, 1):
         tables, wins = tables + step.tables, wins + step.wins
         if count in after:
-            weight = max(1.0, tables / units)
             points.append(Point(tables, wins / tables, *wilson(wins / weight, tables / weight)))
     return tuple(points)
 

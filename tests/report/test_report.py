@@ -1195,7 +1195,7 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     page = report(path)
 
     assert "<dt>Waited for a processor</dt><dd>350 ms</dd>" in page
-    assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed before that</small></dd>" in page
+    assert "<dt>Stopped off turn</dt><dd>100 <small>times, 200 µs computed each time</small></dd>" in page
     assert "1.0 s (11 ms computing, 700 ms waiting for a processor, 2.0 ms overhead of croupier)" in page
 
 
