@@ -23,7 +23,7 @@ def serve(context: CliContext, journal: Path | None, bind: str, spoilers: bool) 
     import trio
 
     try:
-        from host.web.server import open_listener, serve_journal
+        from host.web.server import address_for_others, open_listener, serve_journal
     except ImportError as lacking:
         hint = "pip install '.[web]'   in a clone of croupier"
         raise UserError([Problem("S008", "", f"serve needs the extra web: {lacking}", hint=hint)], 6) from lacking
@@ -41,6 +41,8 @@ def serve(context: CliContext, journal: Path | None, bind: str, spoilers: bool) 
         print_json_line("serve", url=url, journal=str(path))
     else:
         click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")
+        if others := address_for_others(socket):
+            click.echo(f"  for phones and other machines: {others}")
         if spoilers:
             click.echo("  with spoilers: readers of this page see the cards of bots that are still playing", err=True)
     lower_priority()

@@ -218,6 +218,21 @@ def is_local(listener: socket.socket) -> bool:
     return ip_address(listener.getsockname()[0]).is_loopback
 
 
+def address_for_others(listener: socket.socket) -> str:
+    """Return the address at which other machines reach a listener; empty if they do not, or if it is not known."""
+    host, port = listener.getsockname()[:2]
+    if is_local(listener):
+        return ""
+    if ip_address(host).is_unspecified:
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect(("192.0.2.1", 9))  # sends nothing: it finds the address that this machine uses
+                host = probe.getsockname()[0]
+        except OSError:
+            return ""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
 async def serve_journal(
     path: Path, listener: socket.socket, spoilers: bool = False, registry: Registry = CROUPIERS
 ) -> None:

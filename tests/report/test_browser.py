@@ -192,6 +192,34 @@ def first_replay(page: Page, reported: Reported) -> None:
 # The report.
 
 
+def test_a_projector_reveals_the_third_place_first_and_the_sentence_last(page: Page, reported: Reported) -> None:
+    from selenium.webdriver import ActionChains
+
+    seen = """[document.querySelector('#result h1'), ...document.querySelectorAll('.podium li')]
+        .map((each) => getComputedStyle(each).visibility === 'visible')"""
+    page.open(f"{reported.url}#podium")
+    places = page.js("document.querySelectorAll('.podium li').length")
+    assert page.js(seen) == [False] * (places + 1)
+    assert page.js("getComputedStyle(document.querySelector('#result .facts')).display") == "none"
+    keys = [" ", "ArrowRight", "PageDown"]
+    for revealed in range(1, places + 1):
+        page.press(keys[revealed % 3])
+        hidden = places - revealed
+        assert page.js(seen) == [hidden == 0, *(nth >= hidden for nth in range(places))]
+    ActionChains(page.driver).send_keys("f").perform()  # full screen needs a real key
+    page.wait("document.fullscreenElement?.id === 'result'")
+    ActionChains(page.driver).send_keys("f").perform()
+    page.wait("!document.fullscreenElement")
+    page.js("(location.hash = '#result') && true")
+    page.wait("getComputedStyle(document.querySelector('#result .facts')).display !== 'none'")
+    assert page.js(seen) == [True] * (places + 1)
+    page.js("document.querySelector('a[href=\"#podium\"]').click() || true")
+    page.wait("document.querySelector('#result.revealing')")
+    page.js("document.querySelector('.reveal .chip').click() || true")
+    page.wait("window.casino.shown()?.timer")
+    page.press(" ")
+
+
 def test_every_page_opens_from_a_file_and_says_something(page: Page, reported: Reported) -> None:
     page.open(reported.url)
     for link in page.js("[...document.querySelectorAll('.top nav a')].map((link) => link.hash)"):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from urllib.parse import quote, urlsplit
+from urllib.request import urlopen
 
 import pytest
 from command import CROUPIER, ROOT, croupier, environment
@@ -337,6 +338,27 @@ def commanded(folder: Path) -> Iterator[Server]:
             yield Server(urlsplit(json.loads(process.stdout.readline())["url"]).port or 0, process)
         finally:
             process.kill()
+
+
+def test_serve_prints_the_address_for_phones_if_other_machines_reach_it(tmp_path: Path) -> None:
+    games.played(tmp_path, "pazaak")
+    for bind in ("0.0.0.0:0", "127.0.0.1:0"):
+        command = [*CROUPIER, "-C", str(tmp_path), "serve", "--bind", bind]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+            assert process.stdout
+            try:
+                first = process.stdout.readline()
+                if bind.startswith("127"):
+                    continue
+                others = process.stdout.readline().split(": ", 1)[1].strip()
+                port = urlsplit(first.split()[2]).port
+                assert urlsplit(others).port == port and urlsplit(others).hostname not in ("0.0.0.0", "127.0.0.1")
+                with urlopen(others, timeout=60) as answer:
+                    assert b"#podium" in answer.read()
+            finally:
+                process.kill()
+                rest = process.stdout.read()
+        assert "phones" not in rest
 
 
 @pytest.mark.parametrize("how", breadth([signal.SIGTERM, signal.SIGINT], 2))

@@ -25,7 +25,7 @@ async function unfolded(id) {
 
 function route(moved) {
   const hash = location.hash.slice(1);
-  const wanted = /^r=/.test(hash) ? "casino" : hash;
+  const wanted = /^r=/.test(hash) ? "casino" : hash === "podium" ? "result" : hash;
   const pages = [...document.querySelectorAll("section.page")];
   if (wanted && !document.getElementById(wanted) && (leaves || document.getElementById("leaves"))) {
     unfolded(wanted).then((found) => { if (found) route(moved); }, (error) => {
@@ -39,6 +39,7 @@ function route(moved) {
   }
   const page = pages.find((each) => each.id === wanted) || pages[0];
   for (const each of pages) each.classList.toggle("here", each === page);
+  if (page.id === "result") podium(page, hash === "podium", moved);
   for (const link of document.querySelectorAll(".top nav a")) {
     const here = link.hash.slice(1) === (page.dataset.up || page.id);
     if (here) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
@@ -48,6 +49,39 @@ function route(moved) {
   document.title = `${page.id === "result" ? "" : `${title.textContent} · `}${document.title.split(" · ").slice(-2).join(" · ")}`;
   if (moved && page.id !== "casino") scrollTo(0, 0);
   if (page.id === "casino" && window.casino) window.casino(hash);
+}
+
+// At #podium, for a projector, the places of the result are revealed one by one, the third one first, and then the sentence.
+let unseen = Infinity; // places
+function podium(page, revealing, again) {
+  const places = [...page.querySelectorAll(".podium li")], button = document.getElementById("reveal");
+  page.classList.toggle("revealing", revealing && Boolean(button));
+  if (!button) return;
+  unseen = again ? places.length : Math.min(unseen, places.length);
+  places.forEach((place, nth) => place.classList.toggle("unseen", nth < unseen));
+  page.querySelector("h1").classList.toggle("unseen", unseen > 0);
+  button.textContent = unseen ? `Reveal place ${unseen}` : "Hide the places again";
+  const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+  document.getElementById("address").textContent = document.documentElement.dataset.live && !local ? location.origin : "";
+}
+
+function reveal(page) {
+  unseen = unseen ? unseen - 1 : Infinity;
+  podium(page, true, false);
+}
+
+function presented() {
+  const page = () => document.querySelector("#result.here.revealing");
+  const fullScreen = () => document.fullscreenElement ? document.exitFullscreen() : page().requestFullscreen().catch(() => { /* a frame may forbid it */ });
+  addEventListener("click", ({ target }) => {
+    if (page() && target.id === "reveal") reveal(page());
+    if (page() && target.id === "full") fullScreen();
+  });
+  addEventListener("keydown", (event) => {
+    if (!page() || event.ctrlKey || event.metaKey || event.altKey || (event.key === " " && event.target.closest("button, a"))) return;
+    const keys = { " ": () => reveal(page()), ArrowRight: () => reveal(page()), PageDown: () => reveal(page()), f: fullScreen };
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
 }
 
 // While a tournament runs, the server announces changes. The page is then fetched again, and its sections are replaced.
@@ -101,6 +135,7 @@ function live() {
 
 document.addEventListener("DOMContentLoaded", () => {
   themed();
+  presented();
   if (document.documentElement.dataset.live) live();
   dressed();
   addEventListener("hashchange", () => route(true));
