@@ -14,7 +14,7 @@ from host.season.entries.store import Store
 from host.season.folder import CHAIN_FILE, SeasonFolder, records_of
 from host.season.publish import with_authors
 from host.season.rounds.book import Book
-from host.season.rounds.chain import links_of
+from host.season.rounds.chain import is_final_over, links_of
 from host.season.rounds.play import reading_round
 from host.season.rounds.season import Season, ladder_in
 
@@ -28,6 +28,7 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
     if folder.store.exists() and not lock_holder(folder.store):  # the final may be over since the process ended
         with Store.open(place) as store:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            season.final_over = is_final_over(season)
             season.chain.update(season, season.book.rounds())
     with Store.reading(place) as store, store.snapshot():
         links, rounds, last = links_of(store), Book(store).rounds(), ladder_in(store)

@@ -46,6 +46,7 @@ from host.season.publish import (
     with_authors,
 )
 from host.season.rounds.book import Round
+from host.season.rounds.chain import is_final_over
 from host.season.rounds.ladder import Before, LastRound, ladder
 from host.season.rounds.retention import remove_answers, too_old
 from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files, write_records
@@ -106,6 +107,8 @@ class Publishing:
             await season.bell.wait(SLOWEST_S)
             await trio.sleep(FASTEST_S)
             try:
+                if not season.final_over:
+                    season.final_over = await trio.to_thread.run_sync(is_final_over, season)
                 self.publish()
                 while not self._player.prepares and await self._write_due():  # the next round is more urgent
                     self.publish()

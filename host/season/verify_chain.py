@@ -9,7 +9,7 @@ from host.journal.chain import canonical, content_of, differing, parsed, seal_of
 from host.season.documents import LadderDocument
 from host.season.entries.store import Store
 from host.season.rounds.book import Round, SeasonTotals
-from host.season.rounds.chain import Known, facts, links_of
+from host.season.rounds.chain import facts, links_of
 from host.season.rounds.ladder import Before, LastRound, Listed, ladder
 from host.season.rounds.season import Season
 
@@ -51,8 +51,7 @@ class SealedSeason:
 
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
         """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
-        last = dict(self._last)
-        found = [*facts(season, rounds, Known(("seed",)))]  # also if the final lies on another machine
+        last, found = dict(self._last), [*facts(season, rounds)]
         events = {content["kind"] for kind, about, content in found if kind == "change" and about not in last}
         free = [*FREE, *(PENDING[kind] for kind in events & PENDING.keys())]
         for kind, about, content in found:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from statistics import NormalDist
 from typing import Any
 
 import pytest
+import trio
 from command import ROOT, croupier_process
 from season_fixtures import tar
 from season_process import TestSeason, plain_bot
@@ -32,7 +34,7 @@ from host.season.rounds import chain
 from host.season.rounds.fit import fitted
 from host.season.rounds.season import Season
 from host.season.season_check import ratings
-from host.season.service import loaded_season
+from host.season.service import ServiceTerms, loaded_season, run_season
 from host.season.verify import RoundCheck, verify_season
 from host.stages import Registry
 
@@ -210,11 +212,38 @@ def test_the_journal_of_the_final_is_opened_once_when_it_has_ended(
     with here(copied) as season:
         journal = Folder(played.folder.parent / "final").journal
         with locked(journal.with_suffix(".lock")):
-            assert not [fact for fact in chain.facts(season, ()) if fact.kind == "seed"] and not opened
+            assert not chain.is_final_over(season) and not opened
         os.utime(journal)
         for _ in range(3):
-            assert [fact for fact in chain.facts(season, ()) if fact.kind == "seed"]
+            assert chain.is_final_over(season)
         assert opened == [journal]
+
+
+def test_an_open_season_publishes_its_seed_and_reads_the_journal_of_the_final_in_a_thread(
+    played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
+    with contextlib.closing(sqlite3.connect(copied / "season.sqlite")) as store:
+        store.execute("DROP TABLE chain")
+    (copied / "published/chain.ndjson").write_bytes(b"")
+    os.utime(Folder(played.folder.parent / "final").journal)
+    threads = list[int]()
+
+    def noted(journal: Path, registry: Registry) -> Any:
+        threads.append(threading.get_ident())
+        return reading(journal, registry)
+
+    async def open_until_the_seed_is_published() -> None:
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(run_season, copied, ServiceTerms(""), lambda *_: None, lambda _: None)
+                while b'"seed":{' not in (copied / "published/chain.ndjson").read_bytes():
+                    await trio.sleep(0.1)
+                nursery.cancel_scope.cancel()
+
+    monkeypatch.setattr(chain, "reading", noted)
+    trio.run(open_until_the_seed_is_published)
+    assert threads and threading.get_ident() not in threads
 
 
 def test_the_addresses_of_the_site_are_not_in_the_chain(played: TestSeason, tmp_path: Path) -> None:

@@ -170,8 +170,7 @@ def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> 
     if (final := season.folder.final()) is not None:
         told = {"at": final.at, "digest": final.digest, "entries": [*final.entries]}
         yield Fact("final", "final", told | {"seed_sha256": _sha256(final_seed(season.seed))})
-        journal = Folder(season.folder.path / final.folder).journal
-        if "seed" in known.about or _is_over(journal, season.tournament.registry):
+        if season.final_over:
             yield Fact("seed", "seed", {"seed": season.seed.hex()})
 
 
@@ -240,21 +239,25 @@ def round_content(which: Round) -> dict[str, Any]:
     }
 
 
-def _is_over(journal: Path, registry: Registry) -> bool:
-    """Return whether the final has been played: then the seed of the season decides nothing any more."""
+def is_final_over(season: "Season") -> bool:
+    """Return whether the final has been played: then the seed of the season decides nothing any more.
+
+    It may be called in a thread, because it checks all of the final's journal, which takes a while.
+    """
+    if (final := season.folder.final()) is None:
+        return False
+    journal = Folder(season.folder.path / final.folder).journal
     try:
         found = journal.stat()
     except OSError:  # it has not begun, or lies on another machine
         return False
+    registry = season.tournament.registry
     return not lock_holder(journal) and _has_ended(journal, registry, found.st_ino, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=1)
 def _has_ended(journal: Path, registry: Registry, *_state: int) -> bool:
-    """Return whether the tournament of a journal has ended.
-
-    Opening one checks all of it, which takes a while. So this happens once for each state of its file.
-    """
+    """Return whether the tournament of a journal has ended. It is opened once for each state of its file."""
     try:
         with reading(journal, registry) as opened:
             return opened.state().finished

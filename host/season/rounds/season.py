@@ -69,6 +69,8 @@ class Season:
         self.seed = folder.seed()
         self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
         self.chain = SeasonChain(store)
+        self.final_over = False
+        """Whether the final is known to have been played (`is_final_over`)."""
         self._log = log
         self.now = ""
         """What is being done, in a line."""
