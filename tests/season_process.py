@@ -62,14 +62,15 @@ def plain_bot(answer: str = "END", note: str = "") -> bytes:
 
 
 class TestSeason:
-    """A season folder, and its process while it runs."""
+    """A season folder, new or one that there is, and its process while it runs."""
 
     __test__ = False
 
     def __init__(self, folder: Path, terms: str = "", game: str = "pazaak") -> None:
         self.folder, self.process = folder, None
-        folder.mkdir()
-        (folder / "croupier.toml").write_text(CONFIG.format(game=game, terms=terms))
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "croupier.toml").write_text(CONFIG.format(game=game, terms=terms))
         self.log = folder / "log.ndjson"
         self.port = own_port()
         self.process: subprocess.Popen[bytes] | None = None

@@ -1,8 +1,9 @@
 """What an earlier release wrote is still read, and nothing that programs rely on has gone: docs/compatibility.md.
 
 tests/goldens/0.1.0 has what version 0.1.0 wrote: a tournament with a journal that stands after its first stage, a bundle, the
-folder of `export public`, and the names that programs rely on. Until that version is released (CHANGELOG.md), its formats may
-still change; then these tests are skipped, and say so. Write the goldens again, with one command, and review the difference:
+folder of `export public`, a season that was stopped in a round, and the names that programs rely on. Until that version is
+released (CHANGELOG.md), its formats may still change; then these tests are skipped, and say so. Write the goldens again, with
+one command, and review the difference:
 
     CROUPIER_WRITE_GOLDENS=1 python -m pytest tests/project/test_compatibility.py
 """
@@ -23,6 +24,7 @@ import click
 import pytest
 from command import croupier
 from helpers import CACHE
+from season_process import TestSeason, plain_bot
 
 import croupier as interface
 from host import __version__
@@ -116,9 +118,27 @@ def keys(schema: Any) -> Iterator[str]:
         yield from keys(part)
 
 
+def write_season() -> None:
+    """Open a season with two bots, stop it while it plays, and store its folder, without what is made again."""
+    season = TestSeason(WRITTEN / "season")
+    with season.opened():
+        season.invite("ada", "grace")
+        season.submit("ada", "stands", plain_bot("STAND"))
+        season.submit("grace", "ends", plain_bot("END"))
+        season.accepted("stands-1", "ends-1")
+        season.until_round(2)
+    for path in [*season.folder.rglob("*.lock"), *season.folder.rglob("*-shm"), *season.folder.rglob("*-wal")]:
+        path.unlink()
+    shutil.rmtree(season.folder / "inbox", ignore_errors=True)
+    for name in ("1.html", "2.html"):  # a report of 120 kB
+        (season.folder / "published" / "rounds" / name).unlink(missing_ok=True)
+
+
 def write_goldens() -> None:
     """Play the tournament, export the bundle and the public folder, and store them with what they must say."""
     shutil.rmtree(WRITTEN, ignore_errors=True)
+    WRITTEN.mkdir()
+    write_season()
     cup = WRITTEN / "cup"
     for name, script in BOTS.items():
         (cup / "bots" / name).mkdir(parents=True)
@@ -194,6 +214,25 @@ def test_a_run_that_has_begun_goes_on(release: Path) -> None:
     assert done.code == 0, done.err
     assert rows(cup, "league") == expected(release, "league")
     assert rows(cup, "decider") == expected(release, "decider")
+
+
+@pytest.mark.long
+def test_a_season_that_was_stopped_goes_on(release: Path) -> None:
+    season = TestSeason(release / "season")
+    journals = sorted(season.folder.glob("rounds/*/run/run.sqlite"))
+    with reading(journals[-1]) as journal:
+        if not journal.state().level <= detect().level:
+            pytest.skip(f"its last round began at {journal.state().level.label}, and THIS MACHINE HAS LESS")
+    chain = season.folder / "published" / "chain.ndjson"
+    before, rounds = chain.read_bytes(), len(season.events("round", "is over"))
+    assert rounds >= 2
+    with season.opened():
+        season.submit("grace", "returns", plain_bot("END", "after the upgrade"))
+        season.accepted("returns-1")
+        season.until_round(rounds + 3)
+    assert season.croupier("season", "verify").code == 0
+    assert chain.read_bytes().startswith(before)  # what was said before the upgrade stands
+    assert {"stands", "ends"} <= {row["bot"] for row in season.document("ladder")["rows"]}
 
 
 def test_a_bundle_is_asked_again(release: Path) -> None:

@@ -1,4 +1,7 @@
-"""Checks this folder: `python3 check.py [SEAL ...]` with published seals. `check.py deal TABLE` also prints its shuffles."""
+"""Checks this folder: `python3 check.py [SEAL ...]` with published seals. `check.py deal TABLE` also prints its shuffles.
+
+`check.py same FOLDER` also compares it with the public folder of the same tournament, played again.
+"""
 
 import csv, hashlib, hmac, json, math, pathlib, sys, time
 from collections import Counter, defaultdict
@@ -6,17 +9,12 @@ from collections.abc import Iterator
 from itertools import combinations, permutations, product
 from typing import Any
 
-LEAVABLE = {
-    "round-robin",
-    "league",
-    "gauntlet",
-    "pairs",
-}  # kinds of stage in which tables of withdrawn bots do not count
+LEAVABLE = {"round-robin", "league", "gauntlet", "pairs"}  # kinds in which tables of withdrawn bots do not count
 BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
 BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
 NOT_CHECKED = [
-    "whether the scores follow from the answers: `croupier verify` applies the rules to every answer again",
-    "draws, seats and pairings, the intervals of values, and how certain the order is: docs/checking.md says how they follow",
+    "whether the scores follow from the answers: `croupier verify`, or a program with the rules, as docs/checking.md says",
+    "draws, seats and pairings, and the figures of certainty.json: docs/checking.md says how they follow",
     "whether this program, records.schema.json, and the decks and winners in rules.json are those of croupier and its game",
 ]
 
@@ -41,6 +39,73 @@ def check_chain(published: list[str]) -> list[Any]:
         sys.exit(f"✗ no line has the seal {seal}")
     print(f"✓ {len(lines)} lines, seal {seals[-1]}")
     return [json.loads(line) for line in lines]
+
+
+def answers_in(folder: pathlib.Path) -> Iterator[Any]:
+    """Yield the lines of answers.ndjson, which may be larger than the memory, and the text of each; none if it is not there."""
+    file = folder / "answers.ndjson"
+    for each in map(json.loads, file.open() if file.exists() else ()):
+        yield each["number"], each, "\n".join(each["answers"]).encode()
+
+
+def check_answers() -> None:
+    """Step 5: the answers of the fixtures of finished stages have the sealed hashes."""
+    found, over = set(), [name for name in LINES if LINES[name]["status"] == "finished"]
+    for number, each, text in answers_in(FOLDER):
+        if number in found or number not in NUMBERED:
+            sys.exit(f"✗ answers.ndjson: fixture {number} is there twice, or not in the records")
+        line, whole = NUMBERED[number], hashlib.sha256(bytes.fromhex(each["salt"]) + text)
+        expect(whole.hexdigest(), line["answers"], f"the hash of the answers of {line['path']}")
+        expect(len(each["answers"]), len(line["scores"]), f"the number of tables with answers of {line['path']}")
+        found.add(number)
+    missing = sum(each["stage"] in over and number not in found for number, each in NUMBERED.items())
+    some = f"✓ the answers of {len(found)} fixtures have the sealed hashes"
+    print(some if found else "- the answers are not published")
+    NOT_CHECKED.extend([f"the answers of {missing} fixtures, which are not published"] if missing else [])
+
+
+def check_bots() -> None:
+    """Step 6: the published programs are those that have played: their hashes are the sealed ones."""
+    bots, right = json.loads((FOLDER / "bots.json").read_text()) if (FOLDER / "bots.json").exists() else {}, 0
+    for name, bot in bots.items():
+        if name not in BOTS:
+            sys.exit(f"✗ bots.json: {name} has not played")
+        if bot["packages"]:
+            continue
+        home = FOLDER / "bots" / name
+        own = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+        expect(own, sorted(bot["files"].keys() - bot["kit"].keys()), f"the list of files of {name}")
+        expect("\0" in bot["spec"], False, f"bots.json: whether a byte is 0 in spec of {name}")
+        whole = hashlib.sha256(bot["spec"].encode())
+        for path in sorted(
+            bot["files"], key=lambda path: [(True, each) for each in path.split("/")[:-1]] + [(False, path)]
+        ):
+            kit = bot["kit"].get(path)
+            content = (home / path).read_bytes() if kit is None else kit.encode()
+            whole.update(f"{path}\0{bot['files'][path]}\0{len(content)}\0".encode() + content)
+        expect(whole.hexdigest(), BOTS[name], f"the hash of the files of {name}")
+        right += 1
+    some = f"✓ the files of {right} bots have the sealed hashes"
+    print(some if right else "- the programs of the bots are not published")
+    if rest := [name for name in BOTS if name not in bots or bots[name]["packages"]]:
+        NOT_CHECKED.append(f"the programs of {', '.join(rest)}")
+
+
+def compare(other: pathlib.Path) -> None:
+    """Compare each fixture that counts with the one of another folder: its seats, scores and, if both have them, answers."""
+    folders, nothing = [], (None, None)
+    for folder in (FOLDER, other):
+        lines, parts = (folder / "records.ndjson").open(), ("bots", "seats", "scores", "faults", "benched")
+        digests = {number: hashlib.sha256(text).digest() for number, _, text in answers_in(folder)}
+        fixtures = [each for line in lines if (each := json.loads(line).get("fixture"))]
+        folders.append({one["path"]: ([one[key] for key in parts], digests.get(one["number"])) for one in fixtures})
+    here, there, compared = *folders, 0
+    for path in FIXTURES.keys() | there.keys():
+        (one, answers), (its, others) = here.get(path, nothing), there.get(path, nothing)
+        if one != its or (answers != others and answers and others):
+            sys.exit(f"✗ {path} is another fixture in {other}")
+        compared += bool(answers and others)
+    print(f"✓ {len(there)} fixtures have the same seats and scores in {other}, and {compared} of them the same answers")
 
 
 def sums_of(stage: Any, fixtures: list[Any]) -> Any:
@@ -311,7 +376,7 @@ def print_deal(seed: bytes, group: str, nth: int) -> None:
 if __name__ == "__main__":
     FOLDER = pathlib.Path(sys.argv[0]).parent
     RULES = json.loads((FOLDER / "rules.json").read_text())
-    RECORDS = check_chain([] if "deal" in sys.argv else sys.argv[1:])
+    RECORDS = check_chain([] if {"deal", "same"} & {*sys.argv} else sys.argv[1:])
     CHANGES = [record["change"] for record in RECORDS if "change" in record]
     LEFT = {each["what"]: each["kind"] for each in CHANGES if each["kind"] in ("withdraw", "readmit")}
     GONE, ASIDE = (
@@ -323,6 +388,7 @@ if __name__ == "__main__":
         {each["path"]: each for record in RECORDS if (each := record.get("fixture")) and each["number"] not in ASIDE}
     )
     # Step 2: the seed has the hash that was sealed before the first table. It may be bound to the bots that were entered then.
+    NUMBERED = {each["number"]: each for record in RECORDS if (each := record.get("fixture"))}
     TERMS = [record["terms"] for record in RECORDS if "terms" in record][-1]
     BOTS = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version"))}
     FIRST = {bot["name"]: bot["sha256"] for each in RECORDS if (bot := each.get("version")) and bot["after"] == 0}
@@ -354,11 +420,15 @@ if __name__ == "__main__":
     EARLIER: dict[str, Any] = {}
     for STAGE in TERMS["stages"]:
         EARLIER = check_stage(STAGE, EARLIER)
+    check_answers()
+    check_bots()
     for CHANGE in CHANGES:
         what = (
             f"{CHANGE['kind']} {CHANGE['what']}, {len(CHANGE['set_aside'])} fixtures count no more: {CHANGE['reason']}"
         )
         print(f"! changed on {time.strftime('%Y-%m-%d %H:%M', time.gmtime(CHANGE['at']))} UTC: {what}")
+    if "same" in sys.argv:
+        compare(pathlib.Path(sys.argv[-1]))
     if "deal" in sys.argv and SEED:
         SEED = hmac.digest(SEED, DIGEST.digest(), "sha256")[:16] if "bound" in TERMS else SEED
         print_deal(SEED, sys.argv[-1].rpartition("/")[0], int(sys.argv[-1].rpartition("/")[2]))
