@@ -515,35 +515,40 @@ def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["target", "upload"]
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
-def test_an_upload_is_refused_if_unpacking_is_killed_and_waits_if_the_machine_stops(tmp_path: Path, by: int) -> None:
-    upload, target = tmp_path / "upload", tmp_path / "target"
+@pytest.mark.parametrize(
+    ("by", "times"), [(signal.SIGKILL, 3), (signal.SIGKILL, 2), (signal.SIGTERM, 1)], ids=["always", "twice", "stopped"]
+)
+def test_an_upload_is_refused_if_unpacking_is_always_killed_and_waits_if_the_machine_stops(
+    tmp_path: Path, by: int, times: int
+) -> None:
+    upload, target, killed = tmp_path / "upload", tmp_path / "target", set[int]()
     upload.write_bytes(tar({"bot.py": STANDS}))
-    target.mkdir()
 
     async def kill() -> None:
-        while True:
+        while len(killed) < times:
             for child in psutil.Process().children():
                 with contextlib.suppress(psutil.Error):
-                    if "host.season.intake.unpack" in child.cmdline():
+                    if child.pid not in killed and "host.season.intake.unpack" in child.cmdline():
                         child.send_signal(by)
-                        return
+                        killed.add(child.pid)
             await trio.sleep(0.001)
 
     async def unpacking() -> object:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kill)
             try:
-                return await unpacked_upload(UnpackRequest(str(upload), "mine.tar", str(target), "mine", 16 << 20))
+                return await unpacked_upload(UnpackRequest(str(upload), "mine.tar.gz", str(target), "mine", 16 << 20))
             except UserError as failed:
                 return failed
 
     found = trio.run(unpacking)
     if by == signal.SIGTERM:
         assert isinstance(found, UserError) and found.exit_code == 6
+    elif times == 2:
+        assert isinstance(found, Unpacked) and found.folder == str(target / "mine")
     else:
         assert isinstance(found, Unpacked) and not found.folder
-        said = "error[B016] mine.tar: cannot be unpacked: the process that did it was killed (SIGKILL)"
+        said = "error[B016] mine.tar.gz: cannot be unpacked: the process that did it was killed (SIGKILL)"
         assert str(found.problems[0]).startswith(said)
 
 
@@ -554,7 +559,8 @@ def test_a_file_whose_name_no_file_system_takes_is_refused_when_it_is_handed_in(
         with pytest.raises(UserError, match="too long"):
             submitted_file_name(name)
     (tmp_path / "upload").write_text(STANDS)
-    found = trio.run(unpacked_upload, UnpackRequest(str(tmp_path / "upload"), longest, str(tmp_path), "mine", 16 << 20))
+    target = str(tmp_path / "target")
+    found = trio.run(unpacked_upload, UnpackRequest(str(tmp_path / "upload"), longest, target, "mine", 16 << 20))
     assert not found.problems
 
 

@@ -191,8 +191,6 @@ class SeasonIntake:
         require_room(self.folder)
         store.submissions.begin(submission, time.time())
         work = self.folder / WORK / submission.id
-        paths.remove_tree(work)
-        work.mkdir()
         unpacked = await unpacked_upload(self._unpack_request(submission, work))
         costs.seconds = costs.elapsed
         if unpacked.problems:
