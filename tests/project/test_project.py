@@ -182,7 +182,13 @@ def test_no_class_has_many_attributes() -> None:
 
 # Chance in tests.
 
-SLEEPERS = ("browser/pictures.py", "bots/test_banks.py", "season/test_season_long.py", "tournament/test_estimate.py")
+SLEEPERS = (
+    "browser/pictures.py",
+    "bots/test_banks.py",
+    "season/test_season_long.py",
+    "season_harms.py",
+    "tournament/test_estimate.py",
+)
 """Tests in which a pause is the subject, or that take pictures."""
 WALL_CLOCKS = ("time.monotonic", "time.perf_counter")
 
