@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Collection
 from pathlib import Path
 from statistics import median
 
@@ -71,9 +72,9 @@ SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 class Load:
     """A season in a temporary folder, with its process."""
 
-    def __init__(self, folder: Path, chosen: argparse.Namespace) -> None:
+    def __init__(self, folder: Path, budget: int, practice: int) -> None:
         self.folder, self.log, self.handed = folder, folder / "log", dict[str, float]()
-        (folder / "croupier.toml").write_text(CONFIG.format(budget=chosen.budget, practice=chosen.practice))
+        (folder / "croupier.toml").write_text(CONFIG.format(budget=budget, practice=practice))
         (folder / "inbox").mkdir()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -90,10 +91,24 @@ class Load:
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.endswith("}")]
         return [line for line in lines if line.get("kind") == kind]
 
+    def invite(self, authors: int) -> None:
+        """Invite authors, and wait until the site knows them. The secret of a link is the author's name."""
+        for number in range(authors):
+            author = f"author{number}"
+            write_request(self.folder / "inbox", Invite(author, hashlib.sha256(author.encode()).hexdigest()))
+        while not (self.folder / "published" / "site.sqlite").exists():
+            time.sleep(0.1)
+        while not self._answers():
+            time.sleep(0.1)
+
     def submit(self, number: int, author: str, bot: str) -> None:
         """Hand in a bot of the mix."""
         file, source = MIX[number % len(MIX)]
         content = source.format(answer="END" if number % 3 else "STAND", note=f"{author} {number}").encode()
+        self.put(author, bot, file, content)
+
+    def put(self, author: str, bot: str, file: str, content: bytes) -> None:
+        """Hand in a file."""
         self.handed[f"{author}/{bot}"] = time.time()
         url, own = f"{self._url}/api/bots/{bot}?file={file}", {"Authorization": f"Bearer {author}"}
         with self._opener.open(urllib.request.Request(url, content, own, method="PUT"), timeout=60) as answer:
@@ -116,13 +131,6 @@ class Load:
             self.pages.append(time.perf_counter() - began)
             time.sleep(READING_S)
 
-    def until_site(self) -> None:
-        """Wait until the site knows the authors."""
-        while not (self.folder / "published" / "site.sqlite").exists():
-            time.sleep(0.1)
-        while not self._answers():
-            time.sleep(0.1)
-
     def _answers(self) -> bool:
         request = urllib.request.Request(self._url + "/api/mine", headers={"Authorization": "Bearer author0"})
         try:
@@ -135,6 +143,12 @@ class Load:
         """Return the seconds from request to verdict, by author and bot."""
         done = {each["subject"].rpartition("-")[0]: float(each["at"]) for each in self.events("accepted")}
         return {name: at - self.handed[name] for name, at in done.items() if name in self.handed}
+
+    def played_seconds(self, rounds: Collection[str]) -> list[float]:
+        """Return the seconds that the tables of some rounds have taken, without the start of their bots, as the log says them."""
+        ends = [each for each in self.events("round") if each["subject"] in rounds and "is over" in each["text"]]
+        found = [re.search(r" in ([\d.]+) (\S+), ready after ([\d.]+) (\S+),", each["text"]) for each in ends]
+        return [float(each[1]) * SECONDS[each[2]] - float(each[3]) * SECONDS[each[4]] for each in found if each]
 
     def end(self) -> None:
         """End the process."""
@@ -185,7 +199,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=20)
     chosen = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="season-load-"))
-    load = Load(folder, chosen)
+    load = Load(folder, chosen.budget, chosen.practice)
     try:
         measure(load, chosen)
     finally:
@@ -196,10 +210,7 @@ def main() -> None:
 
 def measure(load: Load, chosen: argparse.Namespace) -> None:
     """Play with and without submissions, and print the figures."""
-    for number in range(chosen.authors):
-        author = f"author{number}"
-        write_request(load.folder / "inbox", Invite(author, hashlib.sha256(author.encode()).hexdigest()))
-    load.until_site()
+    load.invite(chosen.authors)
     for number in range(chosen.authors):
         load.submit(number, f"author{number}", f"bot{number}")
     while len(load.verdicts()) < chosen.authors:

@@ -1,5 +1,6 @@
 """The benchmarks run. Their figures depend on the machine and are not tested here."""
 
+import os
 import re
 import subprocess
 import sys
@@ -79,3 +80,31 @@ def test_the_benchmark_of_seasons_hands_in_bots_while_the_ladder_plays() -> None
     words = ["--authors", "2", "--submissions", "30", "--minutes", "0.1", "--practice", "4", "--budget", "2"]
     printed = printed_by("season_load", *words)
     assert "from upload to verdict" in printed and "without answers" in printed
+
+
+@pytest.mark.proof
+def test_the_benchmark_of_slow_versions_compares_two_seasons() -> None:
+    words = [
+        "--versions",
+        "4",
+        "--authors",
+        "4",
+        "--budget",
+        "5",
+        "--rounds",
+        "1",
+        "--minutes",
+        "0.1",
+        "--practice",
+        "4",
+    ]
+    printed = printed_by("season_fair", *words, "--computed", "20")
+    assert printed.count("from upload to verdict") == 2 and "% of the tables that they play without the two" in printed
+
+
+@pytest.mark.proof
+def test_a_season_stands_a_storm() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    printed = printed_by("season_storm", "--minutes", "2", "--authors", "8", "--pause", "30")
+    assert "nothing is wrong" in printed and "disk filled" in printed
