@@ -21,6 +21,7 @@ import mmap
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -375,6 +376,7 @@ def main() -> None:
     parser.add_argument("--disk", type=int, default=512, help="its size in MiB")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of harm")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the season ends, too
     place = Path(tempfile.mkdtemp(prefix="season-storm-"))
     (place / "disk").mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={chosen.disk}m", "season-storm", place / "disk"], check=True)

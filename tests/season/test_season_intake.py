@@ -602,13 +602,20 @@ def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path) -> None:
 @contextlib.contextmanager
 def small_cache(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Let builds lie on a disk of 64 MiB, which bots can reach."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a disk")
     with season(place) as before:  # the keeper of sandboxes stays where it is
         before.accepted("ada", "mine.py", STANDS)
+    with small_disk() as folder:
+        monkeypatch.setenv("CROUPIER_CACHE", str(folder))
+        yield folder
+
+
+@contextlib.contextmanager
+def small_disk() -> Iterator[Path]:
+    """Mount a disk of 64 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
     folder = Path(tempfile.mkdtemp())
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "croupier-test", folder], check=True)
-    monkeypatch.setenv("CROUPIER_CACHE", str(folder))
     try:
         yield folder
     finally:
@@ -631,6 +638,31 @@ def test_a_disk_that_is_almost_full_is_no_bots_fault(tmp_path: Path, monkeypatch
         (cache / "fill").unlink()
         found = here.examined()
         assert found.state == "accepted", found.verdict and found.verdict.problems
+
+
+def test_an_examination_that_a_full_disk_ends_is_done_again_when_there_is_room(tmp_path: Path) -> None:
+    with small_disk() as disk, season(disk / "cup") as here:
+        mine = here.submit("ada", "mine.py", STANDS).submission
+
+        async def fill() -> None:
+            while (known := here.store.submissions.get(mine)) and known.state == "waiting":
+                await trio.sleep(0.001)
+            with contextlib.suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+
+        async def examine() -> UserError:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fill)
+                with pytest.raises(UserError) as full:
+                    await here.intake.examine_next()
+            return full.value
+
+        assert here.run(examine).problems[0].code == "E012"  # it could not even write that the submission waits
+        known = here.store.submissions.get(mine)
+        assert known and known.state == "building"
+        (disk / "fill").unlink()
+        assert here.examined().state == "accepted"
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """Stores the submissions of a season with their verdicts, the practice that authors have asked for, and what both have used."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from host.base.errors import Problem, UserError
@@ -71,10 +71,10 @@ class _Queued(Generic[W]):
             f"UPDATE usage SET seconds = ? WHERE what = ? AND at = {last}", seconds, identity, identity
         )
 
-    def recover(self) -> None:
-        """Let everything wait again that was interrupted."""
+    def recover(self, running: Container[str] = ()) -> None:
+        """Let everything wait again that was interrupted; not what is running."""
         for each in self.open():
-            if each.state != "waiting":
+            if each.state != "waiting" and each.id not in running:
                 self._update(each.id, state=SubmissionState.WAITING, reason="")
 
     def _update(self, identity: str, **fields: Any) -> None:

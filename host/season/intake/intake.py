@@ -147,6 +147,8 @@ class SeasonIntake:
         now = time.time()
         if self.store.setting(PAUSED):
             return None
+        for queue in (self.store.submissions, self.store.practices):
+            queue.recover(self._running)  # a full disk has ended an examination, and no word of it could be written
         order = self.waiting(now)
         held, busy = self.held(order, now), {running.author for running in self._running.values()}
         bots = {running.bot.lower() for running in self._running.values()}
@@ -174,8 +176,6 @@ class SeasonIntake:
             if known := store.submissions.get(identity):
                 reason = _machine_failed(failed)
                 store.submissions.wait_again(identity, reason, attempts=known.attempts)
-            else:
-                store.practices.recover()
             raise
         finally:
             del self._running[identity]
