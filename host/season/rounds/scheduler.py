@@ -319,10 +319,13 @@ class _Plan:
         return self._joined([one, other], cost)
 
     def meetings(self) -> tuple[Meeting, ...]:
-        """Return the planned meetings, ordered so that those of the same versions follow each other."""
+        """Return the planned meetings, ordered so that those of the same versions follow each other.
+
+        Those of slow versions come first: one that began last would be played on when the round is otherwise over.
+        """
 
         def place(group: tuple[int, ...]) -> tuple[object, ...]:
-            return tuple(nth // GROUP for nth in group), group
+            return self._costs[[*group]].max() < SLOW_COST, tuple(nth // GROUP for nth in group), group
 
         return tuple(
             Meeting(tuple(self._players[nth].label for nth in group), self._found[group])
