@@ -596,6 +596,30 @@ def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path) -> None:
         assert known.verdict.pace > 0.5
 
 
+def test_slow_bots_that_are_checked_do_not_keep_others_from_being_built(tmp_path: Path) -> None:
+    slow = SLEEPS.replace("0.3", "0.7")
+    with season(tmp_path) as here:
+        here.author("alan")
+        both = [here.submit(author, f"{author}s.py", f"{slow}# {author}").submission for author in ("ada", "grace")]
+        quick = here.submit("alan", "quick.py", STANDS).submission
+
+        def states(*submissions: str) -> list[str]:
+            return [known.state for each in submissions if (known := here.store.submissions.get(each))]
+
+        async def three() -> list[str]:
+            async with trio.open_nursery() as nursery:
+                for _ in both:
+                    nursery.start_soon(here.intake.examine_next)
+                while states(*both) != ["checking", "checking"]:
+                    await trio.sleep(0.05)
+                await here.intake.examine_next()
+                found = states(quick, *both)
+                nursery.cancel_scope.cancel()
+            return found
+
+        assert here.run(three) == ["accepted", "checking", "checking"]
+
+
 # The disk of the builds.
 
 

@@ -6,7 +6,7 @@ begins, and the submission is examined again.
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ from host.tournament.stage_runner import Executor
 
 UPLOADS, WORK, STORED = "uploads", "work", "store"
 BUILDERS = 2
-"""Submissions that are built and checked at the same time; those of other authors practise meanwhile."""
+"""Submissions that are built at the same time; those of other authors are checked and practise meanwhile."""
 
 PACE_TABLES = 20  # in which a bot that practises against nobody shows how long it takes
 LATE = "handed in after entry was closed: it is kept, and does not play"
@@ -203,11 +203,12 @@ class SeasonIntake:
             self._take_up(submission, known)
             return
         number = store.versions.next_number(submission.bot)
-        examination = Examination(self._bench, work, costs, partial(self._set_state, submission.id))
         label = f"{submission.bot}-{number}"
-        async with AsyncExitStack() as building:
-            await building.enter_async_context(self._building)
-            practise_with = partial(self._against_references, costs, building)
+        with ExitStack() as building:
+            await self._building.acquire_on_behalf_of(submission.id)
+            building.callback(self._building.release_on_behalf_of, submission.id)
+            examination = Examination(self._bench, work, costs, partial(self._built, submission.id, building))
+            practise_with = partial(self._against_references, costs)
             verdict, bot = await examination.run(Path(unpacked.folder), label, practise_with)
         await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
@@ -234,7 +235,9 @@ class SeasonIntake:
     def _bench(self) -> Bench:
         return Bench(self.terms.game, self.terms.rules, self.terms.limits, self.terms.level)
 
-    def _set_state(self, identity: str, state: SubmissionState) -> None:
+    def _built(self, identity: str, building: ExitStack, state: SubmissionState) -> None:
+        """Store that a submission has been built and is checked, or practises. Another one may be built."""
+        building.close()
         self.store.submissions.set_state(identity, state)
 
     def _unpack_request(self, submission: Submission, work: Path) -> UnpackRequest:
@@ -294,8 +297,7 @@ class SeasonIntake:
 
     # Practice.
 
-    async def _against_references(self, costs: Costs, building: AsyncExitStack, bot: BuiltBot) -> list[Practised]:
-        await building.aclose()
+    async def _against_references(self, costs: Costs, bot: BuiltBot) -> list[Practised]:
         if not self._references and self.terms.references:
             await self.prepare_references()
         if not self._references:  # tables against itself say how long one takes
