@@ -47,7 +47,7 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
 
 def _standings(tally: Tally) -> Table:
     latest = tally.latest
-    early = latest is not None and latest.all_meet is not None and latest.done < latest.known
+    early = latest is not None and latest.all_meet and latest.done < latest.known
     ranked = latest is None or latest.ranked
     table = _table("mean so far" if early else "mean", "±", "faults")
     scores = tally.newest.scores

@@ -13,10 +13,9 @@ from host.base.safe_text import one_line
 from host.journal.lock import lock_holder
 from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageStatus
-from host.results.course import positions_of
+from host.results.course import Position, positions_of
 from host.results.withdrawal import left_out
-from host.stages import kind_of
-from host.tournament.progress import AllMeet, Progress, Tally, early_order, ranked_by_mean
+from host.tournament.progress import Progress, Tally
 
 POLL_INTERVAL_S = 0.2
 
@@ -65,22 +64,17 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
-    tally, run = Tally(), journal.state()
-    meeting = all_meet_stages(journal)
-    for stage in run.stages:
-        name, kind = stage.name, kind_of(stage.config)
+    tally, withdrawn = Tally(), journal.state().withdrawn
+    for position in positions_of(journal):
+        name = position.state.name
         if name in wanted:
             done = len(journal.stage_records(name))
-            if not done and stage.status is StageStatus.WAITING:
+            if not done and position.state.status is StageStatus.WAITING:
                 continue
-            known = max(stage.known, done)
-            tally.add(
-                Progress(
-                    name, done, known, None, kind.places is not None, meeting.get(name), ranked_by_mean(stage.config)
-                )
-            )
-            tally.early = early_order(meeting.get(name))
-            out = left_out(stage.config, run.withdrawn)
+            progress = _progress(position, done)
+            tally.add(progress)
+            tally.early = progress.early_order()
+            out = left_out(position.config, withdrawn)
             if tally.early is None and not out:
                 tally.stages[name] = journal.sums(name)
                 continue
@@ -100,20 +94,17 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     seen: set[str] = set()
     running = True
     while running:
-        run = journal.state()
-        running = run.status is RunStatus.RUNNING  # read first, so that the last records are still read below
-        meeting = all_meet_stages(journal)
-        for stage in run.stages:
-            name = stage.name
-            if name not in over and stage.status is not StageStatus.WAITING:
-                more, ranked = kind_of(stage.config).places is not None, ranked_by_mean(stage.config)
+        # read first, so that the last records are still read below
+        running = journal.state().status is RunStatus.RUNNING
+        for position in positions_of(journal):
+            name = position.state.name
+            if name not in over and position.state.status is not StageStatus.WAITING:
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
-                finished = done[name] + len(journal.undecided(name))
-                known = max(stage.known, finished)
+                progress = _progress(position, done[name] + len(journal.undecided(name)))
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
-                    yield Progress(name, finished, known, record, more, meeting.get(name), ranked)
+                    yield progress._replace(record=record)
                 seen.add(name)
         if running:
             time.sleep(POLL_INTERVAL_S)
@@ -125,9 +116,10 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
             )
 
 
-def all_meet_stages(journal: Journal) -> dict[str, AllMeet]:
-    """Return the stages in which every two bots meet, with their bots."""
-    return {each.state.name: AllMeet(each.config, each.staying) for each in positions_of(journal) if each.kind.all_meet}
+def _progress(position: Position, done: int) -> Progress:
+    """Return the progress of a recorded stage with this number of finished fixtures."""
+    bots = position.staying if position.kind.all_meet else ()
+    return Progress(position.config, done, max(position.state.known, done), None, bots)
 
 
 def _inode(path: Path) -> int:

@@ -15,38 +15,40 @@ from host.stages import kind_of, references_of
 from host.stages.kind import StageConfig
 
 
-class AllMeet(NamedTuple):
-    """A stage in which every two bots meet, and its bots."""
-
-    stage: StageConfig
-    bots: Sequence[str]
-
-
 class Progress(NamedTuple):
     """The progress of a stage: reported once before the first fixture, and after every fixture."""
 
-    stage: str
+    config: StageConfig
     done: int
     known: int  # fixtures played and due
     record: Record | None  # it may be that of an undecided fixture, which has no results
-    more: bool = False  # whether more fixtures may follow: in a knockout each set decides what comes next
-    all_meet: AllMeet | None = None  # None: not every two bots of the stage meet
-    ranked: bool = True  # whether the mean of a bot is the value that ranks it
+    bots: Sequence[str] = ()  # of a stage in which every two bots meet: those that have not been withdrawn
 
+    @property
+    def stage(self) -> str:
+        """The name of the stage."""
+        return self.config.name
 
-def ranked_by_mean(stage: StageConfig) -> bool:
-    """Return whether the mean of a bot is the value that ranks it. Otherwise places do, or ratings, or references are met."""
-    first = ranking_of(stage.rank_by[0]) if stage.rank_by else None
-    return (
-        kind_of(stage).places is None
-        and not references_of(stage)
-        and (first is None or bool(first.counted or first.points))
-    )
+    @property
+    def more(self) -> bool:
+        """Whether more fixtures may follow: in a knockout each set decides what comes next."""
+        return kind_of(self.config).places is not None
 
+    @property
+    def all_meet(self) -> bool:
+        """Whether every two bots of the stage meet."""
+        return kind_of(self.config).all_meet
 
-def early_order(stage: AllMeet | None) -> EarlyOrder | None:
-    """Return the early order of a round robin. Return None if not all bots meet, or if there are more than MODEL_BOTS."""
-    return EarlyOrder(stage.stage, stage.bots) if stage is not None and len(stage.bots) <= MODEL_BOTS else None
+    @property
+    def ranked(self) -> bool:
+        """Whether the mean of a bot is the value that ranks it. Otherwise places do, or ratings, or references are met."""
+        first = ranking_of(self.config.rank_by[0]) if self.config.rank_by else None
+        by_mean = first is None or bool(first.counted or first.points)
+        return by_mean and not self.more and not references_of(self.config)
+
+    def early_order(self) -> EarlyOrder | None:
+        """Return a new early order; None if not every two bots meet, or if there are more than MODEL_BOTS."""
+        return EarlyOrder(self.config, self.bots) if self.all_meet and len(self.bots) <= MODEL_BOTS else None
 
 
 class Tally:
@@ -61,7 +63,7 @@ class Tally:
     def add(self, progress: Progress) -> None:
         """Count one finished fixture."""
         if self.latest is None or progress.stage != self.latest.stage:
-            self.early = None if progress.done else early_order(progress.all_meet)  # earlier results would be missing
+            self.early = None if progress.done else progress.early_order()  # earlier results would be missing
         self.latest = progress
         self.done[progress.stage] = progress.done
         self.stages.setdefault(progress.stage, StageSums())

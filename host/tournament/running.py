@@ -84,8 +84,8 @@ class RunOutcome(NamedTuple):
     `undecided` is the number of fixtures without a result, and `again` the number of those that the next run tries again.
     """
 
-    interrupted: bool
-    reason: str
+    interrupted: bool = False
+    reason: str = ""
     undecided: int = 0
     again: int = 0
 
@@ -107,7 +107,7 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
 
     Raise UserError for any problem, before any table is played.
     """
-    loaded, missing = load_checked(place, watch.say, last=options.last), Missing()
+    loaded, outcome = load_checked(place, watch.say, last=options.last), RunOutcome()
     async with (
         interruptible(watch.say) as stop,
         open_backend(options.cluster or loaded.tournament.run.cluster, watch.say) as backend,
@@ -117,9 +117,8 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
             if options.until is not None:
                 stop.scope.deadline = trio.current_time() + options.until
 
-        missing = await play_tournament(loaded, watch, backend, options, begin)
-    stopped = stop.scope.cancelled_caught
-    return RunOutcome(stopped, stop.reason if stopped else "", missing.undecided, missing.again)
+        outcome = await play_tournament(loaded, watch, backend, options, begin)
+    return outcome._replace(interrupted=True, reason=stop.reason) if stop.scope.cancelled_caught else outcome
 
 
 def _try_again(journal: JournalWriter, root: bytes, say: Callable[[str], None]) -> None:
@@ -139,20 +138,13 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
         return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
 
 
-class Missing(NamedTuple):
-    """The number of fixtures without a result, and of those that the next run can try again."""
-
-    undecided: int = 0
-    again: int = 0
-
-
 async def play_tournament(
     loaded: "Loaded",
     watch: Observer,
     backend: Backend,
     options: RunOptions,
     begin: Callable[[], None] = lambda: None,
-) -> Missing:
+) -> RunOutcome:
     """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
 
     Return how many fixtures have no result because the game failed. A caller that cancels it loses only the fixtures in
@@ -196,10 +188,10 @@ async def play_tournament(
             await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
-        missing = Missing(len(journal.undecided()), len(may_be_tried_again(journal, seed)))
+        outcome = RunOutcome(undecided=len(journal.undecided()), again=len(may_be_tried_again(journal, seed)))
     if finished:
         folder.reveal()
-    return missing
+    return outcome
 
 
 async def play_stages(

@@ -18,7 +18,7 @@ from host.stages import kind_of
 from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
 from host.submissions.examine import Ready
-from host.tournament.progress import AllMeet, Progress, ranked_by_mean
+from host.tournament.progress import Progress
 
 
 class WorkerPool(Protocol):
@@ -131,15 +131,14 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
     turns, states, game = Turns(agenda, lasting), journal.states(stage.name), journal.registry.game(blank.game)
     playing: dict[str, Job] = {}
-    done, known, ranked = len(records), 0, ranked_by_mean(stage)
-    staying = [bot for bot in field.bots if bot not in field.withdrawn]
+    done, known = len(records), 0
+    staying = [bot for bot in field.bots if bot not in field.withdrawn] if kind.all_meet else ()
 
     def tell(record: Record | None) -> None:
         nonlocal known
         if known != (known := max(agenda.known, done)):
             journal.set_stage(stage.name, known=known)
-        all_meet = AllMeet(stage, staying) if kind.all_meet else None
-        watch(Progress(stage.name, done, known, record, kind.places is not None, all_meet, ranked))
+        watch(Progress(stage, done, known, record, staying))
 
     async def store_next() -> None:
         nonlocal done

@@ -39,7 +39,7 @@ from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups
 from host.stages.kind import BLANK, Field, StageConfig
 from host.stages.knockout import KNOCKOUT
-from host.tournament.progress import AllMeet, Progress, Tally
+from host.tournament.progress import Progress, Tally
 
 IDLE = Usage(0, 0.0, 0.0, 0.0, 0, 0, (0,) * 26)
 
@@ -465,7 +465,7 @@ def test_the_ranks_over_time_and_the_live_order_are_those_of_the_standings(count
     }
     tally = Tally()
     for done, record in enumerate([None, *some]):
-        tally.add(Progress("league", done, 6, record, all_meet=AllMeet(stage, "ABCD")))
+        tally.add(Progress(stage, done, 6, record, "ABCD"))
     assert tally.early is not None and tally.early.pairs.missing
     strengths = tally.early.strengths()
     assert [strengths[row.bot] for row in rows] == sorted(strengths.values(), reverse=True)
