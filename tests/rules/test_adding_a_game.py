@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from command import ROOT, answers_in, croupier, croupier_process, environment
+from command import ROOT, answers_in, croupier, environment
 from helpers import breadth
 
 from host.base.errors import UserError
@@ -49,7 +49,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page's tournament after the page's commands were run as it is written, and it was reported."""
     folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
     for words in PAGE.split("```console\n")[1].split("```")[0].splitlines():
-        done = croupier_process(*words.removeprefix("$ croupier ").split(), cwd=folder)
+        done = croupier(*words.removeprefix("$ croupier ").split(), cwd=folder)
         assert done.code == 0, done.err
     assert croupier("-C", folder, "report", "-o", folder / "report.html").code == 0
     return folder
@@ -230,7 +230,7 @@ def test_the_page_s_own_tests_pass(folder: Path) -> None:
 
 def test_a_journal_away_from_its_game_says_where_to_look(played: Path, tmp_path: Path) -> None:
     shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
-    done = croupier_process("-C", tmp_path / "elsewhere", "verify")
+    done = croupier("-C", tmp_path / "elsewhere", "verify")
     assert done.code == 3
     assert "C018" in done.err and "the game goofspiel is not known here" in done.err
 
@@ -362,7 +362,7 @@ def strange(request: pytest.FixtureRequest, played: Path, tmp_path: Path) -> tup
 
 def test_tables_that_cannot_be_shown_are_left_out_of_a_report_which_says_why(strange: tuple[Path, str, str]) -> None:
     folder, _, why = strange
-    done = croupier_process("-C", folder, "report", "-o", folder / "new.html")
+    done = croupier("-C", folder, "report", "-o", folder / "new.html")
     page = (folder / "new.html").read_text()
     assert done.code == 0 and "copycat" in page and 'class="table"' not in page
     assert "Left out, 20 of 20 tables: the game goofspiel: " in page and why in page and "<script>window" not in page
@@ -374,7 +374,7 @@ def test_a_table_that_cannot_be_shown_is_refused_wherever_it_is_asked_for(strang
 
     folder, table, why = strange
     for words in (["replay", table], ["export", "jsonl", "-o", folder / "x"]):
-        done = croupier_process("-C", folder, *words)
+        done = croupier("-C", folder, *words)
         assert done.code == 3 and "error[C019]" in done.err and why in done.err and "Traceback" not in done.err
     with commanded(folder) as server:
         assert server.get("/")[0] == 200
@@ -435,7 +435,7 @@ def broken(folder: Path, function: str) -> str:
 def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: str, folder: Path) -> None:
     where = broken(folder, function)
 
-    done = croupier_process("-C", folder, *command.split())
+    done = croupier("-C", folder, *command.split())
 
     assert done.code == 3, (done.out, done.err)
     assert f"error[C020] {where}: " in done.err and "LookupError: no such card" in done.err, done.err
@@ -445,7 +445,7 @@ def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: s
 def test_a_run_goes_on_if_the_game_fails_and_names_file_and_line(folder: Path) -> None:
     where = broken(folder, "bid")
 
-    done = croupier_process("-C", folder, "run")
+    done = croupier("-C", folder, "run")
 
     assert done.code == 7, (done.out, done.err)
     assert f" is undecided: {where}: the game failed at table " in done.err and "no such card" in done.err, done.err
@@ -460,7 +460,7 @@ def test_a_game_that_fails_when_it_is_replayed_is_named_with_file_and_line(
     shutil.copytree(played, folder)
     where = broken(folder, "bid")
 
-    done = croupier_process("-C", folder, *command.split())
+    done = croupier("-C", folder, *command.split())
 
     assert done.code == 3, (done.out, done.err)
     code = "C019" if command.startswith("replay") else "C020"
@@ -470,7 +470,7 @@ def test_a_game_that_fails_when_it_is_replayed_is_named_with_file_and_line(
 def test_a_module_that_fails_outside_of_a_table_is_named_with_file_and_line(folder: Path) -> None:
     where = broken(folder, "winners")
 
-    done = croupier_process("-C", folder, "play", "copycat", "miser", "-n", "4")
+    done = croupier("-C", folder, "play", "copycat", "miser", "-n", "4")
 
     assert done.code == 3, done.err
     assert f"error[C020] {where}: raised LookupError: no such card\n" in done.err
@@ -545,7 +545,7 @@ def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tm
     (tmp_path / "croupier.toml").write_text(
         'game = "talk:GAME"\nbots = ["bots/*"]\n[[stage]]\nname = "talks"\nkind = "round-robin"\ntables_per_pair = 2\n'
     )
-    assert croupier_process("-C", tmp_path, "run").code == 0
+    assert croupier("-C", tmp_path, "run").code == 0
     rows = croupier("-C", tmp_path, "standings", "--json").json["rows"]
     assert {row["bot"]: row["points"] for row in rows} == dict.fromkeys(("argv", "lines", "json", "rogue"), 18)
     tables = list(answers_in(tmp_path / "run" / "run.sqlite"))

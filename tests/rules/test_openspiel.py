@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import croupier, croupier_process
+from command import croupier
 from helpers import long
 
 from host.base.errors import UserError
@@ -389,7 +389,7 @@ def test_a_bot_whose_game_ends_the_process_or_needs_the_whole_machine_is_refused
     manifest = mine / "bot.toml"
     manifest.write_text(re.sub("game .*", f'game = "openspiel:{name}"', manifest.read_text()))
     for words in (["check", mine], ["play", mine, mine], ["compare", mine, mine]):
-        told = croupier_process(*words, cwd=friendly)
+        told = croupier(*words, cwd=friendly)
         assert "cannot be loaded in 5 s and 1 GiB" in told.out + told.err
         assert told.code == (1 if words[0] == "check" else 3)
 
@@ -402,7 +402,7 @@ def test_the_game_of_a_bot_is_compared_as_a_text_with_that_of_the_tournament(fri
     manifest.write_text(re.sub("game .*", f'game = "openspiel:{DEADLY}"', manifest.read_text()))
     for place, words in ((cup, ()), (friendly, ("-g", "pazaak")), (friendly, ("-g", LEDUC))):
         for command in ("check", "play", "compare"):
-            told = croupier_process("-C", place, command, mine, *([mine] if command != "check" else []), *words)
+            told = croupier("-C", place, command, mine, *([mine] if command != "check" else []), *words)
             said = told.out + told.err
             assert told.code in (1, 2) and f"plays openspiel:{DEADLY}, " in said and "cannot be loaded" not in said
 
@@ -423,10 +423,10 @@ def test_a_bundle_or_a_journal_whose_game_ends_the_process_is_refused(
             stored.execute("UPDATE fixture SET about = replace(about, ?, ?)", (old, new))
             stored.execute("UPDATE chain SET line = replace(line, ?, ?)", (old, new))
     for words in ("replay last", "export jsonl", "verify", "report", "ask mine last:1"):
-        told = croupier_process(*words.split(), cwd=tmp_path)
+        told = croupier(*words.split(), cwd=tmp_path)
         assert told.code in (1, 3) or (words, where) == ("report", "its rules"), told.out + told.err
         assert told.code < 70
-    told = croupier_process("ask", "mine", bundle, cwd=tmp_path)
+    told = croupier("ask", "mine", bundle, cwd=tmp_path)
     assert told.code == (3 if where == "its game" else 0), told.err  # rules are not needed to ask the bot again
 
 

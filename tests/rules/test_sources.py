@@ -17,14 +17,14 @@ AT_ONCE = pytest.mark.parametrize("parallel", [1, 8])
 
 def run(folder: Path, *words: object, code: int = 0) -> str:
     """Run a tournament. Return what it printed to standard error."""
-    done = croupier_process("-C", folder, "run", "--progress", "none", *words)
+    done = croupier("-C", folder, "run", "--progress", "none", *words)
     assert done.code == code, (done.code, done.out, done.err)
     return done.err
 
 
 def standings(folder: Path, *words: object) -> Any:
     """Return the standings as JSON."""
-    return croupier_process("-C", folder, "standings", "--json", *words).json
+    return croupier("-C", folder, "standings", "--json", *words).json
 
 
 def verified(folder: Path, code: int = 0) -> str:
@@ -186,7 +186,7 @@ def test_running_again_tries_undecided_fixtures_again(unfailing: Path, tmp_path:
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always")
     run(folder, code=7)
     before = standings(folder)["undecided"]
-    done = croupier_process("-C", folder, "run", "--workers", 1)  # the game still fails
+    done = croupier("-C", folder, "run", "--workers", 1)  # the game still fails
     assert done.code == 7 and "trying 2 undecided fixtures again" in done.out
     again = standings(folder)["undecided"]
     assert sorted(each["fixture"] for each in again) == sorted(each["fixture"] for each in before)
@@ -214,7 +214,7 @@ def test_the_undecided_fixtures_depend_neither_on_workers_nor_on_interruptions(t
 @pytest.mark.parametrize("command", ["play ada cyd -n 12", "compare ada cyd -n 12", "run --dry-run"])
 def test_outside_a_run_a_failing_game_is_an_error(command: str, tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always", often=1)
-    done = croupier_process("-C", folder, *command.split())
+    done = croupier("-C", folder, *command.split())
     assert done.code == 3 and f"error[C020] {folder}/sums.py:" in done.err, done.err
     assert "the game sums:GAME failed at table" in done.err and "no bot is charged" in done.err
 
@@ -348,14 +348,14 @@ def test_a_question_too_long_for_argv_is_the_fault_of_its_game(tmp_path: Path) -
     stage = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\nfixture_tables = 1\n'
     (tmp_path / "croupier.toml").write_text(f'game = "story:GAME"\nbots = ["bots/*"]\nseed = "a"\n{stage}')
 
-    done = croupier_process("-C", tmp_path, "run", "--progress", "none")
+    done = croupier("-C", tmp_path, "run", "--progress", "none")
 
     assert done.code == 7, done.err
     assert "it asks arg, over argv, a question of 150003 bytes; at most 48 KiB are possible" in " ".join(
         done.err.split()
     )
-    told = croupier_process("-C", tmp_path, "standings", "--json").json
+    told = croupier("-C", tmp_path, "standings", "--json").json
     assert [row["faults"] for row in told["rows"]] == [0, 0] and len(told["undecided"]) == 1
-    checked = croupier_process("-C", tmp_path, "check", "arg")
+    checked = croupier("-C", tmp_path, "check", "arg")
     assert checked.code == 3 and "error[C020]" in checked.err and "a question of 150003 bytes" in checked.err
-    assert croupier_process("-C", tmp_path, "check", "bob").code == 0
+    assert croupier("-C", tmp_path, "check", "bob").code == 0

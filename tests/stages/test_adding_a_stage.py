@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from command import CROUPIER, MEASURED, ROOT, croupier, croupier_process, environment
+from command import CROUPIER, MEASURED, ROOT, croupier, environment
 from helpers import own_port
 
 PAGE = (ROOT / "docs" / "adding-a-stage.md").read_text()
@@ -32,7 +32,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page's tournament after the page's commands were run as it is written."""
     folder = laid_out(tmp_path_factory.mktemp("played") / "sunday")
     for words in PAGE.split("```console\n")[1].split("```")[0].splitlines():
-        done = croupier_process("-C", folder, *words.removeprefix("$ croupier ").split())
+        done = croupier("-C", folder, *words.removeprefix("$ croupier ").split())
         assert done.code == 0, done.err
         (folder / f"{words.removeprefix('$ croupier ')}.out").write_text(done.out)
     return folder
@@ -62,7 +62,7 @@ def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> No
     codes, seconds = list[int](), 0.4
     while not codes or codes[-1] == 5:
         stop_after = ("--stop-after", f"{seconds} s", "--workers", 2)
-        codes.append(croupier_process("-C", halting, "run", "--progress", "none", *stop_after).code)
+        codes.append(croupier("-C", halting, "run", "--progress", "none", *stop_after).code)
         status = croupier("-C", halting, "status", "--json").json
         assert (status["rows"][0]["kind"], status["state"]) == (
             "ladder",
@@ -70,7 +70,7 @@ def test_an_interrupted_stage_is_resumed_and_ends_the_same(tmp_path: Path) -> No
         )
         seconds *= 2
     assert len(codes) > 1 and codes[-1] == 0
-    assert croupier_process("-C", whole, "run", "--progress", "none", "--workers", 1).code == 0
+    assert croupier("-C", whole, "run", "--progress", "none", "--workers", 1).code == 0
     assert measured(halting) == measured(whole)
 
 
@@ -120,7 +120,7 @@ def fetched(url: str) -> str:
 
 def test_a_journal_away_from_its_kind_says_where_to_look(played: Path, tmp_path: Path) -> None:
     shutil.copytree(played / "run", tmp_path / "elsewhere" / "run")
-    done = croupier_process("-C", tmp_path / "elsewhere", "standings")
+    done = croupier("-C", tmp_path / "elsewhere", "standings")
     assert done.code == 3
     assert "C018" in done.err and "the stage kind ladder is not known here" in done.err
 
@@ -130,7 +130,7 @@ def test_a_journal_away_from_its_ranking_says_where_to_look(played: Path, tmp_pa
     text = (played / "croupier.toml").read_text()
     (tmp_path / "elsewhere" / "croupier.toml").write_text(re.sub(r"(?m)^rank_by.*$", 'rank_by = ["gone:WORST"]', text))
     shutil.copy(played / "ladder.py", tmp_path / "elsewhere")
-    done = croupier_process("-C", tmp_path / "elsewhere", "standings")
+    done = croupier("-C", tmp_path / "elsewhere", "standings")
     assert done.code == 3
     assert "error[C018] the ranking worst is not known here" in done.err
 
@@ -152,7 +152,7 @@ def test_a_name_that_stands_for_no_kind_is_refused(case: str, tmp_path: Path) ->
     (folder / "other.py").write_text(other)
     config = (folder / "croupier.toml").read_text().replace('kind     = "ladder:LADDER"', now)
     (folder / "croupier.toml").write_text(config)
-    done = croupier_process("-C", folder, "run")
+    done = croupier("-C", folder, "run")
     assert (done.code, "error[C018]" in done.err, why in done.err) == (3, True, True), done.err
 
 
@@ -160,5 +160,5 @@ def test_a_name_that_stands_for_no_ranking_is_refused(tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "sunday")
     config = (folder / "croupier.toml").read_text().replace("ladder:WORST", "ladder:LADDER")
     (folder / "croupier.toml").write_text(config)
-    done = croupier_process("-C", folder, "run")
+    done = croupier("-C", folder, "run")
     assert done.code == 3 and 'croupier.toml:9: rank_by = "ladder:LADDER" is not a Ranking but a Kind' in done.err
