@@ -1,8 +1,12 @@
 """Settings for all tests."""
 
+import atexit
 import gc
+import os
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,15 @@ settings.load_profile("croupier")
 
 TESTS = Path(__file__).parent
 sys.path += [str(room) for room in sorted(TESTS.iterdir()) if room.is_dir()]  # a test may import another room's
+
+
+def pytest_configure() -> None:
+    """Create the folder of built bots that all test processes of this run share; they inherit the variable."""
+    if "CROUPIER_TEST_BUILDS" not in os.environ:
+        folder = Path(tempfile.mkdtemp(prefix="croupier-test-builds-"))
+        folder.chmod(0o755)  # the user of the sandboxes can enter it, but not write to it
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["CROUPIER_TEST_BUILDS"] = str(folder)
 
 
 TIMING_RUNS, MAX_REPEATS = 3, 5

@@ -48,9 +48,14 @@ T = TypeVar("T")
 
 
 def _own_cache() -> Path:
-    """Create a cache for this test run. The user of the sandboxes can enter it, but not write to it."""
+    """Create a cache for this test process; all of a run share their built bots.
+
+    The user of the sandboxes can enter it, but not write to it.
+    """
     folder = Path(tempfile.mkdtemp(prefix="croupier-tests-"))
     folder.chmod(0o755)
+    if shared := os.environ.get("CROUPIER_TEST_BUILDS"):
+        (folder / "bots").symlink_to(shared)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["CROUPIER_CACHE"] = str(folder)
     return folder
@@ -258,8 +263,8 @@ class Traces(NamedTuple):
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),
             sum(1 for _ in Path("/proc/self/fd").iterdir()),
-            names_in(CACHE / "states"),
-            names_in(CACHE / "rooms"),
+            names_in(paths.cache_dir() / "states"),
+            names_in(paths.cache_dir() / "rooms"),
             groups(),
             frozenset(path.name for path in Path("/dev/shm").iterdir() if path.lstat().st_uid in sandbox_uids()),
             "".join(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if CACHE.name in line),

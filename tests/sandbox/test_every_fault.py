@@ -210,17 +210,13 @@ def plays(rogue: Rogue, **changes: Any) -> None:
 
 def is_refused(rogue: Rogue) -> None:
     """Build a rogue; check that it is refused in a few harmless words and leaves nothing behind."""
-    trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the cache's folders exist
-
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        nothing_left_behind(),
-        pytest.raises(UserError) as refused,
-        rogue.submitted() as submission,
-    ):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CROUPIER_CACHE", str(CACHE / "rogues"))  # other test processes build, too
+        trio.run(build, spec_of(ROGUES / "crashes.c"), level())  # so that the cache's folders exist
         if rogue.name in BUILD_TIMEOUT_S:
             patch.setattr("host.submissions.build.BUILD_TIMEOUT_S", BUILD_TIMEOUT_S[rogue.name])
-        trio.run(lambda: build(submission, level(), force=True))
+        with nothing_left_behind(), pytest.raises(UserError) as refused, rogue.submitted() as submission:
+            trio.run(lambda: build(submission, level(), force=True))
 
     (problem,) = refused.value.problems
     words = str(problem)
@@ -228,7 +224,7 @@ def is_refused(rogue: Rogue) -> None:
     assert len(words.splitlines()) < 40 and len(words) < 12_000
     assert words.replace("\n", " ").isprintable()
     assert "root:" not in words
-    assert not list((CACHE / "bots").glob("making-*"))
+    assert not list((CACHE / "rogues" / "bots").glob("making-*"))
     assert rogue.name not in BUILD_TIMEOUT_S or "all commands together took longer than 5 s" in words
 
 

@@ -458,9 +458,9 @@ def test_without_a_sandbox_that_is_said(here: Path) -> None:
     assert "  ! sandbox         none: the bot was not restricted" in done.out
 
 
-def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path) -> None:
-    store = CACHE / "bots"
-    store.mkdir(exist_ok=True)
+def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_CACHE", str(CACHE / "swept"))  # other test processes build, too
+    store = CACHE / "swept" / "bots"
     lay({"slow/bot.toml": 'run = ["./x"]\nbuild = ["sleep 60"]\n'})
     command = [*CROUPIER, "check", "slow", "-g", "cardshark"]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as process:
