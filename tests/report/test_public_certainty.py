@@ -18,8 +18,8 @@ NODE = shutil.which("node")
 BOTS = {
     "pazaak": "import os, random\nluck = random.Random(os.environ['CROUPIER_SEED'])\nwhile input():\n"
     "    print('STAND' if luck.random() < {share} else 'END', flush=True)\n",
-    "cardshark": "import os, random, sys\nluck = random.Random(os.environ['CROUPIER_SEED'] + sys.argv[-1])\n"
-    "print('H' if luck.random() < {share} else 'S')\n",
+    "cardshark": "import os, random, sys\nluck = random.Random(os.environ['CROUPIER_SEED'])\nfor line in sys.stdin:\n"
+    "    print('H' if luck.random() < {share} else 'S', flush=True)\n",
 }
 STAGES = {
     "win_rate": ("pazaak", 'kind = "round-robin"\ntables_per_pair = 20'),
@@ -38,9 +38,11 @@ IN_DEFAULT = ("win_rate", "elo", "score")
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the public folder of a tournament whose only stage is called "all"."""
     cup, (game, keys) = tmp_path_factory.mktemp(request.param), STAGES[request.param]
-    (cup / "bots").mkdir()
     for number in range(4):
-        (cup / "bots" / f"b{number}.py").write_text(BOTS[game].format(share=0.3 + 0.05 * number))
+        bot = cup / "bots" / f"b{number}"
+        bot.mkdir(parents=True)
+        (bot / "bot.py").write_text(BOTS[game].format(share=0.3 + 0.05 * number))
+        (bot / "bot.toml").write_text('protocol = "lines"\n')  # one process for all questions
     rules = '[rules]\npreset = "thread"\nseats = 3\n' if game == "cardshark" else ""
     stage = f'[[stage]]\nname = "all"\npractice = true\n{keys}\n'
     (cup / "croupier.toml").write_text(f'game = "{game}"\nseed = "certain"\n{rules}{stage}')
