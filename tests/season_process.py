@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from command import CROUPIER, Done, croupier_process, environment
+from command import CROUPIER, Done, croupier, environment
 from helpers import own_port
 
 from host.season.entries.inbox import Invite, Request, Submit, write_request
@@ -215,5 +215,5 @@ class TestSeason:
             yield store
 
     def croupier(self, *words: object) -> Done:
-        """Run a command in the folder, in a process of its own."""
-        return croupier_process("-C", self.folder, *words)
+        """Run a command in the folder."""
+        return croupier("-C", self.folder, *words)

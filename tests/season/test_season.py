@@ -253,7 +253,7 @@ def test_verify_finds_a_list_that_was_changed(played: TestSeason, tmp_path: Path
     meetings = copied / "rounds/0002/meetings.txt"
     number, _, names = meetings.read_text().splitlines()[0].partition(" ")
     meetings.write_text(meetings.read_text().replace(f"{number} {names}", f"{int(number) + 2} {names}", 1))
-    done = croupier_process("-C", copied, "season", "verify")
+    done = croupier("-C", copied, "season", "verify")
     assert done.code == 1 and "round 2: the list in its folder is not the one of the scheduler" in done.out
 
 
@@ -455,16 +455,16 @@ def test_the_final_is_a_tournament_bound_to_the_entries(played: TestSeason, tmp_
     copied = tmp_path / "copy"
     subprocess.run(["cp", "-r", played.folder, copied], check=True)
     final = tmp_path / "final"
-    made = croupier_process("-C", copied, "season", "final", final, "--json")
+    made = croupier("-C", copied, "season", "final", final, "--json")
     assert made.code == 0, made.err
     assert {entry["label"] for entry in made.json["entries"]} == {"adas-1", "graces-1", "kims-1"}
-    assert croupier_process("-C", final, "run", "--progress", "none").code == 0
-    verified = croupier_process("-C", final, "verify", "--json").json
+    assert croupier("-C", final, "run", "--progress", "none").code == 0
+    verified = croupier("-C", final, "verify", "--json").json
     assert verified["differences"] == [] and verified["bound"] == made.json["digest"]
     assert verified["seed_sha256"] == made.json["seed_sha256"]
     seed = bytes.fromhex((copied / "seed").read_text())
     assert hashlib.sha256(final_seed(seed)).hexdigest() == made.json["seed_sha256"]
-    assert croupier_process("-C", copied, "season", "final", final).code == 2
+    assert croupier("-C", copied, "season", "final", final).code == 2
 
 
 @pytest.mark.long
@@ -481,7 +481,7 @@ def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
     again = TestSeason(tmp_path / "restored")
     subprocess.run(["tar", "xzf", tmp_path / "backup.tgz", "-C", again.folder], check=True)
     again.log.unlink(missing_ok=True)
-    assert croupier_process("-C", again.folder, "season", "verify").code == 0
+    assert croupier("-C", again.folder, "season", "verify").code == 0
     with again.opened():
         again.until(lambda: again.events("round", "is over"), "the next round")
 

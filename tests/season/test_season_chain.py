@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import trio
-from command import ROOT, croupier_process
+from command import ROOT, croupier
 from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 
@@ -64,7 +64,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
         season.until(lambda: season.document("entries"), "the entries")
     assert season.croupier("season", "final", season.folder.parent / "final").code == 0
     assert season.croupier("season", "export", season.folder.parent / "early").code == 0
-    assert croupier_process("-C", season.folder.parent / "final", "run", "--progress", "none").code == 0
+    assert croupier("-C", season.folder.parent / "final", "run", "--progress", "none").code == 0
     assert season.croupier("season", "export", season.folder.parent / "public").code == 0
     assert (season.folder.parent / "public/chain.ndjson").read_bytes().startswith(early)
     yield season
@@ -131,7 +131,7 @@ def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -
     with contextlib.closing(sqlite3.connect(copied / "season.sqlite")) as store:
         store.execute("DROP TABLE chain")
     (copied / "published/chain.ndjson").unlink()
-    assert croupier_process("-C", copied, "season", "export", tmp_path / "public").code == 0
+    assert croupier("-C", copied, "season", "export", tmp_path / "public").code == 0
     old, new = ({json.dumps({**line, "before": ""}) for line in lines(folder / "published/chain.ndjson")}
                 for folder in (played.folder, copied))  # fmt: skip
     assert old == new
@@ -296,7 +296,7 @@ def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path
     subprocess.run(["cp", "-r", played.folder, copied], check=True)
     with contextlib.closing(sqlite3.connect(copied / "season.sqlite")) as store, store:
         assert store.execute(change).rowcount
-    done = croupier_process("-C", copied, "season", "verify", "--json")
+    done = croupier("-C", copied, "season", "verify", "--json")
     assert done.code == 1 and WRONG[change] in " ".join(done.json["differences"]), done.out + done.err
 
 
@@ -342,7 +342,7 @@ def test_the_export_has_the_name_that_an_author_has_now(played: TestSeason, tmp_
     subprocess.run(["cp", "-r", played.folder, copied], check=True)
     with Store.open(copied) as store:
         store.authors.rename("ada", "lovelace", 0.0)
-    assert croupier_process("-C", copied, "season", "export", tmp_path / "public").code == 0
+    assert croupier("-C", copied, "season", "export", tmp_path / "public").code == 0
     done = check(tmp_path / "public")
     assert done.returncode == 0 and "✓ the ladder after round" in done.stdout, done.stderr
 
