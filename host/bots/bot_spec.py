@@ -25,6 +25,7 @@ QUOTES = "\"'\\`"
 
 MAX_ARGV_ANSWER_BYTES = 64 << 10  # of the output of a process for one question; keeper.c has the same number
 MAX_AMOUNT_CHARS = 40  # length of a number with its unit
+MODEL_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 
 
 def amount_of(
@@ -205,8 +206,8 @@ def file_name(value: Any) -> str:
     return str(path)
 
 
-SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|CROUPIER_BANK|LD_.*|GCONV_PATH|LOCPATH")
-"""Variables that a bot may not set. Each of them but the first two makes a program load a file before its own first line.
+SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|CROUPIER_BANK|CROUPIER_MODEL_URL|LD_.*|GCONV_PATH|LOCPATH")
+"""Variables that a bot may not set. Each of them but the first three makes a program load a file before its own first line.
 
 The programs that start the bot would load it too.
 """
@@ -309,6 +310,9 @@ class BotSpec:
     state_lifetime: Annotated[str, one_of(lambda: ("fixture", "stage"), "lifetime of a state")] = "fixture"
     """How long the file is kept. A folder, or a file that does not exist at first, is kept for a fixture. With `"stage"`, the
     fixtures of the bot are played one after another. Example: `state_lifetime = "stage"`"""
+    models: tuple[Annotated[str, matches(MODEL_NAME, "name of a model")], ...] = ()
+    """The language models that the bot asks, by the names that the organiser gave them in [models]. Needs a protocol whose
+    process lives on. Example: `models = ["small"]`"""
     cores: Annotated[int, integer(1, 1024)] = 1
     """The number of processor cores for the threads of the bot. Only where workers are placed on cores: a worker and its
     bots then share this many cores instead of one. Example: `cores = 2`"""
@@ -333,6 +337,11 @@ class BotSpec:
         """How long a process of the bot lives: "fixture", "table" or "question"."""
         return self.lifetime or next(iter(PROTOCOLS[self.protocol].lifetimes), "fixture")
 
+    def limits_within(self, granted: Limits) -> Limits:
+        """Return the limits that the bot requests, but not above the granted ones; and the models that it asks for."""
+        models = tuple(each for each in granted.models if each.name in self.models)
+        return self.limits.with_defaults(granted).at_most(granted)._replace(models=models)
+
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
     """Return a problem for each limit of a bot that exceeds the granted limit."""
@@ -351,6 +360,12 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
         message = f"cores = {spec.cores} is more than the {granted.cores} granted"
         hint = f"cores = {granted.cores} or less; only the organiser can raise it: [limits] cores = {spec.cores}"
         problems.append(Problem("C014", toml.where("cores"), message, hint=hint))
+    known = [each.name for each in granted.models]
+    for number, name in enumerate(spec.models):
+        if name not in known:
+            message = f"models has {to_toml(name)}, and the organiser grants {', '.join(known) or 'no model'}"
+            hint = closest_match(name, known) or f"only the organiser can grant it: [models.{name}] in croupier.toml"
+            problems.append(Problem("C014", toml.where("models", number), message, hint=hint))
     memory = spec.limits.with_defaults(granted).memory
     if spec.heap > memory:
         message = f"heap = {to_toml(toml.data['heap'])} is more than the memory limit of {format_limit(memory)}"
@@ -423,7 +438,7 @@ class Submission(NamedTuple):
 
     def within(self, granted: Limits) -> "Submission":
         """Return the submission with the limits that it requests, but not above the granted ones."""
-        return self._replace(limits=self.spec.limits.with_defaults(granted).at_most(granted))
+        return self._replace(limits=self.spec.limits_within(granted))
 
 
 class BuiltBot(NamedTuple):

@@ -42,6 +42,10 @@ class HostStall(HostFailure):
     """Raised when an answer is missing because the machine was busy. The question is asked again, and the stall is reported."""
 
 
+class ModelUnreachable(HostStall):
+    """Raised when a model that a bot asks does not answer. The question is asked again; the bot is never charged for it."""
+
+
 class AnswerStatus(Enum):
     """What to do about an answer that has not been read yet."""
 

@@ -13,7 +13,7 @@ from host.base.errors import HostFailure, UserError
 from host.bots.allowance import StartupAllowance, TimeBank, time_bank
 from host.bots.bot_process import BotContext, BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
-from host.bots.clock import Clock, HostStall
+from host.bots.clock import Clock, HostStall, ModelUnreachable
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor, MonitoredSandbox
@@ -36,6 +36,7 @@ from host.bots.values import (
     Usage,
 )
 from host.games.engine import Game, new_tuple
+from host.sandbox.bubblewrap import MODELS
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import Sandbox
 from host.sandbox.limits import Limits
@@ -405,13 +406,18 @@ async def open_seat(
     """
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
+    new_clock: Callable[..., Clock] = Clock
+    if bot.limits.models:
+        from host.bots.calling_clock import CallingClock, ModelBudget  # only these bots need it
+
+        new_clock = partial(CallingClock, budget=ModelBudget())
     async with contextlib.AsyncExitStack() as stack:
 
         async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
             if isinstance(sandbox, HostFailure):
                 return _LostProcess(sandbox, previous, monitor)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
-            clock = partial(Clock, charged=charged, bank=bank, allowance=allowance)
+            clock = partial(new_clock, charged=charged, bank=bank, allowance=allowance)
             block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous)
             return await stack.enter_async_context(block)
 
@@ -422,6 +428,8 @@ async def open_seat(
             if recovery is None:
                 raise failure
             if recovery.failures.are_charged_to(bot.name):
+                if isinstance(failure, ModelUnreachable):
+                    raise failure
                 return None
             recovery.failures.count(failure)
             await stack.aclose()
@@ -448,14 +456,18 @@ async def open_process(
     The process goes on with the usage and the standard error of the previous one in the same fixture, which has ended.
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
-    with monitor.watching(sandbox, bot.limits.memory) as monitored:
+    with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:
+        clock, models = new_clock(bot.limits, monitored), {}
+        if sandbox.serve is not None:
+            calls.enter_context(sandbox.serve(clock))
+            models = {"CROUPIER_MODEL_URL": f"unix:{MODELS}"}
         context = BotContext(
             bot=bot,
             grammar=game.grammar._replace(longest=bot.longest_answer),
             argv=bot.command(sandbox.keeper.warm),
-            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)},
+            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)} | models,
             monitored=monitored,
-            clock=new_clock(bot.limits, monitored),
+            clock=clock,
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,

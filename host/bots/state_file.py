@@ -57,7 +57,16 @@ async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
             place = Path(name)
         home = Home(Path(bot.folder), state=place, state_name=bot.spec.state, warm=bool(bot.warm))
         home = home._replace(kept=kept, kept_size=limits.state)
+        relay = None
+        if limits.models:
+            from host.relay.relay import open_relay  # only these bots need it
+
+            relay = files.enter_context(open_relay(limits.models))
+            home = home._replace(relay=relay.path)
         async with sandboxed(level, home, limits) as sandbox:
+            if relay is not None:
+                relay.hide()
+                sandbox = sandbox._replace(serve=relay.serve)
             made = BotSandbox(sandbox, descriptor, bool(kept))
             made.write_state()
             yield made

@@ -18,7 +18,7 @@ from host.base.toml_file import to_toml
 from host.base.value_types import OWN_CODE, InvalidValue, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
 from host.config.resolver import CONFIG
-from host.config.tournament_config import AllowedLimits, ConfigFile, rules_of
+from host.config.tournament_config import AllowedLimits, ConfigFile, ModelTable, rules_of
 from host.games import GAMES
 from host.games.engine import Game
 from host.rating.rankings import RANKINGS
@@ -200,6 +200,12 @@ def schema_of_config() -> dict[str, Any]:
     kinds = [chosen("kind", name, stage_schema(name)) for name in KINDS]
     stage = {"type": "object", "required": ["kind"], "properties": {"kind": _kind().json_schema()}, "allOf": kinds}
     top["properties"]["stage"] = {"type": "array", "items": stage, "description": "The stages, in their order."}
+    models = {
+        "type": "object",
+        "additionalProperties": table_schema(keys_of(ModelTable)),
+        "description": first_line(ModelTable),
+    }
+    top["properties"]["models"] = models
     top["properties"]["rules"] = {"type": "object", "description": "The rules of the game."}
     games = [
         chosen("game", game.name, {"properties": {"rules": table_schema(rule_keys(game))}}) for game in GAMES.values()
@@ -359,6 +365,7 @@ def page() -> str:
             lines += _section(f'`[stage.{table}]` with `kind = "{name}"`', text, keys_of(model))
     for name, model, usual in CONFIG_TABLES:
         lines += _section(f"`[{name}]`", first_line(model), keys_of(model, usual))
+    lines += _section("`[models.NAME]`", f"{first_line(ModelTable)} See [models](models.md).", keys_of(ModelTable))
     text = "A folder with sources in one language does not need any of these keys, and no bot.toml."
     lines += [f"## {MANIFEST}", "", *_section("At the top of a bot.toml", text, bot_keys())]
     text = "What the bot requests: not more than the tournament grants. Without a key, the tournament's limit holds."

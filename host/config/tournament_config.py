@@ -1,5 +1,6 @@
 """Reads croupier.toml: the game, the bots, the stages and the limits of each bot."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from host.base.config_file import load_model, sorted_by_line, unknown_key
 from host.base.errors import Problem, UserError, closest_match
+from host.base.paths import absolute
 from host.base.system_errors import cure
 from host.base.toml_file import Toml, read, to_toml
 from host.base.value_types import (
@@ -23,7 +25,18 @@ from host.base.value_types import (
     one_of,
     plain_string,
 )
-from host.bots.bot_spec import BuiltBot, GameName, RequestedLimits, Submission, SubmissionSize, floor_problems
+from host.bots.bot_spec import (
+    A_SIZE,
+    MODEL_NAME,
+    BuiltBot,
+    GameName,
+    RequestedLimits,
+    Seconds,
+    Submission,
+    SubmissionSize,
+    amount_of,
+    floor_problems,
+)
 from host.config.resolver import CONFIG, resolve
 from host.games import GAMES
 from host.games.engine import Game
@@ -32,13 +45,17 @@ from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
 from host.rules.catalogue import rule_type
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
-from host.sandbox.limits import BANK_SCOPES, Limits
+from host.sandbox.limits import BANK_SCOPES, BYTES, Limits, ModelAccess, size
 from host.stages import KINDS, Registry, config_of, kind_of, references_of
 from host.stages.kind import ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 
 ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
+MODEL_ADDRESS = (
+    r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?|unix:/[A-Za-z0-9._/-]+"
+)
+_answer_size = amount_of(size, BYTES, ("MiB", "KiB"), 1024, 4 << 20)
 
 # The file.
 
@@ -87,6 +104,37 @@ class SandboxTable:
     """`true`: bots may compute while they have no question. Otherwise croupier freezes them."""
     warm: Flag = False
     """`true`: every bot asked by argv starts from a ready interpreter, if its language supports that."""
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """A language model that bots may ask, under a name of its own: `[models.small]`."""
+
+    address: Annotated[
+        str, matches(MODEL_ADDRESS, "address of a model", '"https://host/v1", or "unix:/run/model.sock"')
+    ]
+    """Where its chat completions are: http, https, or the path of a Unix socket. `/chat/completions` is added, and `/v1` before
+    it if the address has no path.
+    Example: `address = "https://api.example.com/v1"`"""
+    model: Text = ""
+    """What the address calls it. Default: its name here. Example: `model = "qwen3-8b"`"""
+    key_env: Annotated[str, matches(r"[A-Za-z_][A-Za-z0-9_]*", "name of a variable")] = ""
+    """The environment variable with the key. Default: no key. Example: `key_env = "MODEL_KEY"`"""
+    key_file: Text = ""
+    """The file with the key, relative to croupier.toml. Default: no key. Example: `key_file = "/run/secrets/model"`"""
+    requests: Annotated[int, integer(1, 1_000_000)] = 100
+    """The most requests of a bot at a table. Later tables of the fixture may use what is left over."""
+    tokens: Annotated[int, integer(0, 1_000_000_000)] = 0
+    """The most tokens of a bot at a table, as the answers count them. Later tables of the fixture may use what is left over.
+    0: any number. Example: `tokens = 20000`"""
+    answer: Annotated[int, ValueType(lambda value: int(_answer_size(value)), {"type": "string", "title": A_SIZE})] = (
+        1 << 18
+    )
+    """Size of one answer, at most 4 MiB. Example: `answer = "64 KiB"`"""
+    patience: Seconds = 60.0
+    """How long croupier repeats a request that the address cannot answer now. Example: `patience = "5 min"`"""
+    count_model_time: Flag = True
+    """`false`: the clock of a bot stands still until the model has answered."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +196,7 @@ class ConfigFile:
     rules: dict[str, Any] = field(default_factory=dict)
     stage: tuple[Annotated[StageConfig, TaggedBy("kind", config_of, lambda: KINDS)], ...] = ()
     limits: AllowedLimits = field(default_factory=AllowedLimits)
+    models: dict[str, ModelTable] = field(default_factory=dict)
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
@@ -248,7 +297,7 @@ def load(place: Path) -> Tournament:
     entered = _Entered(config.bots, path.parent, game)
     stages = _settled(stages, game, rules.seats, toml, entered, problems)
     problems += _bots(toml, config, path.parent, game)
-    limits = config.limits.with_defaults(Limits())
+    limits = config.limits.with_defaults(Limits())._replace(models=_models(toml, config, path.parent, problems))
     problems += bank_problems(game, limits, toml)
     if config.run.cluster and config.run.workers:
         message = f"workers = {config.run.workers} sets the workers of this machine, and a cluster has its own"
@@ -281,6 +330,38 @@ def load(place: Path) -> Tournament:
         registry=registry,
         season=config.season,
     )
+
+
+def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem]) -> tuple[ModelAccess, ...]:
+    """Return the models that bots may ask. Append what is wrong to the problems."""
+    found = []
+    for name, table in config.models.items():
+        if not re.fullmatch(MODEL_NAME, name):
+            message = f"{to_toml(name)} is not a name of a model"
+            problems.append(Problem("C009", toml.where("models", name), message, hint="letters, digits and . _ -"))
+        if table.key_env and table.key_file:
+            message = f"models.{name} has key_env and key_file"
+            problems.append(
+                Problem("C013", toml.where("models", name, "key_file"), message, hint="leave out one of the two")
+            )
+        found.append(
+            ModelAccess(
+                name=name,
+                address=table.address,
+                model=table.model or name,
+                key_env=table.key_env,
+                key_file=str(absolute(folder / table.key_file)) if table.key_file else "",
+                requests=table.requests,
+                tokens=table.tokens,
+                answer=table.answer,
+                patience=table.patience,
+                counts_time=table.count_model_time,
+            )
+        )
+    if found and config.season:
+        hint = "leave out [models]: the bots of a season cannot ask a model yet"
+        problems.append(Problem("C013", toml.where("models"), "[models] has no effect in a season", hint=hint))
+    return tuple(found)
 
 
 def bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:

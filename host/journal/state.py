@@ -246,7 +246,7 @@ class RecordedBot(NamedTuple):
             language=spec.language,
             author=spec.author,
             protocol=spec.protocol,
-            limits=bot.limits,
+            limits=bot.limits._replace(models=()),  # a journal says nothing of where they are
             parallel_tables=spec.parallel_tables,
             table_ids=spec.table_ids,
             lifetime=spec.process_lifetime,

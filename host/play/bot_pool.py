@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from host.base.errors import HostFailure, UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.clock import ModelUnreachable
 from host.bots.function_process import AnswerAll, FunctionProcess, never_restarted
 from host.bots.host_failures import HostFailures, Recovery
 from host.bots.monitor import Monitor, held_bytes
@@ -204,6 +205,8 @@ class BotPool:
                 played = await self._played(job, seats, of_game)
             except FixtureUndecided as undecided:
                 why = undecided.why
+            except ModelUnreachable as unreachable:
+                why = Undecided(reason=f"{unreachable.bot}: {unreachable}", given_by=(unreachable.bot,))
         # After the block: what a process has used is known when it has ended.
         fixture = job.fixture
         try:

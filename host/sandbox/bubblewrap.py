@@ -12,7 +12,7 @@ SETTINGS = (*("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/
 DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
 """The devices of a sandbox, each with the host's device that is mounted there. /dev/full reads as /dev/zero does, but
 cannot be mapped: a shared mapping of /dev/zero is shared memory, which filters deny (seccomp.py)."""
-BOT, KEEPER, EMPTY = "/bot", "/run/keeper", "/run/empty"
+BOT, KEEPER, EMPTY, MODELS = "/bot", "/run/keeper", "/run/empty", "/run/models"
 # CAP_CHECKPOINT_RESTORE, which lets the keeper choose process numbers. Older versions of libcap know it only by number.
 NUMBERING = "40"
 
@@ -30,6 +30,7 @@ class Home(NamedTuple):
     warm: bool = False  # whether an interpreter stays in the sandbox, from which the bot is forked
     readable: tuple[str, ...] = ()  # further folders of the system, at their own paths; for a compiler
     trusted: bool = False  # whether its processes have the user of croupier: they are an organiser's own code
+    relay: Path | None = None  # the Unix socket to the models that the bot may ask
     executable: str = ""  # what /proc/self/exe points to, the only entry of /proc; for a compiler that needs it
 
 
@@ -65,6 +66,8 @@ def command(home: Home, scratch: int, keeper: Path, filter_fd: int) -> list[str]
     mounts = ["--bind" if home.writable else "--ro-bind", str(home.folder), BOT]
     if home.state is not None:
         mounts += ["--bind", str(home.state), f"{BOT}/{home.state_name}"]
+    if home.relay is not None:
+        mounts += ["--ro-bind", str(home.relay), MODELS]
     if home.kept:
         mounts += ["--size", str(home.kept_size), "--tmpfs", home.kept]
     for folder in home.readable:

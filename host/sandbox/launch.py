@@ -7,7 +7,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import trio
 
@@ -37,6 +37,8 @@ class Sandbox(NamedTuple):
     warm: bool = False
     # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
     tmp: str = ""
+    # Passes on what its bot asks of models, for the length of a block; None if the bot asks none. It takes the bot's clock.
+    serve: Callable[[Any], contextlib.AbstractContextManager[None]] | None = None
 
     @property
     def warms(self) -> bool:
@@ -113,7 +115,12 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
         forbidden += seccomp.LANDLOCK
     limits, shared_memory = request.limits, request.level.traits.exact_cpu
     filtered = seccomp.descriptor(
-        seccomp.program(forbidden, shared_memory=shared_memory, own_descriptor=limits.open_files)
+        seccomp.program(
+            forbidden,
+            shared_memory=shared_memory,
+            own_descriptor=limits.open_files,
+            connects=request.home.relay is not None,
+        )
     )
     unwoken = seccomp.descriptor(seccomp.sigcont_filter())
     lent.callback(os.close, filtered)
@@ -222,6 +229,8 @@ def _give(home: Home, user: tuple[int, int]) -> None:
     """Make a sandbox's user the owner of the files that it may write."""
     if home.state is not None:
         os.chown(home.state, *user)
+    if home.relay is not None:
+        os.chown(home.relay, *user)
     if home.writable:
         for place, _folders, names in os.walk(home.folder):
             for path in (Path(place), *(Path(place, name) for name in names)):

@@ -24,6 +24,21 @@ class Bank(NamedTuple):
 NO_BANK = Bank()
 
 
+class ModelAccess(NamedTuple):
+    """A language model that a bot may ask: where it is, how the key is found, and how much of it a bot may use."""
+
+    name: str  # as bots and croupier.toml call it
+    address: str  # http://…, https://… or unix:/…
+    model: str  # as its address calls it
+    key_env: str  # the variable with the key; "" if the key is in a file, or there is none
+    key_file: str
+    requests: int  # per table; later tables of a fixture may use what is left over
+    tokens: int  # likewise; 0: any number
+    answer: int  # bytes of one answer
+    patience: float  # seconds for which a request is repeated that the address cannot answer now
+    counts_time: bool  # whether the time of the answer is the bot's
+
+
 class Limits(NamedTuple):
     """The limits of one bot. A bot.toml may ask for less than the tournament grants, but not for more."""
 
@@ -42,6 +57,7 @@ class Limits(NamedTuple):
     increment: float = 0.0  # seconds that each answer adds to the bank
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
     submission: int = 16 * MIB  # bytes of one file of a submission; its files together may have four times as much
+    models: tuple[ModelAccess, ...] = ()
 
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller value of each limit. Keep the scope of the time bank of these limits."""
@@ -53,7 +69,7 @@ class Limits(NamedTuple):
 
     def by_name(self) -> dict[str, Any]:
         """Return the limits of a bot at play by name, as journals store them: those of a bank only if there is one."""
-        found = {key: value for key, value in self._asdict().items() if key != "submission"}
+        found = {key: value for key, value in self._asdict().items() if key not in ("submission", "models")}
         return found if self.bank.seconds else {key: value for key, value in found.items() if key not in BANK_KEYS}
 
     @property

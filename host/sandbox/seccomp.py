@@ -46,6 +46,9 @@ FORBIDDEN = (
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
+CONNECTING = ("socket", "connect")
+"""Allowed, for local streams, to a bot that asks models: the one socket with a path in its sandbox is that of the relay. Such a
+socket has no address of its own, because the bot can neither bind it nor let the kernel do that."""
 ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr")
 """Denied with EOPNOTSUPP, as on a file system without attributes: `cp -p`, `install -m` and copy2 ignore that error in builds."""
 SETS_TIMES, LOCKS_FILES = "utimensat", "flock"
@@ -98,17 +101,22 @@ Forbid = Callable[..., None]
 
 
 @cache
-def program(more: tuple[str | int, ...] = (), *, shared_memory: bool = False, own_descriptor: int = -1) -> bytes:
+def program(
+    more: tuple[str | int, ...] = (), *, shared_memory: bool = False, own_descriptor: int = -1, connects: bool = False
+) -> bytes:
     """Return the filter of a keeper and its bots. It also denies `more`. Raise ImportError if libseccomp is missing.
 
     `shared_memory` is whether it allows shared memory without a file. Only a control group counts it. `own_descriptor`
-    is a number that only the keeper's descriptors can have: the keeper may set the times of that file.
+    is a number that only the keeper's descriptors can have: the keeper may set the times of that file. `connects` is whether
+    it allows streams of local sockets, for the relay to models.
 
     A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
 
     def most(forbid: Forbid) -> None:
-        _forbid_most(forbid, tuple(call for call in more if call != SETS_TIMES))
+        _forbid_most(forbid, tuple(call for call in more if call != SETS_TIMES), CONNECTING if connects else ())
+        if connects:
+            _forbid_other_sockets(forbid)
         if SETS_TIMES in more:
             _forbid_times(forbid, own_descriptor)
         if not shared_memory:
@@ -163,10 +171,10 @@ def _forbid_waking(forbid: Forbid) -> None:
     forbid("clone", Arg(0, MASKED_EQ, 0xFF, signal.SIGCONT))
 
 
-def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
+def _forbid_most(forbid: Forbid, more: tuple[str | int, ...], allowed: tuple[str, ...] = ()) -> None:
     import pyseccomp as seccomp
 
-    for name in (*FORBIDDEN, *more):
+    for name in (call for call in (*FORBIDDEN, *more) if call not in allowed):
         forbid(name, error=errno.EOPNOTSUPP if name in ATTRIBUTES else errno.EPERM)
     if LOCKS_FILES not in more:
         forbid(LOCKS_FILES, error=0)
@@ -207,6 +215,17 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...]) -> None:
         forbid("madvise", seccomp.Arg(2, seccomp.MASKED_EQ, 0xFFFFFFFF, advice), error=errno.EINVAL)
     for option in (CORE_SCHEDULING, MERGED):
         forbid("prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, option), error=errno.EINVAL)
+
+
+def _forbid_other_sockets(forbid: Forbid) -> None:
+    """Deny all sockets but streams of local ones. The type of a socket is in four bits, and is 1 for a stream."""
+    from pyseccomp import MASKED_EQ, NE, Arg
+
+    forbid("socket", Arg(0, NE, LOCAL))
+    forbid("socket", Arg(1, MASKED_EQ, 1, 0))
+    for bit in (2, 4, 8):
+        forbid("socket", Arg(1, MASKED_EQ, bit, bit))
+    forbid("socket", Arg(2, NE, 0))
 
 
 def _forbid_times(forbid: Forbid, own_descriptor: int) -> None:

@@ -234,6 +234,8 @@ async def build(submission: Submission, level: Level, *, force: bool = False, be
     submission = adapted(submission)
     _refuse_missing_programs(submission)
     _refuse_weak_level(submission, level)
+    if submission.limits.models:
+        _refuse_models(submission)
     steps, most = steps_of(submission), submission.limits.submission
     store = builds()
     versions = _versions(steps)
@@ -323,16 +325,38 @@ def _refuse_missing_programs(submission: Submission) -> None:
 
 
 def _refuse_weak_level(submission: Submission, level: Level) -> None:
-    """Raise UserError (exit code 6) if the bot keeps a folder and sandboxes of this level cannot have one."""
+    """Raise UserError (exit code 6) if the bot keeps a folder or asks models, and sandboxes of this level cannot have that."""
     spec = submission.spec
-    if not spec.keeps_folder or level.traits.own_namespaces:
+    if level.traits.own_namespaces or not (spec.keeps_folder or spec.models):
         return
     key = f"state = {to_toml(spec.state)}" if spec.state_is_folder else "state_absent = true"
+    if spec.models:
+        key = f"models = {to_toml(list(spec.models))}"
     able = [each for each in Level if each.traits.own_namespaces]
     message = f"{key} needs a sandbox of level {' or '.join(able)}; the level is {level}"
-    hint = f'level = "{able[0]}" under [sandbox] in croupier.toml, without --unsafe; or  '
-    hint += 'state = "memory.bin"  in its bot.toml' if spec.state_is_folder else "state_absent = false  in its bot.toml"
+    hint = f'level = "{able[0]}" under [sandbox] in croupier.toml, without --unsafe'
+    if not spec.models:
+        instead = 'state = "memory.bin"' if spec.state_is_folder else "state_absent = false"
+        hint += f"; or  {instead}  in its bot.toml"
     raise UserError([Problem("S001", submission.name, message, hint=hint)], 6)
+
+
+def _refuse_models(submission: Submission) -> None:
+    """Raise UserError (exit code 6) if the relay to the models of a bot is not installed, or if a key is missing."""
+    try:
+        from host.relay.upstream import Unusable, key_of
+    except ImportError as lacking:
+        hint = "pip install '.[models]'   in a clone of croupier"
+        problem = Problem("S008", submission.name, f"bots that ask models need the extra models: {lacking}", hint=hint)
+        raise UserError([problem], 6) from lacking
+    for model in submission.limits.models:
+        try:
+            key_of(model)
+        except Unusable as wrong:
+            hint = f"set it before croupier starts; [models.{model.name}] in croupier.toml names it"
+            raise UserError(
+                [Problem("S019", submission.name, f"cannot ask {model.name}: {wrong}", hint=hint)], 6
+            ) from wrong
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:

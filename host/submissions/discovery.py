@@ -236,7 +236,7 @@ def _from_file(path: Path, contents: FileTree, granted: Limits) -> Submission:
         sources=() if row.has_entry else (path.name,),
         adapter=adapter.name if adapter else "",
     )
-    return Submission(spec, path.parent, (path.name,), limits=granted)
+    return Submission(spec, path.parent, (path.name,), limits=spec.limits_within(granted))
 
 
 def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: Game | None) -> Submission:
@@ -287,7 +287,7 @@ def described(
         ),
         folder=folder,
         files=contents.names,
-        limits=spec.limits.with_defaults(granted).at_most(granted),
+        limits=spec.limits_within(granted),
         manifest=toml.name if MANIFEST in contents.modes else "",
         game=game,
     )
@@ -367,6 +367,7 @@ def contradictions(spec: BotSpec, language: str, toml: Toml, game: Game | None) 
             ("table_ids", spec.table_ids),
             ("parallel_tables", spec.parallel_tables > 1),
             ("lifetime", "lifetime" in toml.data),
+            ("models", bool(spec.models)),
         ):
             if given:
                 against(key, "has no effect with argv, which starts a process per question", 'protocol = "lines"')

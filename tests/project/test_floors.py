@@ -19,6 +19,7 @@ FLOORS = [
     {"host.sandbox"},
     {"host.bots.bot_spec"},
     {"host.rules"},
+    {"host.relay"},
     {"host.bots"},
     {"host.play"},
     {"host.referees"},

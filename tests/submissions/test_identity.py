@@ -134,12 +134,12 @@ BOT = BuiltBot(
     limits=Limits(move=2.0, cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,2,[60.0,"table"],0.5,0.25,16777216]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,2,[60.0,"table"],0.5,0.25,16777216,[]]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
     '"parallel_tables":16,"table_ids":true,"lifetime":"table","warm":false,"raw_arguments":false,"state":"memory","state_absent":false,"state_lifetime":"stage",'
-    '"cores":2,'
+    '"models":[],"cores":2,'
     '"limits":{"move":-1.0,"startup":-1.0,"cpu":-1.0,"cpu_table":-1.0,"memory":-1,"tasks":-1,"output":-1,"state":-1,'
     '"files":-1,"open_files":-1,"bank":[0.0,""],"increment":-1.0,"floor":-1.0}}'
 )

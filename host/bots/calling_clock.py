@@ -1,0 +1,141 @@
+"""The clock of a bot that asks language models, and what the bot may use of them. It stands still where no bot is to blame."""
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import trio
+
+from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
+from host.bots.monitor import MonitoredSandbox
+from host.bots.values import HasQuestion
+from host.sandbox.limits import Limits, ModelAccess
+
+LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
+
+
+class ModelBudget:
+    """What a bot may use of its models in a fixture. Pure. Later tables may use what earlier tables left over."""
+
+    def __init__(self) -> None:
+        self.tables = 1  # started so far
+        self.refusals = 0
+        self._requests, self._tokens = Counter[str](), Counter[str]()
+
+    def begin(self, model: ModelAccess) -> str:
+        """Count a request. Return why it is not granted, or ""."""
+        spent = [f"{name} = {getattr(model, name)}" for name, left in self.left(model).items() if left <= 0]
+        if spent:
+            return f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
+        self._requests[model.name] += 1
+        return ""
+
+    def count_tokens(self, model: ModelAccess, tokens: int) -> None:
+        """Count the tokens of an answer."""
+        self._tokens[model.name] += tokens
+
+    def give_back(self, model: ModelAccess) -> None:
+        """Count a request less: the model could not be reached, and its question is asked again."""
+        self._requests[model.name] -= 1
+
+    def left(self, model: ModelAccess) -> dict[str, int]:
+        """Return the requests and, if they are limited, the tokens that are left, by name."""
+        left = {"requests": model.requests * self.tables - self._requests[model.name]}
+        if model.tokens:
+            left["tokens"] = max(model.tokens * self.tables - self._tokens[model.name], 0)
+        return left
+
+
+class CallingClock(Clock):
+    """A clock that stands still while a model cannot be reached, or as long as it thinks if its time does not count."""
+
+    def __init__(
+        self, limits: Limits, monitored: MonitoredSandbox, *, budget: ModelBudget | None = None, **more: object
+    ) -> None:
+        super().__init__(limits, monitored, **more)  # type: ignore[arg-type]
+        self.model_budget = budget or ModelBudget()
+        self._open = 0  # questions without an answer
+        self._call: trio.CancelScope | None = None
+        self._still_since: float | None = None
+        self._unreachable = ""
+
+    def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
+        """Start the open questions, as Clock does."""
+        self._end_call()
+        self._open, self.model_budget.tables = len(questions), max(self.model_budget.tables, questions[-1].table)
+        super().begin(questions, asked)
+
+    def answered(self, now: float, count: int = 1) -> float:
+        """Record that answers have arrived, as Clock does. The last one ends the call of a bot."""
+        is_still = self._still_since is not None
+        self.go_on()
+        self._open -= count
+        if self._open <= 0:
+            self._end_call()
+        wall = super().answered(now, count)
+        if is_still and self._open > 0:
+            self.stand_still(now)
+        return wall
+
+    def failed(self, wall: float, *, is_late: bool) -> None:
+        """Record a fault that ends the process, as Clock does."""
+        self._end_call()
+        super().failed(wall, is_late=is_late)
+
+    def forget(self) -> None:
+        """Forget the process, as Clock does: its call ends with it."""
+        self._open = 0
+        self._end_call()
+        super().forget()
+
+    def seconds_to_look(self) -> float:
+        """Return the seconds until `look` must be called."""
+        seconds = super().seconds_to_look()
+        return min(seconds, LOOK_S) if self._still_since is None else LOOK_S
+
+    def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
+        """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if the bot waits for a model in vain."""
+        if self._still_since is None:
+            return super().look(has_output)
+        if has_output():
+            return AnswerStatus.READ
+        if self._unreachable:
+            raise ModelUnreachable(self._unreachable)
+        return AnswerStatus.WAIT
+
+    # What the relay calls.
+
+    @contextlib.contextmanager
+    def calling(self) -> Iterator[bool]:
+        """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
+        with trio.CancelScope() as self._call:
+            try:
+                yield self._open > 0
+            finally:
+                self.go_on()
+                self._call, self._unreachable = None, ""
+
+    def stand_still(self, since: float) -> None:
+        """Stop the clock of the open answer, from that moment on, until `go_on`."""
+        if self._still_since is None:
+            self._still_since = max(since, self._last)
+
+    def go_on(self) -> None:
+        """Let the clock go on if it stands still. The bot is not charged for the time in between."""
+        if self._still_since is not None:
+            still = time.perf_counter() - self._still_since
+            self._still_since = None
+            self.asked += still
+            self._last += still
+            self._deadline += still
+
+    def give_up(self, reason: str) -> None:
+        """Record that a model cannot be reached. The clock stands still, and the next look raises ModelUnreachable."""
+        self._unreachable = reason
+
+    def _end_call(self) -> None:
+        """Cancel the call of the question that is over."""
+        self.go_on()
+        if self._call is not None:
+            self._call.cancel()

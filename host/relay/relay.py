@@ -1,0 +1,280 @@
+"""Takes the requests of a bot from the Unix socket in its sandbox, and passes them on to the models that it may ask.
+
+How it works. A connection has one request, `POST /v1/chat/completions`, and connections are taken one after the other. Of a
+request the relay keeps nothing but the JSON value of its body: that is read once, its `model` is replaced by what the address
+calls it, and it is written anew. No header and no path of a bot reaches an address, so there is nothing to smuggle.
+
+    what happens                                    who pays
+    the model answers                               the bot: its time goes on, unless `count_model_time` is false
+    429, 5xx, a broken connection                   nobody: the clock stands still from the first byte of the attempt on
+    the same for longer than `patience`             nobody: the question is asked again, then the fixture is undecided
+    a request that is wrong, or beyond the budget   the bot gets an answer from 400 on, and goes on
+
+A call ends with its question: a bot cannot let a model think while another bot is asked.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import h11
+import msgspec
+import trio
+
+from host.base import paths
+from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, Unusable, ask
+from host.sandbox.limits import ModelAccess
+
+TARGET = b"/v1/chat/completions"
+MAX_REQUEST_BYTES = 1 << 20
+READ_TIMEOUT_S = 10  # within which a bot must have sent its request
+BACKLOG = 8  # connections that wait; they take memory of the kernel
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # between two attempts
+MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
+
+
+class Refused(Exception):
+    """Raised for a request that is not passed on, with the status of the answer."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Budget(Protocol):
+    """What a bot may still use of its models in a fixture."""
+
+    refusals: int
+
+    def begin(self, model: ModelAccess) -> str:
+        """Count a request. Return why it is not granted, or ""."""
+        ...
+
+    def count_tokens(self, model: ModelAccess, tokens: int) -> None:
+        """Count the tokens of an answer."""
+        ...
+
+    def give_back(self, model: ModelAccess) -> None:
+        """Count a request less: the model could not be reached, and its question is asked again."""
+        ...
+
+    def left(self, model: ModelAccess) -> dict[str, int]:
+        """Return the requests and the tokens that are left, by name."""
+        ...
+
+
+class Caller(Protocol):
+    """A bot at play, as the relay needs it: its clock and its budget."""
+
+    model_budget: Budget
+
+    def calling(self) -> contextlib.AbstractContextManager[bool]:
+        """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
+        ...
+
+    def stand_still(self, since: float) -> None:
+        """Stop the clock, from that moment on, until `go_on`."""
+        ...
+
+    def go_on(self) -> None:
+        """Let the clock go on if it stands still."""
+        ...
+
+    def give_up(self, reason: str) -> None:
+        """Record that a model cannot be reached."""
+        ...
+
+
+class _Usage(msgspec.Struct):
+    total_tokens: int
+
+
+class _Answer(msgspec.Struct):
+    """What is read of an answer; the bot gets all of it."""
+
+    usage: _Usage | None = None
+
+
+class Request(NamedTuple):
+    """A request of a bot: the model, and the body for its address."""
+
+    model: ModelAccess
+    body: bytes
+
+
+class Relay:
+    """The relay of one sandbox. It refuses all requests but while a bot at play is served."""
+
+    def __init__(self, models: Sequence[ModelAccess], path: Path, listener: socket.socket) -> None:
+        self.path = path
+        self._models = {model.name: model for model in models}
+        self._listener = listener
+        self._caller: Caller | None = None
+        self.scope = trio.CancelScope()
+
+    def hide(self) -> None:
+        """Remove the name of the socket: the sandbox has mounted it, and nobody else needs it."""
+        shutil.rmtree(self.path.parent, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def serve(self, caller: Caller) -> Iterator[None]:
+        """Pass on the requests of a bot at play, for the length of the block."""
+        self._caller = caller
+        try:
+            yield
+        finally:
+            self._caller = None
+
+    async def run(self) -> None:
+        """Answer requests until cancelled."""
+        with self.scope, trio.socket.from_stdlib_socket(self._listener) as listener:
+            while True:
+                with contextlib.suppress(OSError, trio.BrokenResourceError, h11.LocalProtocolError):
+                    connection, _ = await listener.accept()
+                    async with trio.SocketStream(connection) as stream:
+                        await self._answer(stream)
+
+    async def _answer(self, stream: trio.abc.Stream) -> None:
+        """Answer the one request of a connection. Close the connection without an answer if its question is over."""
+        caller = self._caller
+        if caller is None or caller.model_budget.refusals > MAX_REFUSALS:
+            return
+        with caller.calling() as is_asked:
+            http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
+            left: dict[str, int] = {}
+            try:
+                if not is_asked:
+                    raise Refused(409, "the bot has no question")
+                request = self._read(await _body(http, stream))
+                if refusal := caller.model_budget.begin(request.model):
+                    raise Refused(429, refusal)
+                reply = await _asked(request, caller)
+                left = caller.model_budget.left(request.model)
+            except Refused as refused:
+                caller.model_budget.refusals += 1
+                body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
+                reply = Reply(refused.status, msgspec.json.encode(body))
+            await _send(http, stream, reply, left)
+
+    def _read(self, body: bytes) -> Request:
+        """Return the request in a body. Raise Refused for a wrong one."""
+        try:
+            said: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
+            name = said.get("model", "")
+            if not isinstance(name, str) or name not in self._models:
+                raise Refused(404, f"`model` must be one of: {', '.join(self._models)}")
+            if said.get("stream", False) is not False:
+                raise Refused(400, "croupier does not pass on streams: leave out `stream`")
+            model = self._models[name]
+            return Request(model, msgspec.json.encode(said | {"model": model.model}))
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+            raise Refused(400, "the body is not a JSON object that croupier reads") from None
+
+
+async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes:
+    """Read a request; return its body. Raise Refused for anything but a POST of chat completions."""
+    parts, size = list[bytes](), 0
+    with trio.move_on_after(READ_TIMEOUT_S):
+        while True:
+            try:
+                event = http.next_event()
+            except h11.RemoteProtocolError as wrong:
+                raise Refused(400, f"this is not HTTP: {wrong}") from None
+            if event is h11.NEED_DATA:
+                http.receive_data(bytes(await stream.receive_some(CHUNK_BYTES)))
+            elif isinstance(event, h11.Request):
+                if event.method != b"POST":
+                    raise Refused(405, "croupier passes on POST only")
+                if event.target != TARGET:
+                    raise Refused(404, f"croupier passes on {TARGET.decode()} only")
+            elif isinstance(event, h11.Data):
+                parts.append(bytes(event.data))
+                size += len(event.data)
+                if size > MAX_REQUEST_BYTES:
+                    raise Refused(413, f"a request has at most {MAX_REQUEST_BYTES} bytes")
+            elif isinstance(event, h11.EndOfMessage):
+                return b"".join(parts)
+            else:
+                raise Refused(400, "the connection was closed before the request")
+    raise Refused(408, f"the request took more than {READ_TIMEOUT_S} s")
+
+
+async def _asked(request: Request, caller: Caller) -> Reply:
+    """Ask the model until it answers, and count the tokens. If it does not, wait until the question is over."""
+    model = request.model
+    until, pause = time.perf_counter() + model.patience, FIRST_PAUSE_S
+    while True:
+        began = time.perf_counter()
+        if model.counts_time:
+            caller.go_on()
+        else:
+            caller.stand_still(began)
+        try:
+            with trio.move_on_after(until - began):
+                reply = await ask(model, request.body)
+                caller.model_budget.count_tokens(model, _tokens(model, reply))
+                return reply
+            reason, wait = f"no answer within {model.patience:g} s", model.patience
+        except Repeatable as failure:
+            reason, wait = str(failure), failure.after or pause
+        except Unusable as failure:
+            reason, wait = str(failure), model.patience
+        caller.stand_still(began)
+        if time.perf_counter() + wait > until:
+            caller.model_budget.give_back(model)
+            caller.give_up(f"the model {model.name} does not answer: {reason}")
+            await trio.sleep_forever()  # the clock ends the question, and this call with it
+        await trio.sleep(wait)
+        pause = min(2 * pause, LONGEST_PAUSE_S)
+
+
+def _tokens(model: ModelAccess, reply: Reply) -> int:
+    """Return the tokens of an answer. Raise Repeatable if it is not one, Unusable if it does not say what is limited."""
+    if reply.status != 200:
+        return 0
+    try:
+        usage = msgspec.json.decode(reply.body, type=_Answer).usage
+    except (msgspec.MsgspecError, RecursionError) as wrong:
+        raise Repeatable("the answer is not that of a chat completion") from wrong
+    if usage is None and model.tokens:
+        raise Unusable("the answer does not say how many tokens it has cost")
+    return max(usage.total_tokens, 0) if usage else 0
+
+
+async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, int]) -> None:
+    """Send an answer to the bot, and close the connection."""
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(reply.body))),
+        ("Connection", "close"),
+        *((f"Croupier-{name}-Left", str(count)) for name, count in left.items()),
+    ]
+    head = http.send(h11.Response(status_code=reply.status, headers=headers))
+    await stream.send_all((head or b"") + reply.body)
+
+
+@contextlib.contextmanager
+def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
+    """Open the relay of a sandbox, with its socket. Leaving the block ends it."""
+    store = paths.cache_dir() / "relays"
+    store.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=store))
+    folder.chmod(0o711)  # the user of the sandbox mounts the socket
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    listener = socket.socket(socket.AF_UNIX)
+    relay = Relay(models, folder / "model", listener)
+    try:
+        listener.bind(f"/proc/self/fd/{place}/model")  # the name of a socket has at most 107 bytes
+        listener.listen(BACKLOG)
+        trio.lowlevel.spawn_system_task(relay.run)
+        yield relay
+    finally:
+        os.close(place)
+        relay.hide()
+        relay.scope.cancel()

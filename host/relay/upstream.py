@@ -1,0 +1,144 @@
+"""Sends one request to the address of a model, and reads the answer. What comes back is bounded, and no redirect is followed."""
+
+import os
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import h11
+import trio
+
+from host.sandbox.limits import ModelAccess
+
+MAX_HEAD_BYTES = 16 << 10
+MAX_KEY_BYTES = 4096
+CHUNK_BYTES = 64 << 10
+LATER = (408, 425, 429)
+"""Statuses that ask for a repetition, as all from 500 on do."""
+
+REFUSED = (400, 413, 422)
+"""Statuses that say that the request is wrong: the bot gets the answer."""
+
+
+class Repeatable(Exception):
+    """Raised when the address cannot answer now. `after` is how many seconds it asks to wait; 0: it does not say."""
+
+    def __init__(self, reason: str, after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class Unusable(Exception):
+    """Raised when the address or the key is wrong, so that to repeat the request does not help."""
+
+
+class Reply(NamedTuple):
+    """An answer of the address: the status, and all bytes of the body."""
+
+    status: int
+    body: bytes
+
+
+def key_of(model: ModelAccess) -> str:
+    """Return the key of a model; "" if it needs none. Raise Unusable if it cannot be read."""
+    if model.key_env:
+        key, where = os.environ.get(model.key_env, ""), f"the variable {model.key_env}"
+    elif model.key_file:
+        where = f"the file {model.key_file}"
+        try:
+            with Path(model.key_file).open(errors="replace") as file:
+                key = file.read(MAX_KEY_BYTES)
+        except OSError as error:
+            raise Unusable(f"cannot read {where}: {error.strerror}") from error
+    else:
+        return ""
+    key = key.strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise Unusable(f"{where} has no key" if not key else f"{where} has characters that no key has")
+    return key
+
+
+async def ask(model: ModelAccess, body: bytes) -> Reply:
+    """Ask the model once. Raise Repeatable or Unusable if its address does not answer the request."""
+    key = key_of(model)
+    try:
+        reply, after = await _exchange(model, body, key)
+    except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as broken:
+        raise Repeatable(f"the connection broke: {broken}") from broken
+    except ValueError as wrong:
+        raise Unusable(f"the address cannot be used: {wrong}") from wrong
+    if reply.status in LATER or reply.status >= 500:
+        raise Repeatable(f"status {reply.status}", after)
+    if reply.status not in (200, *REFUSED):
+        raise Unusable(f"status {reply.status}")
+    if key and key.encode() in reply.body:
+        raise Unusable("the answer contains the key")
+    return reply
+
+
+async def _exchange(model: ModelAccess, body: bytes, key: str) -> tuple[Reply, float]:
+    """Send the request and read the answer. Return it, and the seconds that it asks to wait."""
+    where = urlsplit(model.address)
+    path = "" if where.scheme == "unix" else where.path.rstrip("/")
+    headers = [
+        ("Host", where.netloc or "localhost"),
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("Accept", "application/json"),
+        ("Accept-Encoding", "identity"),
+        ("User-Agent", "croupier"),
+        ("Connection", "close"),
+        *([("Authorization", f"Bearer {key}")] if key else []),
+    ]
+    http = h11.Connection(h11.CLIENT, MAX_HEAD_BYTES)
+    async with await _connected(model.address) as stream:
+        head = http.send(h11.Request(method="POST", target=f"{path or '/v1'}/chat/completions", headers=headers))
+        await stream.send_all((head or b"") + (http.send(h11.Data(data=body)) or b""))
+        http.send(h11.EndOfMessage())
+        return await read_message(http, stream.receive_some, model.answer)
+
+
+async def _connected(address: str) -> trio.abc.Stream:
+    """Connect to the address of a model."""
+    where = urlsplit(address)
+    if where.scheme == "unix":
+        return await trio.open_unix_socket(where.path)
+    if where.scheme == "http":
+        return await trio.open_tcp_stream(where.hostname or "", where.port or 80)
+    tls = ssl.create_default_context()
+    return await trio.open_ssl_over_tcp_stream(
+        where.hostname or "", where.port or 443, ssl_context=tls, https_compatible=True
+    )
+
+
+async def read_message(
+    http: h11.Connection, receive: Callable[[int], Awaitable[bytes | bytearray]], most: int
+) -> tuple[Reply, float]:
+    """Read one answer of at most so many bytes. Raise Unusable if it is longer."""
+    status, after, parts, size = 0, 0.0, list[bytes](), 0
+    while True:
+        event = http.next_event()
+        if event is h11.NEED_DATA:
+            http.receive_data(bytes(await receive(CHUNK_BYTES)))
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+            after = _seconds(dict(event.headers).get(b"retry-after", b""))
+        elif isinstance(event, h11.Data):
+            parts.append(bytes(event.data))
+            size += len(event.data)
+            if size > most:
+                raise Unusable(f"the answer is longer than {most} bytes")
+        elif isinstance(event, h11.EndOfMessage):
+            return Reply(status, b"".join(parts)), after
+        elif isinstance(event, h11.ConnectionClosed):
+            raise h11.RemoteProtocolError("closed without an answer")
+
+
+def _seconds(text: bytes) -> float:
+    """Return the seconds of a retry-after; 0 for a date, which needs a clock that both agree on."""
+    with suppress(ValueError):
+        return float(max(int(text[:9]), 0))
+    return 0.0

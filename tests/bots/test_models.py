@@ -1,0 +1,434 @@
+"""Bots that ask a model: only what the organiser allows gets through, and nobody pays for an address that does not answer."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from command import ROOT, croupier, environment
+from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, played, written
+from model_server import TOKENS, ModelServer, serving
+
+from host.base.errors import UserError
+from host.bots.bot_spec import BuiltBot
+from host.play.records import Record
+from host.sandbox.levels import UNPROTECTED
+from host.sandbox.limits import Limits, ModelAccess
+from host.submissions.build import build
+from host.submissions.discovery import load_submission
+
+ASKER = SAMPLES / "models" / "asker"
+KEY = "sk-0123456789abcdef"
+
+pytestmark = pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
+
+
+def access(server: ModelServer, **more: Any) -> ModelAccess:
+    """Return the access to a server's model."""
+    return access_to(server.address, **more)
+
+
+def access_to(address: str, **more: Any) -> ModelAccess:
+    """Return the access to a model."""
+    usual: dict[str, Any] = {
+        "name": "small",
+        "address": address,
+        "model": "tiny",
+        "key_env": "",
+        "key_file": "",
+        "requests": 1000,
+        "tokens": 0,
+        "answer": 64 << 10,
+        "patience": 60.0,
+        "counts_time": True,
+    }
+    return ModelAccess(**usual | more)
+
+
+def caller(model: ModelAccess, source: Path = ASKER, **limits: Any) -> BuiltBot:
+    """Build a bot that may ask a model."""
+    submission = load_submission(source, Limits(models=(model,))).for_game(game_called("pazaak"))
+    bot = trio.run(build, submission, level())
+    return bot._replace(limits=AMPLE._replace(models=(model,), **limits))
+
+
+def against_nestor(bot: BuiltBot, tables: int = 1) -> Record:
+    """Play a bot against one that asks no model."""
+    return played("pazaak", [bot, built(SAMPLES / "pazaak" / "nestor", "pazaak")], tables)
+
+
+PROBER = r"""
+import errno, json, os, socket, sys, time
+
+PATH = os.environ["CROUPIER_MODEL_URL"].removeprefix("unix:")
+GOOD = {"model": "small", "messages": []}
+
+def opened():
+    relay = socket.socket(socket.AF_UNIX)
+    relay.connect(PATH)
+    return relay
+
+def answer(relay):
+    got = b""
+    try:
+        while part := relay.recv(65536):
+            got += part
+    except ConnectionResetError:
+        pass
+    return got
+
+def ask(sent):
+    relay = opened()
+    try:
+        relay.sendall(sent)
+    except BrokenPipeError:
+        pass
+    return answer(relay)
+
+def status(sent):
+    return (ask(sent).split() + [b"-", b"-"])[1].decode()
+
+def post(value, head=b"", target=b"/v1/chat/completions"):
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n%b" % (target, len(body), head, body)
+
+said = []
+for number, question in enumerate(sys.stdin):
+    if number == 0:
+BODY
+    print(*["said", *said] if number == 0 else ["STAND"], flush=True)
+"""
+
+
+def prober(folder: Path, body: str) -> Path:
+    """Write a bot that runs the body when it is asked first, and prints what is then in `said`."""
+    keys = 'game = "pazaak"\nprotocol = "lines"\nmodels = ["small"]\nentry = "bot.py"\n'
+    (folder / "bot.toml").write_text(keys)
+    written(textwrap.dedent(PROBER).replace("BODY", textwrap.indent(textwrap.dedent(body), " " * 8)), ".py", folder)
+    return folder
+
+
+def words_of(record: Record) -> list[str]:
+    """Return what a prober has printed for the first question."""
+    first = next(piece for piece in record.evidence if piece.kind == "unreadable")
+    return first.raw.decode().split()[1:]
+
+
+# What gets through.
+
+
+def test_a_bot_asks_a_model_and_only_croupier_s_words_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving() as server:
+        record = against_nestor(caller(access(server, key_env="A_KEY")))
+    assert record.faults == {}
+    assert len(server.heard) == record.usage["asker"].questions
+    path, headers, body = server.heard[0]
+    assert path == "/v1/chat/completions"
+    assert headers.pop("host") == server.address.split("/")[2]
+    assert int(headers.pop("content-length")) > 0
+    assert headers == {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "user-agent": "croupier",
+        "connection": "close",
+        "authorization": f"Bearer {KEY}",
+    }
+    assert body["model"] == "tiny"  # as the address calls it
+
+
+def test_an_address_can_be_a_unix_socket(tmp_path: Path) -> None:
+    with serving(where=str(tmp_path / "model")) as server:
+        record = against_nestor(caller(access(server)))
+    assert record.faults == {}
+    assert {path for path, _, _ in server.heard} == {"/v1/chat/completions"}
+
+
+def test_no_other_request_gets_through(tmp_path: Path) -> None:
+    body = r"""
+    good = json.dumps(GOOD).encode()
+    said += [
+        status(b"GET /v1/chat/completions HTTP/1.1\r\nHost: x\r\n\r\n"),
+        status(b"CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        status(post(GOOD, target=b"http://elsewhere/v1/chat/completions")),
+        status(post(GOOD, target=b"/v1/chat/completions/../models")),
+        status(post(GOOD, target=b"/v1/chat/completions?a=b")),
+        status(post({"model": "tiny"})),
+        status(post({"model": ["small"]})),
+        status(post(GOOD | {"stream": True})),
+        status(post(b"[" * 100000)),
+        status(post(b'"\xff"')),
+        status(post(b" " * (1 << 20) + good)),
+        status(b"hello\r\n\r\n"),
+        status(post(GOOD, head=b"Content-Length: 4\r\n")),
+        status(post(GOOD, head=b"A: " + b"a" * 200000 + b"\r\n")),
+    ]
+    """
+    with serving() as server:
+        words = words_of(against_nestor(caller(access(server), prober(tmp_path, body))))
+    assert words == ["405", "405", "404", "404", "404", "404", "404", "400", "400", "400", "413", "400", "400", "400"]
+    assert server.heard == []
+
+
+def test_of_a_request_only_the_value_of_its_body_is_passed_on(tmp_path: Path) -> None:
+    body = r"""
+    twice = b'{"model": "huge", "messages": [], "model": "small"}'
+    good = json.dumps(GOOD).encode()
+    both = b"Transfer-Encoding: chunked\r\n"
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(good), good)
+    said += [
+        status(post(twice, head=b"Authorization: Bearer mine\r\nHost: elsewhere\r\nX-Forwarded-Host: elsewhere\r\n")),
+        status(post(twice, head=b"Authorization: Bearer mine\r\nX-Forwarded-Host: elsewhere\r\n")),
+        status(post(GOOD) + post(GOOD, target=b"/admin")),
+        status(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n" + both + b"\r\n" + chunked + post(GOOD)),
+    ]
+    """
+    with serving() as server:
+        record = against_nestor(caller(access(server), prober(tmp_path, body)))
+    assert words_of(record) == ["400", "200", "200", "200"]
+    assert [(path, body["model"], body["messages"]) for path, _, body in server.heard[:3]] == [
+        ("/v1/chat/completions", "tiny", [])
+    ] * 3
+    assert all(headers["host"] == server.address.split("/")[2] for _, headers, _ in server.heard)
+    assert not any(
+        headers.keys() & {"authorization", "x-forwarded-host", "transfer-encoding"} for _, headers, _ in server.heard
+    )
+
+
+def test_a_bot_that_may_ask_a_model_has_no_other_socket(tmp_path: Path) -> None:
+    body = r"""
+    def tried(act):
+        try:
+            act()
+        except OSError as error:
+            return errno.errorcode[error.errno]
+        return "done"
+    kinds = [(socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_DGRAM)]
+    kinds += [(socket.AF_UNIX, socket.SOCK_SEQPACKET), (socket.AF_UNIX, socket.SOCK_RAW), (40, socket.SOCK_STREAM)]
+    said += [tried(lambda: socket.socket(*kind)) for kind in kinds]
+    local = socket.socket(socket.AF_UNIX)
+    said += [tried(lambda: local.bind("/tmp/mine")), tried(lambda: local.bind("\0mine")), tried(lambda: local.listen(1))]
+    said += [tried(lambda: local.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20))]
+    said += [tried(lambda: local.connect("\0/tmp/.X11-unix/X0")), tried(lambda: local.connect("/run/dbus/system_bus_socket"))]
+    said += [tried(lambda: os.unlink(PATH)), tried(lambda: open(PATH))]
+    """
+    with serving() as server:
+        words = words_of(against_nestor(caller(access(server), prober(tmp_path, body))))
+    assert words[:10] == ["EPERM"] * 10
+    assert words[10:12] == ["ECONNREFUSED", "ENOENT"]
+    assert set(words[12:]) <= {"EBUSY", "EROFS", "ENXIO", "EACCES"}
+
+
+def test_a_call_ends_with_its_question(tmp_path: Path) -> None:
+    body = r"""
+    relay = opened()
+    relay.sendall(post(GOOD))
+    time.sleep(0.5)
+    print("STAND", flush=True)
+    sys.stdin.readline()
+    said.append(len(answer(relay)))
+    """
+    with serving("slow") as server:
+        record = against_nestor(caller(access(server), prober(tmp_path, body)))
+    assert words_of(record) == ["0"]
+
+
+# Whose time, whose fault.
+
+
+def test_a_clock_stands_still_while_the_address_cannot_answer() -> None:
+    with serving("200", "429", "503", "cut", "retry") as server:
+        record = against_nestor(caller(access(server), move=1.5))
+    assert record.faults == {}
+    assert record.replayed == 0
+    assert record.seconds > 0.5 + 1 + 2 + 1  # the pauses before the repetitions
+    assert record.usage["asker"].slowest < 1.5 + AMPLE.startup
+    assert len(server.heard) == record.usage["asker"].questions + 4
+
+
+@pytest.mark.parametrize(("counts", "faults"), [(True, {"timeout": 1}), (False, {})])
+def test_the_time_of_a_model_counts_unless_the_organiser_says_otherwise(counts: bool, faults: dict[str, int]) -> None:
+    with serving("200", "slow") as server:
+        record = against_nestor(caller(access(server, counts_time=counts), move=0.8))
+    assert dict(record.faults.get("asker", {})) == faults
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (("503",) * 50, "status 503"),
+        (("401",) * 50, "status 401"),
+        (("302",) * 50, "status 302"),
+        (("cut",) * 50, "connection broke"),
+    ],
+)
+def test_a_model_that_cannot_be_reached_is_nobody_s_fault(steps: Sequence[str], reason: str) -> None:
+    with serving(*steps) as server:
+        record = against_nestor(caller(access(server, patience=0.3)))
+    assert record.faults == {}
+    assert record.undecided is not None
+    assert f"asker: the model small does not answer: {reason}" in record.undecided.reason.replace(
+        "the connection", "connection"
+    )
+    assert len(record.stalls) == 2  # before, the bot was asked again
+    assert not any(result.tables for result in record.results.values())
+
+
+def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving() as server:
+        server.said = f"your key is {KEY}"
+        record = against_nestor(caller(access(server, key_env="A_KEY", patience=0.3)))
+    assert record.undecided is not None
+    assert "the answer contains the key" in record.undecided.reason
+    assert KEY not in repr(record)
+
+
+@pytest.mark.parametrize(
+    ("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3), ({"answer": 50}, 0)]
+)
+def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, tmp_path: Path) -> None:
+    body = r"""
+    replies = [ask(post(GOOD)) for _ in range(5)]
+    said += [reply.split()[1].decode() for reply in replies]
+    said += [len(reply.split(b"-Left: ")) - 1 for reply in replies]
+    """
+    with serving() as server:
+        record = against_nestor(caller(access(server, patience=0.3, **budget), prober(tmp_path, body)))
+    if granted:
+        words = words_of(record)
+        assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
+        assert words[5:] == [str(len({"requests", *budget}))] * granted + ["0"] * (5 - granted)
+        assert len(server.heard) == granted
+    else:
+        assert record.undecided is not None
+        assert "the answer is longer than 50 bytes" in record.undecided.reason
+
+
+# The files, and a whole run.
+
+CONFIG = """
+game = "pazaak"
+bots = ["bots/*", "sample:nestor"]
+
+[[stage]]
+kind = "league"
+tables = 2
+
+[models.small]
+address = "{address}"
+model = "tiny"
+key_env = "A_KEY"
+"""
+
+
+def tournament(folder: Path, address: str) -> Path:
+    """Write a tournament with a bot that asks a model."""
+    (folder / "croupier.toml").write_text(CONFIG.format(address=address))
+    bot = folder / "bots" / "asker"
+    bot.mkdir(parents=True)
+    for path in ASKER.iterdir():
+        (bot / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving() as server:
+        place = tournament(tmp_path, server.address)
+        done = croupier("-C", place, "run")
+    assert done.code == 0, done.err
+    assert server.heard
+    assert all(headers["authorization"] == f"Bearer {KEY}" for _, headers, _ in server.heard)
+    verified = croupier("-C", place, "verify")  # without the model
+    assert verified.code == 0, verified.err
+    report = croupier("-C", place, "report")
+    assert report.code == 0, report.err
+    exported = croupier("-C", place, "export", "--format", "json")
+    for path in (each for each in place.rglob("*") if each.is_file()):
+        assert KEY.encode() not in path.read_bytes(), path
+    assert KEY not in "".join([done.out, done.err, verified.out, report.out, exported.out])
+    assert not [*(CACHE / "relays").iterdir()]
+
+
+def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving() as server:
+        done = croupier("-C", tournament(tmp_path, server.address), "check", "asker")
+    assert done.code == 0, done.out + done.err
+    assert server.heard
+
+
+@pytest.mark.parametrize("command", [("check", "asker"), ("run",), ("add", ASKER)])
+def test_a_model_that_the_organiser_does_not_grant_is_refused(command: Sequence[object], tmp_path: Path) -> None:
+    place = tournament(tmp_path, "http://127.0.0.1:1")
+    config = place / "croupier.toml"
+    config.write_text(config.read_text().replace("[models.small]", "[models.large]"))
+    done = croupier("-C", place, *command)
+    assert done.code != 0
+    said = done.out + done.err
+    assert 'bot.toml:7: models has "small", and the organiser grants large' in said
+    assert "only the organiser can grant it: [models.small] in croupier.toml" in said
+
+
+def test_a_key_that_is_missing_is_refused_before_a_table_is_played(tmp_path: Path) -> None:
+    done = croupier("-C", tournament(tmp_path, "http://127.0.0.1:1"), "run")
+    assert done.code == 6
+    assert "error[S019] asker: cannot ask small: the variable A_KEY has no key" in done.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('address = "http://h"', 'address = "ftp://h"', "is not an address of a model"),
+        ('address = "http://h"', 'address = "http://user:secret@h"', "is not an address of a model"),
+        ('key_env = "A_KEY"', 'key_env = "A_KEY"\nkey_file = "key"', "models.small has key_env and key_file"),
+        ("[models.small]", '[models."a b"]', '"a b" is not a name of a model'),
+        ('model = "tiny"', "requests = 0", "requests = 0 is out of range"),
+        ('model = "tiny"', 'answer = "1 GiB"', 'answer = "1 GiB" is out of range'),
+        ('model = "tiny"', 'key = "sk-1"', "key"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_said_with_its_line(
+    before: str, after: str, message: str, tmp_path: Path
+) -> None:
+    config = CONFIG.format(address="http://h").replace(before, after)
+    (tmp_path / "croupier.toml").write_text(config)
+    done = croupier("-C", tmp_path, "ls")
+    assert done.code == 3
+    assert re.search(r"croupier.toml:\d+: .*" + re.escape(message), done.err), done.err
+
+
+def test_a_bot_over_argv_cannot_ask_a_model(tmp_path: Path) -> None:
+    source = prober(tmp_path, "pass")
+    toml = source / "bot.toml"
+    toml.write_text(toml.read_text().replace("lines", "argv"))
+    with pytest.raises(UserError, match="has no effect with argv"):
+        load_submission(source, Limits(models=(access_to("http://h"),)), game_called("pazaak"))
+
+
+def test_below_namespaces_a_bot_cannot_ask_a_model() -> None:
+    submission = load_submission(ASKER, Limits(models=(access_to("http://h"),))).for_game(game_called("pazaak"))
+    with pytest.raises(UserError, match="needs a sandbox of level L3 or L4; the level is none"):
+        trio.run(build, submission, UNPROTECTED)
+
+
+def test_without_models_nothing_of_them_is_imported() -> None:
+    code = """
+import sys
+sys.path.insert(0, "tests")
+from helpers import SAMPLES, built, played
+bots = [built(SAMPLES / "pazaak" / name, "pazaak") for name in ("nestor", "bastila")]
+played("pazaak", bots, 1)
+print(sorted(name for name in sys.modules if "relay" in name or "calling" in name or name == "h11"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,88 @@
+"""A server in the format of chat completions, for tests and for the example of docs/models.md.
+
+`python tests/model_server.py 8080 [STEP…]` listens on that port of this machine. It answers the first requests as the steps
+say, and all others with END. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer after a second), or
+`retry` (429 with `retry-after: 1`).
+"""
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from threading import Thread
+from typing import Any
+
+TOKENS = 40  # of each answer
+
+
+class ModelServer(ThreadingHTTPServer):
+    """A server that answers by its script. `heard` are the requests: path, headers, JSON."""
+
+    daemon_threads = True
+
+    def __init__(self, where: int | str = 0, steps: Sequence[str] = ()) -> None:
+        """Listen on a port of this machine, or at the path of a Unix socket."""
+        self.address_family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
+        super().__init__(where if isinstance(where, str) else ("127.0.0.1", where), Handler)  # type: ignore[arg-type]
+        self.steps, self.heard, self.said = list(steps), list[tuple[str, dict[str, str], Any]](), "END"
+        self.usage = True
+
+    def server_bind(self) -> None:
+        TCPServer.server_bind(self)  # the other looks for a name of the machine
+
+    @property
+    def address(self) -> str:
+        """Return the address for croupier.toml."""
+        if isinstance(self.server_address, str):
+            return f"unix:{self.server_address}"
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: ModelServer
+    wbufsize = -1  # an answer is one write
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.heard.append(
+            (self.path, {name.lower(): text for name, text in self.headers.items()}, json.loads(body))
+        )
+        step = self.server.steps.pop(0) if self.server.steps else "200"
+        if step == "slow":
+            for _ in range(10):
+                time.sleep(0.1)
+        answer = {"choices": [{"message": {"role": "assistant", "content": self.server.said}}]}
+        usage = {"usage": {"total_tokens": TOKENS}} if self.server.usage else {}
+        reply = json.dumps(answer | usage).encode()
+        self.send_response(int(step) if step.isdigit() else 429 if step == "retry" else 200)
+        if step == "retry":
+            self.send_header("Retry-After", "1")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply[: len(reply) // 2] if step == "cut" else reply)
+
+    def log_message(self, *_words: object) -> None:
+        """Write nothing."""
+
+
+@contextmanager
+def serving(*steps: str, where: int | str = 0) -> Iterator[ModelServer]:
+    """Run a server for the length of the block."""
+    with ModelServer(where, steps) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+if __name__ == "__main__":
+    ModelServer(int(sys.argv[1]), sys.argv[2:]).serve_forever()
