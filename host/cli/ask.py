@@ -168,7 +168,8 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
         return location.journal, Target(fixture=location.fixture, nth=location.nth, number=number)
     first = journal_of(context.folder, journal)
     with reading(first, context.registry) as book:
-        if found := book.fault(int(match[1])):
+        found = book.fault(int(match[1]))
+        if found and found[2].kind != "slowest":
             played, path, piece = found
             place = Target(fixture=path, nth=piece.table - 1, number=piece.number, bot=piece.bot)
             counts = book.place_of(path)

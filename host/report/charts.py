@@ -46,7 +46,8 @@ def figure(row: Row, stage: Stage) -> str:
         return f"{_sets(row.bot, [tie])} sets {where}{part.title}"
     lead = row.ranking.lead
     ranking, estimate = ranking_of(lead) if lead else row.ranking, row.estimates.get(lead, row.first)
-    return f"{ranking.spelled(estimate)} {ranking.unit}".rstrip()
+    unit = "in its only game" if lead and row.tables == 1 else ranking.unit
+    return f"{ranking.spelled(estimate)} {unit}".rstrip()
 
 
 def half(row: Row) -> str:
@@ -77,7 +78,7 @@ def _sets(bot: str, ties: Sequence[Tie]) -> str:
 
 def interval_text(row: Row) -> str:
     """Return a row's interval as text; or the value that ranks it, if `figure` shows another one."""
-    if row.ranking.lead:
+    if row.ranking.lead and row.tables != 1:
         return row.ranking.phrase_of(row.first, row.tables)
     return "no interval yet" if half(row) == NONE else f"± {half(row)}"
 

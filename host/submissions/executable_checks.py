@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -57,6 +58,15 @@ def exists(path: str) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a name is too long, or a folder may not be searched
 
 
+TYPESCRIPT = "compile TypeScript yourself, and hand in the JavaScript: docs/languages.md#typescript"
+OTHER_SOURCES: Mapping[str, str] = {
+    ".ts": TYPESCRIPT,
+    ".tsx": TYPESCRIPT,
+    ".cs": "C# is not possible, because .NET and Mono need /proc: docs/languages.md#rust-go-haskell",
+}
+"""What to do with sources that croupier does not run, by suffix."""
+
+
 def program_problems(contents: FileTree, name: str) -> list[Problem]:
     """Return the reasons why the kernel cannot run a file: its mode, its first line, or the interpreter in that line."""
     where, start = contents.where(name), contents.start_of(name)
@@ -70,8 +80,8 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
         row = next((row for row in LANGUAGES.values() if row.marks.start and row.marks.start.match(start)), None)
         message = "the kernel cannot run this file (Exec format error): no '#!' line, not a binary"
         hint = "put  #! and its interpreter  in line 1, or give it the suffix of its language"
-        if name.endswith((".ts", ".tsx")):
-            hint = "compile TypeScript yourself, and hand in the JavaScript: docs/languages.md#typescript"
+        if (suffix := PurePosixPath(name).suffix) in OTHER_SOURCES:
+            hint = OTHER_SOURCES[suffix]
         elif row:
             hint = f'put  #!/usr/bin/env {row.programs[0]}  in line 1, or set language = "{row.name}"'
         return [Problem("B003", where, message, f"first bytes: {first}" if start else "it is empty", hint)]

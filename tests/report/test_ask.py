@@ -327,6 +327,26 @@ def test_ask_by_fault_by_table_and_for_the_worst(friends: Path) -> None:
     assert len(table["rows"]) > 1
 
 
+def test_the_slowest_answer_is_no_fault(friends: Path) -> None:
+    with reading(next(friends.rglob("*.sqlite"))) as book:
+        slowest, _, _ = next(book.evidence("WHERE fault.kind = 'slowest'"))
+    asked = croupier("ask", f"fault:{slowest}", "-C", friends)
+    assert asked.code == 2 and f"there is no fault:{slowest};" in asked.err
+
+
+def test_a_late_fault_that_does_not_happen_again_names_same(tmp_path: Path) -> None:
+    late = tmp_path / "late.py"
+    body = "    if number == 9:\n        sys.exit(3)\n    print('STAND', flush=True)\n"
+    late.write_text("import sys\nfor number, line in enumerate(sys.stdin):\n" + body)
+    played = croupier("play", "-g", "pazaak", late, "sample:neptr", "-n", 20, cwd=tmp_path)
+    assert played.code == 0, played.err
+    (group, *_) = croupier("faults", "late", "--json", cwd=tmp_path).json["rows"]
+    alone = croupier("ask", f"fault:{group['fault']}", cwd=tmp_path).out
+    assert "try      --same" in alone and "  ≠" in alone
+    after = croupier("ask", f"fault:{group['fault']}", "--same", cwd=tmp_path).out
+    assert "try " not in after and "  ≠" not in after
+
+
 def test_what_ask_says_to_people(friends: Path) -> None:
     done = croupier("ask", "crashes", "--worst", "-C", friends)
     lines = [line.split()[0] for line in done.out.splitlines()[1:]]

@@ -605,6 +605,7 @@ def test_groups_come_with_their_chips_and_the_final_with_its_winner(grouped: Pat
     assert page.count("Chips over rounds") == sum(len(stage.groups) for stage in told.stages) == 3
     winner = max(told.stages[1].groups[0].seats, key=lambda seat: seat.first).bot
     assert told.sentence.startswith(f"{winner} wins ") and "leaves much to luck" in told.sentence
+    assert page.count(" in its only game</strong>") == 3 and "100.0 % of its games" not in page
 
 
 @pytest.fixture

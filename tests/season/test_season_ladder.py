@@ -195,6 +195,14 @@ def test_a_version_that_lost_to_new_ones_is_told_so() -> None:
     assert moved(document)["new-1"] == "new: its first 150 tables"
 
 
+def test_the_first_tables_of_a_version_are_counted_once_however_many_sit_at_them() -> None:
+    labels = ["ada-1", "bob-1", "cleo-1", "davey-1", "new-1"]
+    order = tuple(frozenset({label}) for label in labels)
+    found = ladder(listed(labels), sums_of({order: 80.0}), LastRound(1, 0.0, {order: 80.0}))
+    assert {row.tables for row in found.rows} == {80}
+    assert {row.moved for row in found.rows} == {"new: its first 80 tables"}
+
+
 def test_a_version_that_was_passed_is_told_by_whom() -> None:
     strengths = {"ada-1": 100.0, "bob-1": 20.0, "cleo-1": 0.0, "davey-1": -120.0}
     last = {("cleo-1", "davey-1"): (98.0, 2.0)}

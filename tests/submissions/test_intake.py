@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from command import Done, croupier, cup_in
+from command import ROOT, Done, croupier, cup_in
 from helpers import SAMPLES, breadth, level
 
 from host.base.errors import UserError
@@ -626,6 +626,12 @@ def test_a_folder_named_from_another_one_is_the_same_folder(cup: Path, desk: Pat
     assert (replaced.code, replaced.err) == (0, "")
 
 
+def test_a_name_that_is_taken_can_be_another_one_or_a_new_version(cup: Path, desk: Path) -> None:
+    assert croupier("add", a_file(desk), "-C", cup).code == 0
+    again = croupier("add", a_file(desk), "-C", cup)
+    assert "C016" in again.err and "--as NAME" in again.err and "--replace BOT --reason TEXT" in again.err
+
+
 def test_a_bot_that_has_not_played_is_removed_and_its_files_are_kept(cup: Path, desk: Path) -> None:
     assert croupier("add", a_zip(desk), "-C", cup).code == 0
     removed = croupier("-C", "../cup", "remove", "mine", cwd=desk)
@@ -777,3 +783,11 @@ def test_the_name_of_a_removed_submission_cannot_clear_the_screen(cup: Path, des
 def test_typescript_is_told_what_to_hand_in(desk: Path) -> None:
     told = croupier("check", written(desk / "mine.ts", b"console.log('S')\n"), "-g", "cardshark")
     assert told.code == 1 and "compile TypeScript yourself, and hand in the JavaScript" in told.out
+
+
+def test_c_sharp_is_refused_with_its_page(desk: Path) -> None:
+    told = croupier("check", written(desk / "mine.cs", b"class Mine { static void Main() { } }\n"), "-g", "cardshark")
+    assert told.code == 1 and "C# is not possible" in told.out
+    assert "docs/languages.md#rust-go-haskell" in told.out
+    page = (ROOT / "docs" / "languages.md").read_text().partition("\n## Rust, Go, Haskell\n")[2]
+    assert "| C# (not possible) |" in page.partition("\n## ")[0]

@@ -69,6 +69,7 @@ class Moves(NamedTuple):
     results: Mapping[str, Mapping[str, Result]]  # by label and opponent
     ranks: Mapping[str, int]
     ratings: Mapping[str, float]
+    tables: Mapping[str, float]  # of each version, however many others sat at them
 
     @classmethod
     def of(
@@ -91,13 +92,15 @@ class Moves(NamedTuple):
                 mine = found.setdefault(ours, {})
                 before = mine.get(against, Result(against, 0, 0, 0))
                 mine[against] = Result(against, before.tables + tables, before.won + count, before.expected + expected)
-        return cls(found, ranks, ratings)
+        tables = Counter[str]()
+        for order, times in orders.items():
+            tables.update(dict.fromkeys(frozenset().union(*order), times))
+        return cls(found, ranks, ratings, tables)
 
     def sentence(self, move: Move, ranks: Mapping[str, int]) -> str:
         """Return why a version moved; empty if neither its rank nor its rating did. `ranks` are those of all versions now."""
         if move.label not in self.ratings:
-            mine = self.results.get(move.label, {}).values()
-            return f"new: its first {counted(round(sum(each.tables for each in mine)), 'table')}"
+            return f"new: its first {counted(round(self.tables[move.label]), 'table')}"
         before, change = self.ranks.get(move.label, 0), move.rating - self.ratings[move.label]
         if before and move.rank and before != move.rank:
             return f"moved from {ordinal(before)} because {self._why(move, before, ranks)}"
