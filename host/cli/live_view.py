@@ -15,6 +15,7 @@ from rich.text import Text
 
 from host.base.safe_text import escape_control_chars
 from host.cli.plain_view import Plain
+from host.rating.rankings import Estimate
 from host.rating.strength import Strength
 from host.tournament.progress import Progress, Tally, progress_text
 
@@ -26,7 +27,7 @@ SHOWN = 40  # bots in a frame: no terminal has more lines for them
 
 
 def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = "") -> Group:
-    """Build one frame: lines about the run, the progress of the newest stage, its bots by mean score, and a last line.
+    """Build one frame: lines about the run, the progress of the newest stage, its bots, best first, and a last line.
 
     `status` prints one frame, a live view draws many.
     """
@@ -38,25 +39,23 @@ def frame(head: Iterable[str], tally: Tally, time_left: str = "", foot: str = ""
         if tally.early is not None and tally.early.pairs.missing and progress.done:
             parts += [Text(tally.early.pairs.sentence, style="dim"), _early_standings(tally, tally.early.recent())]
         else:
-            parts.append(_standings(tally))
+            parts.append(_standings(tally, progress))
     parts += [Text(f"WARNING  {sentence}", style="yellow") for sentence in tally.late_warnings()]
     if last := "   ".join(filter(None, [tally.last_fault, foot])):
         parts.append(Text(last, style="dim"))
     return Group(*parts)
 
 
-def _standings(tally: Tally) -> Table:
-    latest = tally.latest
-    early = latest is not None and latest.all_meet and latest.done < latest.known
-    ranked = latest is None or latest.ranked
-    table = _table("mean so far" if early else "mean", "±", "faults")
-    scores = tally.newest.scores
-    best = sorted(scores, key=lambda bot: -scores[bot].value)
-    for rank, bot in enumerate(best[:SHOWN], 1):
-        mean, margin = scores[bot].value, scores[bot].margin
-        cells = (f"{mean:.1f}", f"{margin:.1f}" if margin else "", _faults(tally, bot))
-        table.add_row(str(rank) if ranked else "", Text(escape_control_chars(bot)), *cells)
-    _name_the_rest(table, len(best))
+def _standings(tally: Tally, progress: Progress) -> Table:
+    places = progress.places(tally.newest)
+    ranking, values = places.ranking, [Estimate(value) for _, _, value in places.rows]
+    early = progress.all_meet and progress.done < progress.known
+    table = _table(f"{ranking.title} so far" if early else ranking.title, "faults")
+    decimals = ranking.decimals_of(values)
+    for (rank, bot, _), value in zip(places.rows[:SHOWN], values, strict=False):
+        cells = ranking.spelled(value, decimals), _faults(tally, bot)
+        table.add_row(str(rank or ""), Text(escape_control_chars(bot)), *cells)
+    _name_the_rest(table, len(values))
     return table
 
 

@@ -35,7 +35,7 @@ from host.journal.state import (
 )
 from host.play.lines import lines_of
 from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
-from host.stages import CROUPIERS, Registry
+from host.stages import CROUPIERS, Registry, as_counted_by
 
 pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
@@ -322,31 +322,39 @@ class Journal:
 
     def sums(self, stage: str) -> StageSums:
         """Return the sums over the records of a stage that count: those stored, and the records after them."""
-        since, stored = self._stored_sums().get(stage, (0, b""))
-        found = StageSums()
-        if stored:
-            with reject_corrupt(self.path):
-                found = msgspec.msgpack.decode(stored, type=StageSums)
-        for _, record in self.records_since(stage, since):
+        since, found = self._stored_sums().get(stage, (0, StageSums()))
+        for _, record in self._counted_since(stage, since):
             found.add(record)
         return found
+
+    def _counted_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
+        """Yield the records of a stage after a fixture, as its kind counts them."""
+        config = self.state().stage(stage).config
+        for fixture, record in self.records_since(stage, since):
+            (counted,) = as_counted_by(config, [record])
+            yield fixture, counted
 
     def wrong_sums(self) -> Iterator[str]:
         """Yield the stages whose stored sums are not those of their records."""
         for stage, (last, sums) in self._stored_sums().items():
             found = StageSums()
-            for fixture, record in self.records_since(stage):
+            for fixture, record in self._counted_since(stage):
                 if fixture <= last:
                     found.add(record)
-            if pack(found) != sums:
+            if found != sums:
                 yield stage
 
-    def _stored_sums(self) -> dict[str, tuple[int, bytes]]:
-        """Return the stored sums of each stage, with the last fixture in them; none from before the last change."""
-        query = "SELECT stage, fixture, sums FROM summed WHERE changes = ?"
+    def _stored_sums(self) -> dict[str, tuple[int, StageSums]]:
+        """Return the stored sums of each stage, with the last fixture in them; none from before the last change.
+
+        An older croupier stored other sums, without those of bots. They do not count.
+        """
+        query = "SELECT stage, fixture, sums FROM summed WHERE changes = ? AND stage IN (SELECT name FROM stage)"
         rows = self._database.execute(query, (len(self.changes()),))
         with reject_corrupt(self.path):
-            return {stage: msgspec.convert((fixture, sums), tuple[int, bytes]) for stage, fixture, sums in rows}
+            stored = [(stage, msgspec.convert((fixture, sums), tuple[int, bytes])) for stage, fixture, sums in rows]
+            found = [(stage, last, msgspec.msgpack.decode(sums, type=StageSums)) for stage, (last, sums) in stored]
+        return {stage: (last, sums) for stage, last, sums in found if sums.bots}
 
     def stage_records(self, stage: str) -> "StageRecords":
         """Return the records of a stage, as a mapping that follows what is added to the journal."""

@@ -14,9 +14,8 @@ from math import inf
 from typing import Any, NamedTuple
 
 from host.base.format import thousands
-from host.play.records import Record
 from host.rating.evidence import Evidence
-from host.rating.results import Fact, PairedRound, Sums
+from host.rating.results import Fact, PairedRound, Sampling, Sums
 from host.rating.strength import quick_strengths
 from host.rating.units import Results, orders
 
@@ -75,6 +74,7 @@ class Ranking:
     unit: str = ""  # the words after a value in a sentence
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
+    of_sums: Callable[[Sums, Sampling], float] | None = None  # the value of a bot, if it follows from its sums
     quick: Callable[[Results], Mapping[str, Any]] | None = None  # sort keys of the bots, if intervals take long
     in_row: bool = (
         False  # whether a row has the values already, as wins, rate or score; if not, they get keys of their own
@@ -123,6 +123,29 @@ class Ranking:
         return self.phrase.format(figure, title=self.title, tables=thousands(tables))
 
 
+# The values that follow from the sums of a bot.
+
+
+def _rate(sums: Sums, _sampling: Sampling) -> float:
+    """Return the share of tables won."""
+    return sums.wins / sums.tables
+
+
+def _wins_of(sums: Sums, _sampling: Sampling) -> float:
+    return sums.wins
+
+
+def _sum(sums: Sums, _sampling: Sampling) -> float:
+    return sums.score
+
+
+def _mean(sums: Sums, sampling: Sampling) -> float:
+    """Return the mean score of a table, or of a fixture if these are the units: in a tourney, that at its end."""
+    if not sampling.by_fixture:
+        return sums.score / sums.tables
+    return (sums.finals if sampling.unit == "tourney" else sums.score) / sums.fixtures
+
+
 # The functions of the rankings.
 
 
@@ -132,12 +155,12 @@ def _rates(results: Results) -> dict[str, Estimate]:
     for bot, sums in results.sums.items():
         # A single game does not show how much luck there is.
         interval = results.wins.interval_of_share(bot) if sums.tables > 1 else ()
-        found[bot] = Estimate(sums.win_rate, *interval)
+        found[bot] = Estimate(_rate(sums, results.sampling), *interval)
     return found
 
 
 def _sums(results: Results) -> dict[str, Estimate]:
-    return {bot: Estimate(sums.score) for bot, sums in results.sums.items()}
+    return {bot: Estimate(_sum(sums, results.sampling)) for bot, sums in results.sums.items()}
 
 
 def _wins(results: Results) -> dict[str, Estimate]:
@@ -154,7 +177,7 @@ def _times(rate: Estimate, sums: Sums) -> Estimate:
 def _means(results: Results) -> dict[str, Estimate]:
     """Return the mean score of each bot over independent units."""
     return {
-        bot: Estimate(sums.mean(results.sampling), *(results.scores.interval(bot) or ()))
+        bot: Estimate(_mean(sums, results.sampling), *(results.scores.interval(bot) or ()))
         for bot, sums in results.sums.items()
     }
 
@@ -229,6 +252,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="win_rate",
         title="rate",
         estimates=_rates,
+        of_sums=_rate,
         value="the share of tables won",
         interval="Wilson's interval",
         needs=frozenset({Fact.WINNERS}),
@@ -243,6 +267,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="total_score",
         title="total score",
         estimates=_sums,
+        of_sums=_sum,
         value="the sum of the scores: hands won in Pazaak, points in Briscola",
         needs=frozenset({Fact.TWO_SEATS}),
         compare=_compare_scores,
@@ -256,6 +281,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="score",
         title="score",
         estimates=_means,
+        of_sums=_mean,
         value="the mean score: of a table, or at the end of a tourney or of a game of a group",
         interval="Student's t over tables, tourneys or games, with Hall's transformation of skewed values",
         compare=_compare_scores,
@@ -268,6 +294,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="advances",
         title="rate",
         estimates=_rates,
+        of_sums=_rate,
         value="the share of games in which the bot was among those of its group that advance",
         interval="Wilson's interval",
         needs=frozenset({Fact.ADVANCING}),
@@ -284,6 +311,7 @@ RANKINGS: Mapping[str, Ranking] = {
         name="wins",
         title="wins",
         estimates=_wins,
+        of_sums=_wins_of,
         value="the number of tables won",
         interval="Wilson's interval",
         needs=frozenset({Fact.WINNERS}),
@@ -368,12 +396,11 @@ def ranking_of(word: str) -> Ranking:
     return word.ranking if isinstance(word, OwnRanking) else RANKINGS[word]
 
 
-def words_of(rank_by: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:
+def words_of(rank_by: Sequence[str], *, won: bool) -> tuple[str, ...]:
     """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names none is ranked by its win rate if any tables have been won, otherwise by its scores.
+    A stage that names none is ranked by its win rate if any tables have been `won`, otherwise by its scores.
     """
-    won = any(result.wins for record in records for result in record.results.values())
     words = tuple(rank_by) or ("win_rate" if won else "score",)
     words += ranking_of(words[0]).then if len(words) == 1 else ()
     return words if any(ranking_of(word).points for word in words) else (*words, "score")

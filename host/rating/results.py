@@ -1,7 +1,9 @@
 """The results of a stage, as its rankings read them."""
 
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
 
 from host.play.records import Result
 
@@ -30,10 +32,10 @@ class Sums(NamedTuple):
     Equal sums give equal values, and so equal ranks, however the results are spread over fixtures and opponents.
     """
 
-    tables: int = 0
+    tables: Annotated[int, msgspec.Meta(ge=1)] = 0  # a journal has the sums of bots that have played
     wins: float = 0.0
     score: int = 0
-    fixtures: int = 0
+    fixtures: Annotated[int, msgspec.Meta(ge=1)] = 0
     finals: int = 0  # its scores at the last table of each fixture
 
     def plus(self, result: Result) -> "Sums":
@@ -45,17 +47,6 @@ class Sums(NamedTuple):
             self.fixtures + 1,
             self.finals + result.final,
         )
-
-    @property
-    def win_rate(self) -> float:
-        """The share of tables won."""
-        return self.wins / self.tables
-
-    def mean(self, sampling: Sampling) -> float:
-        """Return the mean score of a table, or of a fixture if these are the units: in a tourney, that at its end."""
-        if not sampling.by_fixture:
-            return self.score / self.tables
-        return (self.finals if sampling.unit == "tourney" else self.score) / self.fixtures
 
 
 class PairedSet(NamedTuple):

@@ -11,8 +11,8 @@ from host.play.fixture_id import group_of
 from host.play.records import Record, Replays, count_replays
 from host.report.timelines import HeadToHead, Ranks, head_to_head, is_two_player
 from host.results.course import Position
-from host.results.standings import PairResult, Row, StageStandings, as_counted_by, by_pair
-from host.stages import kind_of, references_of
+from host.results.standings import PairResult, Row, StageStandings, by_pair
+from host.stages import as_counted_by, kind_of, references_of
 from host.stages.kind import BLANK, Field
 from host.stages.pairing import set_result, set_winner
 from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, Rounds, Tie

@@ -44,11 +44,10 @@ from host.results.course import NOTHING, course
 from host.results.standings import (
     PairResult,
     Row,
-    as_counted_by,
 )
 from host.results.withdrawal import left_out
 from host.sandbox.limits import Limits
-from host.stages import kind_of, references_of
+from host.stages import as_counted_by, kind_of, references_of
 from host.stages.kind import SkippedStage, StageConfig
 from host.submissions.headline import Output
 from protocols.wire import FaultKind

@@ -13,9 +13,9 @@ from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, StageState
 from host.play.records import Fixture, Record
 from host.results.disqualification import disqualified, last, qualified
-from host.results.standings import Row, StageStandings, as_counted_by, stage_standings, standings
+from host.results.standings import Row, StageStandings, stage_standings, standings
 from host.results.withdrawal import counting
-from host.stages import kind_of, references_of
+from host.stages import as_counted_by, kind_of, references_of
 from host.stages.agenda import Agenda, Records
 from host.stages.kind import Entrants, Field, Kind, StageConfig
 

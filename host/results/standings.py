@@ -21,7 +21,7 @@ from host.rating.units import Results, meeting_of
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
 from host.results.withdrawal import NOTE, counting
-from host.stages import kind_of, references_of, results_of
+from host.stages import as_counted_by, kind_of, references_of, results_of
 from host.stages.kind import StageConfig
 
 MAX_NAMED_BOTS = 5  # bots at most in one sentence; of more bots, only the first and the last are named
@@ -190,7 +190,7 @@ def stage_standings(
     records = [record for record in everything if not record.undecided]
     field, ranked = state.bots(bots), ranked_bots(run, stage, bots)
     staying = [bot for bot in field if bot not in withdrawn]
-    words, so_far = words_of(stage.rank_by, records), _so_far(state, records, staying)
+    words, so_far = words_of(stage.rank_by, won=_any_won(records)), _so_far(state, records, staying)
     if so_far:
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
     results = results_of(stage, everything, ranked, field)
@@ -346,7 +346,11 @@ def standings(
     the rankings, by default those of the stage.
     """
     played = [record for record in records if not record.undecided]
-    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, played))
+    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, won=_any_won(played)))
+
+
+def _any_won(records: Sequence[Record]) -> bool:
+    return any(result.wins for record in records for result in record.results.values())
 
 
 def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
@@ -371,12 +375,6 @@ def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot],
 def _merit(row: Row) -> tuple[float, ...]:
     """Return the sort key of a row; greater is better."""
     return (row.tables > 0, *(estimate.merit for estimate in row.estimates.values()))
-
-
-def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]:
-    """Return the records as the kind of the stage counts them."""
-    counted = kind_of(stage).counted
-    return counted(stage, records) if counted else list(records)
 
 
 def reordered(rows: Sequence[Row], places: Sequence[str], came: Mapping[str, tuple[float, ...]]) -> list[Row]:

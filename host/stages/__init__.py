@@ -111,6 +111,12 @@ def config_of(kind: str | OwnCode) -> type[StageConfig] | None:
     return found.config if found else None
 
 
+def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]:
+    """Return the records as the kind of the stage counts them."""
+    counted = kind_of(stage).counted
+    return counted(stage, records) if counted else list(records)
+
+
 def references_of(stage: StageConfig) -> tuple[str, ...]:
     """Return the bots that the others play in a stage and that are not ranked; none in most kinds."""
     kind = kind_of(stage)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageStatus
 from host.results.course import Position, positions_of
 from host.results.withdrawal import left_out
-from host.tournament.progress import Progress, Tally
+from host.tournament.progress import Progress, Tally, ranked_in_turn
 
 POLL_INTERVAL_S = 0.2
 
@@ -64,14 +64,14 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
     """Count the finished fixtures of the wanted stages."""
-    tally, withdrawn = Tally(), journal.state().withdrawn
+    tally, withdrawn, entered = Tally(), journal.state().withdrawn, journal.bots()
     for position in positions_of(journal):
         name = position.state.name
         if name in wanted:
             done = len(journal.stage_records(name))
             if not done and position.state.status is StageStatus.WAITING:
                 continue
-            progress = _progress(position, done)
+            progress = _progress(position, done, entered)
             tally.add(progress)
             tally.early = progress.early_order()
             out = left_out(position.config, withdrawn)
@@ -80,7 +80,7 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
                 continue
             for _, record in islice(journal.records_since(name), done):  # a run may be adding more
                 if out.isdisjoint(record.results):
-                    tally.count(name, record)
+                    tally.count(position.config, record)
     return tally
 
 
@@ -96,13 +96,14 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     while running:
         # read first, so that the last records are still read below
         running = journal.state().status is RunStatus.RUNNING
+        entered = journal.bots()
         for position in positions_of(journal):
             name = position.state.name
             if name not in over and position.state.status is not StageStatus.WAITING:
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
-                progress = _progress(position, done[name] + len(journal.undecided(name)))
+                progress = _progress(position, done[name] + len(journal.undecided(name)), entered)
                 for record in [None] * (name not in seen) + [record for _, record in fresh]:
                     yield progress._replace(record=record)
                 seen.add(name)
@@ -116,9 +117,9 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
             )
 
 
-def _progress(position: Position, done: int) -> Progress:
+def _progress(position: Position, done: int, entered: Iterable[str]) -> Progress:
     """Return the progress of a recorded stage with this number of finished fixtures."""
-    bots = position.staying if position.kind.all_meet else ()
+    bots = ranked_in_turn(position.config, entered, position.staying)
     return Progress(position.config, done, max(position.state.known, done), None, bots)
 
 

@@ -1,17 +1,17 @@
 """Counts the finished fixtures of a run: the progress that it reports, and the sums that views show."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from host.base.safe_text import escape_control_chars, one_line
 from host.journal.late_bots import late_warnings
 from host.journal.stage_sums import SHOWN_REPLAYS, StageSums
 from host.play.records import Record
-from host.rating.rankings import ranking_of
+from host.rating.rankings import Ranking, ranking_of, words_of
 from host.rating.strength import MODEL_BOTS
 from host.results.early_order import EarlyOrder
-from host.stages import kind_of, references_of
+from host.stages import as_counted_by, kind_of, references_of
 from host.stages.kind import StageConfig
 
 
@@ -22,7 +22,7 @@ class Progress(NamedTuple):
     done: int
     known: int  # fixtures played and due
     record: Record | None  # it may be that of an undecided fixture, which has no results
-    bots: Sequence[str] = ()  # of a stage in which every two bots meet: those that have not been withdrawn
+    bots: Sequence[str] = ()  # that are ranked and have not been withdrawn, in the order of entry
 
     @property
     def stage(self) -> str:
@@ -39,16 +39,40 @@ class Progress(NamedTuple):
         """Whether every two bots of the stage meet."""
         return kind_of(self.config).all_meet
 
-    @property
-    def ranked(self) -> bool:
-        """Whether the mean of a bot is the value that ranks it. Otherwise places do, or ratings, or references are met."""
-        first = ranking_of(self.config.rank_by[0]) if self.config.rank_by else None
-        by_mean = first is None or bool(first.counted or first.points)
-        return by_mean and not self.more and not references_of(self.config)
-
     def early_order(self) -> EarlyOrder | None:
         """Return a new early order; None if not every two bots meet, or if there are more than MODEL_BOTS."""
         return EarlyOrder(self.config, self.bots) if self.all_meet and len(self.bots) <= MODEL_BOTS else None
+
+    def places(self, sums: StageSums) -> "LivePlaces":
+        """Return the bots that have played by the values that follow from their sums, as the standings order them.
+
+        They have no rank if something else decides: places, or a ranking that does not follow from sums.
+        """
+        sampling, words = kind_of(self.config).sampling, words_of(self.config.rank_by, won=sums.won)
+        follow = [ranking for word in words if (ranking := ranking_of(word)).of_sums] or [ranking_of("score")]
+        values = [of_sums for ranking in follow if (of_sums := ranking.of_sums)]
+        merits = {
+            bot: tuple([value(sums.bots[bot], sampling) for value in values]) for bot in self.bots if bot in sums.bots
+        }
+        ranks, ranked = dict[tuple[float, ...], int](), not self.more and len(follow) == len(words)
+        rows = list[tuple[int | None, str, float]]()
+        for place, bot in enumerate(sorted(merits, key=merits.__getitem__, reverse=True), 1):
+            rank = ranks.setdefault(merits[bot], place)
+            rows.append((rank if ranked else None, bot, merits[bot][0]))
+        return LivePlaces(follow[0], rows)
+
+
+class LivePlaces(NamedTuple):
+    """The bots of a stage so far, best first: rank, name and value in a ranking."""
+
+    ranking: Ranking
+    rows: Sequence[tuple[int | None, str, float]]
+
+
+def ranked_in_turn(stage: StageConfig, entered: Iterable[str], staying: Collection[str]) -> list[str]:
+    """Return the bots that a stage ranks, of those that are in it, in the order of entry: that of equal ones."""
+    ranked = {*staying} - {*references_of(stage)}
+    return [bot for bot in entered if bot in ranked]
 
 
 class Tally:
@@ -68,13 +92,13 @@ class Tally:
         self.done[progress.stage] = progress.done
         self.stages.setdefault(progress.stage, StageSums())
         if progress.record is not None and progress.record.undecided is None:
-            self.count(progress.stage, progress.record)
+            self.count(progress.config, progress.record)
 
-    def count(self, stage: str, record: Record) -> None:
+    def count(self, stage: StageConfig, record: Record) -> None:
         """Count the results, faults and replays of a record of the newest stage."""
         if self.early is not None:
             self.early.add(record)
-        self.stages[stage].add(record)
+        self.stages[stage.name].add(*as_counted_by(stage, [record]))
 
     @property
     def newest(self) -> StageSums:

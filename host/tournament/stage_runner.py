@@ -18,7 +18,7 @@ from host.stages import kind_of
 from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
 from host.submissions.examine import Ready
-from host.tournament.progress import Progress
+from host.tournament.progress import Progress, ranked_in_turn
 
 
 class WorkerPool(Protocol):
@@ -132,13 +132,13 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     turns, states, game = Turns(agenda, lasting), journal.states(stage.name), journal.registry.game(blank.game)
     playing: dict[str, Job] = {}
     done, known = len(records), 0
-    staying = [bot for bot in field.bots if bot not in field.withdrawn] if kind.all_meet else ()
+    bots = ranked_in_turn(stage, journal.bots(), {*field.bots} - {*field.withdrawn})
 
     def tell(record: Record | None) -> None:
         nonlocal known
         if known != (known := max(agenda.known, done)):
             journal.set_stage(stage.name, known=known)
-        watch(Progress(stage, done, known, record, staying))
+        watch(Progress(stage, done, known, record, bots))
 
     async def store_next() -> None:
         nonlocal done

@@ -133,7 +133,7 @@ def test_status_prints_one_frame_of_the_view(finished: Path, tmp_path: Path) -> 
     assert done.code == 0 and " · cardshark · " in lines[0] and f" · running by {again['by']}" in lines[0]
     assert lines[1].split() == ["tables", "mixed_tables", "1", "of", "3", "fixtures", "running"]
     assert lines[2] == "tables   33 %  1 of 3 fixtures"
-    assert lines[4].split() == ["#", "bot", "mean", "±", "faults"]
+    assert lines[4].split() == ["#", "bot", "score", "faults"]
     assert {line.split()[1] for line in lines[5:]} == {*kept[0][0].results}
     assert again["rows"] == [
         {
@@ -157,5 +157,5 @@ def test_a_frame_says_which_pairs_have_met_and_ranks_by_opponents_until_all_have
     games.add(path, some[4:])
     late = croupier("-C", tmp_path, "status").out
     assert "so far 4 of 6 pairs have met; until all have, bots are ranked by Elo" in early
-    assert "# bot Elo faults" in early and "mean" not in early
-    assert "so far" not in late and "mean" in late
+    assert "# bot Elo faults" in early and "rate" not in early
+    assert "so far" not in late and "rate" in late

@@ -482,6 +482,10 @@ FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
     ),
     "sentences of standings --json": (lambda played: as_json(played, "standings")["sure"], sentences),
     "advice of standings --json": (lambda played: as_json(played, "standings")["advice"], advice),
+    "status": (
+        lambda played: re.findall(r"(\d) +(\w+) +([\d.]+) % ", croupier("-C", played.folder, "status").out),
+        lambda played: shares(played, "rank", "bot", "rate"),
+    ),
     "status --json": (
         lambda played: [[row["fixtures"], row["known"]] for row in as_json(played, "status")["rows"]],
         lambda played: [[played.fixtures, played.fixtures]],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier, cup_in
+from stage_configs import recorded, stage_of
 
 from host.bots.values import Usage
 from host.games import GAMES
@@ -20,8 +21,11 @@ from host.journal.stage_sums import StageSums
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus
 from host.journal.writer import SUMS_INTERVAL, writing
 from host.play.records import Fixture, Record, Result
+from host.results.standings import standings
 from host.sandbox.levels import Level
+from host.stages.kind import StageConfig
 from host.stages.round_robin import RoundRobin
+from host.tournament.progress import Progress
 
 BOTS = [f"b{number:02}" for number in range(64)]  # more than are ranked by strength while pairs are missing
 PAIRS = list(combinations(BOTS, 2))
@@ -43,17 +47,41 @@ def add(journal: Journal, pairs: Iterable[tuple[str, str]]) -> None:
         journal.add("league", record, fixture)
 
 
-def test_a_mean_of_wins_counts_a_fixture_without_a_win_as_0() -> None:
-    def record(number: int, wins: int, final: int) -> Record:
-        results = {"ada": Result(9, wins, 900, 0, 500, final), "bob": Result(9, 0, 900, 0, 500, 100)}
-        return Record(f"league/ada+bob/{number}", results, {}, {}, (), (), b"")
+STAGES = [
+    stage_of("round-robin"),
+    stage_of("round-robin", rank_by=["wins", "score"]),
+    stage_of("league", rank_by=[]),
+    stage_of("mixed_tables"),
+    stage_of("mixed_tables", mirror=True),
+]
 
-    games, chips = StageSums(), StageSums()
-    for number, wins in enumerate((9, 0)):
-        games.add(record(number, wins, 500))
-        chips.add(record(number, 0, 300))
-    assert {bot: mean.value for bot, mean in games.scores.items()} == {"ada": 4.5, "bob": 0}
-    assert {bot: mean.value for bot, mean in chips.scores.items()} == {"ada": 300, "bob": 100}
+
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_the_live_order_is_that_of_the_standings(stage: StageConfig) -> None:
+    chance, bots, sums, records = random.Random(7), "cabd", StageSums(), list[Record]()
+    for number, pair in enumerate(list(combinations(bots, 2)) * 4, 1):
+        won, tables = chance.randrange(4), chance.choice([4, 8])
+        scores = (3 * won, 40 - 3 * won)
+        results = {
+            bot: Result(tables, wins, score, 0, 9, chance.randrange(4) * 100)
+            for bot, wins, score in zip(pair, (won, tables - won), scores, strict=True)
+        }
+        path = f"{stage.name}/{number}" if stage.kind == "mixed_tables" else f"{stage.name}/{'+'.join(pair)}/{number}"
+        records.append(Record(path, results, {}, {}, (), (), b""))
+        sums.add(records[-1])
+        rows = [row for row in standings(stage, records, recorded(bots)) if row.tables]
+        assert Progress(stage, 0, 0, None, bots).places(sums).rows == [
+            (row.rank, row.bot, row.first.value) for row in rows
+        ]
+
+
+def test_bots_have_no_live_rank_where_something_else_decides() -> None:
+    results = {bot: Result(9, wins, 900, 0, 500, 0) for bot, wins in (("ada", 5), ("bob", 4))}
+    sums = StageSums()
+    sums.add(Record("league/ada+bob/1", results, {}, {}, (), (), b""))
+    for kind, rank_by in (("knockout", ["win_rate"]), ("swiss", ["sets"]), ("round-robin", ["win_rate", "elo"])):
+        rows = Progress(stage_of(kind, rank_by=rank_by), 1, 1, None, ["ada", "bob"]).places(sums).rows
+        assert [(rank, bot) for rank, bot, _ in rows] == [(None, "ada"), (None, "bob")]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +172,7 @@ def test_sums_of_an_older_croupier_do_not_count_after_a_change(league: Path) -> 
     ("column", "value"),
     [
         ("sums", b"\xff"),
-        ("sums", pack({"scores": {"b01": (0, 1.0, 1.0)}})),
+        ("sums", pack({"bots": {"b01": (0, 1.0, 1, 1, 1)}})),
         ("sums", "text"),
         ("fixture", "text"),
         ("fixture", None),
@@ -158,6 +186,11 @@ def test_damaged_sums_are_refused(column: str, value: object, league: Path) -> N
     assert shown.code == 3 and "is damaged" in shown.err
 
 
+def test_sums_of_another_form_do_not_count(league: Path) -> None:
+    change_database(league, "UPDATE summed SET sums = ?", pack({"wins": {"b01": (1, 1.0, 1.0)}, "asked": {"b01": 1}}))
+    assert_sums_follow_from_records(league)
+
+
 def test_verify_finds_wrong_sums(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=2)
     assert croupier("run", "-C", cup, "--workers", 1).code == 0
@@ -167,7 +200,7 @@ def test_verify_finds_wrong_sums(tmp_path: Path) -> None:
     change_database(cup, "INSERT INTO summed VALUES ('tables', 2, 0, ?)", pack(right))
     with reading(path) as journal:
         assert verify(journal).differences == []
-    right.scores["davey"].total += 1
+    right.bots["davey"] = right.bots["davey"]._replace(score=10**9)
     right.asked["davey"] = 10**9
     change_database(cup, "UPDATE summed SET sums = ?", pack(right))
     assert croupier("status", "-C", cup).code == 0
