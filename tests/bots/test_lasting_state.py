@@ -101,6 +101,7 @@ def test_it_does_not_depend_on_the_workers(alone: Result, tmp_path: Path) -> Non
     assert result_of(cup) == alone
 
 
+@pytest.mark.long
 def test_what_was_kept_is_there_after_an_interruption(alone: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     codes = [

@@ -6,11 +6,12 @@ import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from helpers import SAMPLES, offenders
+from helpers import SAMPLES, breadth, offenders
 
 from host.base.config_file import load_model
 from host.base.errors import UserError, closest_match
@@ -377,7 +378,8 @@ def altered(data: Any, whole: Any) -> Iterator[Any]:
         del data["unheard"]
 
 
-def test_every_altered_file_is_read_or_refused_with_all_its_problems() -> None:
+@pytest.mark.parametrize("part", breadth(range(4), 4))
+def test_every_altered_file_is_read_or_refused_with_all_its_problems(part: int) -> None:
     written = (
         parse(template(GAMES[game], True, ["one"], kind).encode(), "f")
         for game in GAMES
@@ -388,13 +390,13 @@ def test_every_altered_file_is_read_or_refused_with_all_its_problems() -> None:
     valid = refused = 0
     for model, some in files.items():
         for toml in some[::4]:
-            for data in altered(toml.data, toml.data):
+            for data in islice(altered(toml.data, toml.data), part, None, 4):
                 try:
                     valid += isinstance(load_model(toml._replace(data=data), model), model)
                 except UserError as wrong:
                     refused += 1
                     assert wrong.problems and wrong.exit_code == 3
-    assert valid > 500 and refused > 2000
+    assert valid > 100 and refused > 400
 
 
 def test_all_problems_of_a_file_are_reported_with_their_lines() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyspiel
 import pytest
 from command import croupier
+from helpers import breadth
 from pokerkit import Card, StandardHighHand
 
 
@@ -39,7 +40,10 @@ def test_pokerkit_ranks_every_showdown_of_holdem_as_it_was_ranked(tmp_path: Path
     assert len([*Card.parse("TcJd")]) == 2  # the cards are spelled as PokerKit spells them
 
 
-@pytest.mark.parametrize("game", ["leduc_poker", "connect_four", "goofspiel(players=2,num_cards=4,imp_info=True)"])
+GAMES = ["leduc_poker", "connect_four", "goofspiel(players=2,num_cards=4,imp_info=True)"]
+
+
+@pytest.mark.parametrize("game", breadth(GAMES, 3))
 def test_pyspiel_replays_the_actions_of_every_table_to_its_scores(tmp_path: Path, game: str) -> None:
     (tmp_path / "any.py").write_text("for line in iter(input, None):\n    print('HIGHEST', flush=True)\n")
     done = croupier("play", "any.py", "any.py", "-n", 30, "--seed", "x", "-g", f"openspiel:{game}", cwd=tmp_path)

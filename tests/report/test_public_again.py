@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import ROOT, croupier
+from helpers import long
 from test_public import check, published
 from test_two_tournaments import laid_out
 
@@ -101,7 +102,7 @@ def stages(folder: Path) -> list[dict[str, object]]:
     return [{key: value for key, value in stage.items() if key != "list"} for stage in terms["stages"]]
 
 
-@pytest.mark.parametrize("lay_out", [pazaak, own_code, referee])
+@pytest.mark.parametrize("lay_out", [long(pazaak), own_code, long(referee)])
 def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object, tmp_path: Path) -> None:
     cup = tmp_path / "cup"
     cup.mkdir()

@@ -184,11 +184,12 @@ for _ in range({threads}):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edges", "reason"),
     [
         ('[edges."one heap"]\ntext = "1\\n1\\n"\nlines = 2\n', "here the referee has ended"),
-        pytest.param("", "the game's program cannot be run here", marks=pytest.mark.long),
+        ("", "the game's program cannot be run here"),
     ],
 )
 def test_a_sandbox_without_room_for_all_tables_is_neither_a_difference_nor_an_undecided_fixture(

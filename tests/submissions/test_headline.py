@@ -73,7 +73,7 @@ CRASHES: dict[str, tuple[tuple[str, ...], Mapping[str, str | bytes], str]] = {
 """A bot that crashes in each language: the programs it needs, its files, and the headline."""
 
 LANGUAGE_OF = {"a sanitizer": "c", "sbcl": "lisp", "ecl": "lisp", "clisp": "lisp", "shell": "any"}
-LONG = ("java", "ecl", "clisp", "perl", "ruby", "php", "lua")
+LONG = ("cpp", "java", "sbcl", "ecl", "clisp", "javascript", "perl", "ruby", "php", "lua", "bash")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def a_packed_tar(desk: Path) -> Path:
 GOOD = [a_file, a_program, a_folder, a_zip, a_tar, a_packed_tar]
 
 
-@pytest.mark.parametrize("submission", GOOD)
+@pytest.mark.parametrize("submission", breadth(GOOD, 3))
 def test_a_good_submission_is_taken_in_and_plays(submission: Callable[[Path], Path], cup: Path, desk: Path) -> None:
     handed_in = submission(desk)
     with untouched(desk):

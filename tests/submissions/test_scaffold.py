@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import pytest
 from command import croupier
-from helpers import built, offenders, run, seat_of
+from helpers import built, long, offenders, run, seat_of
 from test_every_language import marks, needs
 
 from host.bots.values import Batch, Question
@@ -138,7 +138,7 @@ def test_common_names_of_languages_and_games_are_understood(
 
 
 @pytest.mark.parametrize(
-    ("suffix", "game"), [(".py", "hearts"), (".c", "briscola"), (".java", "pazaak"), (".bash", "cardshark")]
+    ("suffix", "game"), [(".py", "hearts"), (".c", "briscola"), long((".java", "pazaak")), (".bash", "cardshark")]
 )
 def test_a_name_with_the_suffix_of_a_language_is_a_single_file(suffix: str, game: str, tmp_path: Path) -> None:
     needs(*language_of(suffix).programs)

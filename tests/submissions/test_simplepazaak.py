@@ -146,9 +146,8 @@ THREE = f"""
 """
 
 
-@pytest.mark.parametrize(
-    ("main", "verb"), [("Players.Low", "STAND"), pytest.param("High", "END", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("main", "verb"), [("Players.Low", "STAND"), ("High", "END")])
 def test_of_several_classes_in_one_file_the_manifest_names_the_bot(tmp_path: Path, main: str, verb: str) -> None:
     assert set(answers(built(handed_in(tmp_path, THREE, f'main = "{main}"')))) == {Move(verb)}
 
@@ -199,6 +198,7 @@ def test_cards_are_equal_by_value_and_lists_are_the_bots_own(moody: BuiltBot) ->
     assert answers(moody, in_situation("lists taken apart", EXAMPLES[:1] * 2)) == [Move("PLAY", 5)] * 2
 
 
+@pytest.mark.long
 def test_a_written_goal_does_not_compile_and_we_say_why(tmp_path: Path) -> None:
     java = f"public class Bot extends Player {{ {DECIDES} {{ PazaakGameMain.HAND_GOAL = 12; }} }}"
     said = refusal(handed_in(tmp_path, java))
@@ -207,6 +207,7 @@ def test_a_written_goal_does_not_compile_and_we_say_why(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(tmp_path: Path) -> None:
     look = """
         static java.lang.reflect.Field goal() throws Exception {
@@ -239,6 +240,7 @@ def test_the_goal_that_neptr_overwrote_in_2015_changes_in_its_own_process_only(t
     assert (first[:2], second[:2]) == ([told, true], [true, told])
 
 
+@pytest.mark.long
 def test_a_class_without_get_response_gets_the_compilers_words_and_ours(tmp_path: Path) -> None:
     said = refusal(handed_in(tmp_path, 'public class Bot extends Player { public Bot() { name = "Bot"; } }'))
     assert "Bot is not abstract and does not override abstract method getResponse" in said and (

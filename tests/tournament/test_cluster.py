@@ -179,6 +179,7 @@ def test_a_scheduler_without_workers() -> None:
         until(lambda: [problem.code for problem in unready(standing.address)] == ["S011"])
 
 
+@pytest.mark.long
 def test_a_machine_with_another_croupier_is_named_before_anything_is_played(two: Machines, tmp_path: Path) -> None:
     for package in ("host", "protocols"):
         shutil.copytree(ROOT / package, tmp_path / package)
@@ -248,6 +249,7 @@ def test_a_machine_whose_cache_cannot_be_written(tmp_path: Path) -> None:
     assert "/proc/nowhere" in told
 
 
+@pytest.mark.long
 def test_a_bot_that_does_not_build_is_refused_as_on_one_machine(two: Machines, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     (cup / "bots" / "wrong.c").write_text("int main(void) { return oops; }")

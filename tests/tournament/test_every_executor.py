@@ -112,7 +112,7 @@ def all_of(
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if "cluster" in name else []) for name in EXECUTORS]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name != "two workers" else []) for name in EXECUTORS]
 )
 def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) -> None:
     executor, workers = EXECUTORS[name]
