@@ -14,19 +14,11 @@ from host.base.paths import SAMPLE_PREFIX
 from host.base.safe_text import one_line
 from host.bots.bot_spec import BuiltBot
 from host.ops.adhoc import Conditions
-from host.ops.comparing import (
-    CompareResult,
-    PlannedComparison,
-    SequentialTest,
-    compare_bots,
-    find_sides,
-    lead_text,
-    plan_comparison,
-)
+from host.ops.comparing import CompareResult, PlannedComparison, compare_bots, find_sides, lead_text, plan_comparison
 from host.rating.statistics import Verdict, Z, sure_of_mean
 from host.submissions.sample_bots import samples
 from host.tournament.comparison import Comparison as Results
-from host.tournament.comparison import sides
+from host.tournament.comparison import SequentialTest, sides
 from host.tournament.stage_runner import Executor
 
 EVERY_SAMPLE = f"{SAMPLE_PREFIX}*"

@@ -69,7 +69,8 @@ def compare(
     from host.backends.local import local_workers
     from host.cli.comparison_view import ComparisonView
     from host.ops.adhoc import Conditions, adhoc_journal
-    from host.ops.comparing import SequentialTest, compare_bots, find_sides, plan_comparison
+    from host.ops.comparing import compare_bots, find_sides, plan_comparison
+    from host.tournament.comparison import SequentialTest
 
     if not_worse is not None:
         if click.get_current_context().get_parameter_source("bounds") is not ParameterSource.DEFAULT:

@@ -14,21 +14,13 @@ from host.games.engine import Game
 from host.journal.tournament_dir import seed_text
 from host.ops.adhoc import Conditions, adhoc_settings
 from host.ops.bots import GameAndBots, find_bots
-from host.rating.statistics import ALPHA, Interval, Verdict, tables_left, words
+from host.rating.statistics import Interval, Verdict, tables_left, words
 from host.stages.adhoc import Adhoc
 from host.tournament.adhoc import AdhocSettings, adhoc_session
-from host.tournament.comparison import DUEL, Comparison, run_comparison, sides
+from host.tournament.comparison import DUEL, Comparison, SequentialTest, run_comparison, sides
 from host.tournament.running import Observer
 from host.tournament.signals import interruptible
 from host.tournament.stage_runner import Executor
-
-
-class SequentialTest(NamedTuple):
-    """The test of a comparison: its two hypotheses in Elo, the tables at most, and the probability of a wrong decision."""
-
-    bounds: tuple[float, float] = (0.0, 10.0)
-    max_tables: int = 50_000
-    error: float = ALPHA
 
 
 class PlannedComparison(NamedTuple):
@@ -197,7 +189,7 @@ async def compare_bots(
 
     `began` is the moment from which the seconds count.
     """
-    latest, seed, test = list[tuple[Comparison, Verdict]](), "", planned.test
+    latest, seed = list[tuple[Comparison, Verdict]](), ""
 
     def on_batch(comparison: Comparison, verdict: Verdict) -> None:
         latest[:] = [(comparison, verdict)]
@@ -209,7 +201,7 @@ async def compare_bots(
     ):
         seed = seed_text(session.seed)
         view.begin(session.bots)
-        await run_comparison(session, planned.game, test.max_tables, test.bounds, on_batch, test.error)
+        await run_comparison(session, planned.game, planned.test, on_batch)
     if not latest:
         return None
     seconds, interrupted = time.monotonic() - began, stop.scope.cancelled_caught

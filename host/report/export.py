@@ -135,17 +135,7 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
 
 def as_lines(table: ReplayedTable) -> str:
     """Return a table's events as JSON, one per line."""
-    return b"\n".join([*[_encode({"v": 1} | event) for event in lines(table)], b""]).decode()
-
-
-def _plain(value: object) -> str:
-    """Return a name of an organiser's own game as a text. Raise TypeError for anything else that JSON does not have."""
-    if isinstance(value, str):
-        return str(value)
-    raise TypeError(f"JSON has no {type(value).__name__}")
-
-
-_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+    return b"\n".join([*[msgspec.json.encode({"v": 1} | event) for event in lines(table)], b""]).decode()
 
 
 def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:

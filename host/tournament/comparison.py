@@ -30,6 +30,14 @@ AHEAD = {"new": 1.0, "old": -1.0}
 GROWTH = 4  # a batch has a fourth of the number of all tables before it
 
 
+class SequentialTest(NamedTuple):
+    """The test of a comparison: its two hypotheses in Elo, the tables at most, and the probability of a wrong decision."""
+
+    bounds: tuple[float, float] = (0.0, 10.0)
+    max_tables: int = 50_000
+    error: float = ALPHA
+
+
 class Comparison(NamedTuple):
     """The results of two sides after some tables. A deal is one result: all tables that share it, or a table of its own.
 
@@ -181,12 +189,7 @@ def batches(most: int, deal: int = 1) -> Iterator[tuple[int, int]]:
 
 
 async def run_comparison(
-    session: AdhocSession,
-    game: Game,
-    most: int,
-    bounds: tuple[float, float],
-    on_batch: Callable[[Comparison, Verdict], None],
-    error: float = ALPHA,
+    session: AdhocSession, game: Game, test: SequentialTest, on_batch: Callable[[Comparison, Verdict], None]
 ) -> Comparison:
     """Play the bots of the new and the old side in turn, with rotating seats; call `on_batch` after every batch.
 
@@ -197,7 +200,7 @@ async def run_comparison(
     pool = session.pool
     whole = session.blank._replace(path=meeting_path(session.stage, names), bots=tuple(names))
     duel, played = Comparison(), list[Record]()
-    for first, size in batches(most, len(names) if shares_deals(session.blank) else 1):
+    for first, size in batches(test.max_tables, len(names) if shares_deals(session.blank) else 1):
         share = block_size(session.stage, size, 1, least=1)
         due = {fixture.path: fixture for fixture in blocks(whole._replace(first=first, tables=size), share)}
         for fixture in due.values():
@@ -209,7 +212,7 @@ async def run_comparison(
             duel = add_result(duel, game, fixture, session.seed, record)
             played.append(record.summary())
         before, duel = duel.repeats.different, duel._replace(repeats=repeats_in(played))
-        verdict = duel.verdict(bounds, error)
+        verdict = duel.verdict(test.bounds, test.error)
         on_batch(duel, verdict)
         if verdict.accepted or duel.repeats.different == before:
             break
