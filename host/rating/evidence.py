@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from host.base.grouping import grouped
 from host.rating.statistics import Interval, bent, beta, straightened, student, student_quantile, wilson
 
 IMAGINARY = 4
@@ -108,11 +109,7 @@ class Evidence:
     @cached_property
     def _of_bot(self) -> Mapping[str, Sequence[tuple[Meeting, int]]]:
         """The meetings of each bot, with its number there."""
-        found: dict[str, list[tuple[Meeting, int]]] = {}
-        for meeting in self.meetings:
-            for number, bot in enumerate(meeting.bots):
-                found.setdefault(bot, []).append((meeting, number))
-        return found
+        return grouped((bot, (met, number)) for met in self.meetings for number, bot in enumerate(met.bots))
 
     @cached_property
     def unit(self) -> Unit:

@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 from itertools import groupby
 from typing import Literal
 
+from host.base.grouping import grouped
 from host.play.fixture_id import FixtureId
 from host.play.lines import may_repeat, repeats_in
 from host.play.records import Record, Result
@@ -42,20 +43,13 @@ class Results:
 
     @cached_property
     def _by_bot(self) -> Mapping[str, Sequence[Record]]:
-        found: dict[str, list[Record]] = {}
-        for record in self.records:
-            for bot in record.results:
-                found.setdefault(bot, []).append(record)
-        return found
+        return grouped((bot, record) for record in self.records for bot in record.results)
 
     @cached_property
     def _met(self) -> Sequence[Sequence[Record]]:
         """The records of each set of bots."""
-        found: dict[frozenset[str], list[Record]] = {}
-        for record in self.records:
-            if any(result.tables for result in record.results.values()):
-                found.setdefault(frozenset(record.results), []).append(record)
-        return [*found.values()]
+        played = (each for each in self.records if any(result.tables for result in each.results.values()))
+        return [*grouped((frozenset(record.results), record) for record in played).values()]
 
     def _evidence(self, what: What) -> Evidence:
         if self.sampling.by_fixture:
@@ -132,9 +126,7 @@ def _sums(record: Record, bots: Sequence[str], what: What) -> tuple[int, tuple[f
 def _of_fixtures(records: Sequence[Record], what: What, sampling: Sampling, mirror: bool) -> Meeting:
     """Return the meeting of fixtures that are units, or of which as many as there are bots share a deal."""
     bots = tuple(sorted(records[0].results))
-    deals: dict[Hashable, list[Record]] = {}
-    for record in records:
-        deals.setdefault(deal_of(record) if mirror else record.path, []).append(record)
+    deals = grouped((deal_of(record) if mirror else record.path, record) for record in records)
     values = [
         tuple(
             ratio_units(

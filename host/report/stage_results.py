@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from host.base.format import thousands
+from host.base.grouping import grouped
 from host.inspect.gradebook import ClassList, grade_rows
 from host.inspect.visibility import shown_status
 from host.journal.state import StageState
@@ -137,10 +138,7 @@ def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTi
     one, other = tie.bots
     if one is None or other is None or tie.winner is None:
         return None
-    sets: dict[str, list[Record]] = {}
-    for record in records:
-        if record.results.keys() == {one, other}:
-            sets.setdefault(group_of(record.path), []).append(record)
+    sets = grouped((group_of(each.path), each) for each in records if each.results.keys() == {one, other})
     found, left = list[WonSet](), sum(tie.sets)
     for name in sorted(sets, key=_by_number, reverse=True):
         won = _won_set((one, other), sets[name])

@@ -4,10 +4,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from host import __version__
 from host.base.format import counted, thousands
+from host.base.grouping import grouped
 from host.base.safe_text import one_line
 from host.bots.values import Evidence, Usage
 from host.games.engine import Game
@@ -56,7 +57,6 @@ MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
 MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
 MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
 STDERR_LINES_SHOWN = 8
-Value = TypeVar("Value")
 
 
 class EvidenceSample(NamedTuple):
@@ -374,15 +374,15 @@ def _entrants(
     samples = _samples(evidence, configs, {record.path: name for name, record in everything}, shown)
     compared = max(stages, key=lambda stage: len(stage.pairs), default=None)
     pairs = compared.pairs if compared else {}
-    opponents = _grouped((one, (other, pair)) for (one, other), pair in pairs.items())
+    opponents = grouped((one, (other, pair)) for (one, other), pair in pairs.items())
     records = [record for _, record in everything]
     counts, causes = count_faults(records), causes_of_benching(records)
     faults = dict[str, list[Faults]]()
     for bot, kind in joined_to_causes(counts, causes):
         after = causes[bot] if kind == FaultKind.BENCHED else {}
         faults.setdefault(bot, []).append(Faults(bot, kind, counts[bot, kind], samples.get((bot, kind), ()), after))
-    usage = _grouped((bot, used) for _, record in everything for bot, used in record.usage.items())
-    rows = _grouped((row.bot, (stage.name, row)) for stage in stages for row in stage.rows)
+    usage = grouped((bot, used) for _, record in everything for bot, used in record.usage.items())
+    rows = grouped((row.bot, (stage.name, row)) for stage in stages for row in stage.rows)
     return [
         BotSummary(
             number=number,
@@ -424,14 +424,6 @@ def _samples(
         return _sample(piece, table_of(configs.get(stage), path, piece.table), stage in shown)
 
     return {key: tuple(sample(path, piece) for path, piece in found[:most]) for key, found in pieces.items()}
-
-
-def _grouped(pairs: Iterable[tuple[str, Value]]) -> dict[str, list[Value]]:
-    """Return the second values of the pairs by the first ones."""
-    groups: dict[str, list[Value]] = {}
-    for key, value in pairs:
-        groups.setdefault(key, []).append(value)
-    return groups
 
 
 def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+from host.base.grouping import grouped
 from host.games.engine import Game, Scores
 from host.inspect.table_replays import ReplayedTable
 from host.journal.reader import Packed, decompress_scores
@@ -202,11 +203,7 @@ def pair_timelines(
     scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool
 ) -> tuple[HeadToHead, ...]:
     """Return how the scores of the first MAX_HEAD_TO_HEADS pairs developed. Read single tables only if they may be `shown`."""
-    met: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        for pair in _met(record):
-            if pair[0] < pair[1]:
-                met.setdefault(pair, []).append(record)
+    met = grouped((pair, record) for record in records for pair in _met(record) if pair[0] < pair[1])
     chosen = [pair for pair in pairs if pair in met][:MAX_HEAD_TO_HEADS]
     if not is_two_player(records):
         return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)

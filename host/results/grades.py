@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from host.base.format import thousands
+from host.base.grouping import grouped
 from host.journal.state import RecordedBot
 from host.play.lines import repeats_in
 from host.play.records import Record
@@ -79,11 +80,13 @@ def grades_of(
     terms = kind.grades(stage) if kind.grades else {}
     if not terms:
         return []
-    references, met = {*references_of(stage)}, dict[tuple[str, str], list[Record]]()
-    for record in records:
-        for bot in record.results.keys() - references:
-            for reference in record.results.keys() & references:
-                met.setdefault((bot, reference), []).append(record)
+    references = {*references_of(stage)}
+    met = grouped(
+        ((bot, reference), record)
+        for record in records
+        for bot in record.results.keys() - references
+        for reference in record.results.keys() & references
+    )
     found = []
     for bot in sorted(bot for bot in field if bot not in references):
         marks = tuple(_mark(bot, name, terms[name], met.get((bot, name), [])) for name in terms)
@@ -137,9 +140,7 @@ def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Re
 
 def _meetings(played: Sequence[Record]) -> list[Meeting]:
     """Return the meetings of a bot with a reference; with more seats there are other references at their tables."""
-    met: dict[frozenset[str], list[Record]] = {}
-    for record in played:
-        met.setdefault(frozenset(record.results), []).append(record)
+    met = grouped((frozenset(record.results), record) for record in played)
     return [meeting_of(some, "score") for some in met.values()]
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from host.base.format import counted
+from host.base.grouping import grouped
 from host.base.safe_text import one_line
 from host.bots.values import Usage
 from host.journal.state import RecordedBot, RunState, StageState
@@ -356,17 +357,11 @@ def _any_won(records: Sequence[Record]) -> bool:
 def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
     """Return one row per bot, best first, by the values of these rankings."""
     by_word = {word: ranking_of(word).estimates(results) for word in words}
-    of_bot: dict[str, list[Record]] = {bot: [] for bot in bots}
-    for record in results.records:
-        for bot in record.results:
-            of_bot.setdefault(bot, []).append(record)
-        for bot in record.usage:
-            if bot not in record.results:
-                of_bot.setdefault(bot, []).append(record)
+    of_bot = grouped((bot, record) for record in results.records for bot in record.results.keys() | record.usage.keys())
     rows = []
     for bot, recorded in bots.items():
         estimates = {word: found.get(bot, NO_ESTIMATE) for word, found in by_word.items()}
-        rows.append(_row(stage, estimates, of_bot[bot], recorded))
+        rows.append(_row(stage, estimates, of_bot.get(bot, ()), recorded))
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
     return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]
@@ -455,11 +450,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots that met at tables of two, in both orders."""
-    met: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        if len(record.results) == 2:
-            one, other = record.results
-            met.setdefault((one, other) if one < other else (other, one), []).append(record)
+    met = grouped((tuple(sorted(record.results)), record) for record in records if len(record.results) == 2)
     stage = Evidence([meeting_of(some, "wins") for some in met.values()])
     pairs, again, known = {}, may_repeat(records), (stage.unit, stage.effect)
     for (one, other), meeting in zip(met, stage.meetings, strict=True):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from host.base.format import counted, thousands
+from host.base.grouping import grouped
 from host.base.value_types import integer_or_auto
 from host.play.fixture_id import FixtureId, contestants
 from host.play.records import Fixture, Record
@@ -134,10 +135,8 @@ def awarded(stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> li
 
 def picture(_stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> Rounds:
     """Return the rounds, each with its sets so far, and with its bye as soon as the whole round is known."""
-    sets: dict[tuple[int, str], list[Record]] = {}
-    for record in records:
-        place = FixtureId.parse(record.path)
-        sets.setdefault((place.round or 0, place.group), []).append(record)
+    places = ((FixtureId.parse(record.path), record) for record in records)
+    sets = grouped(((place.round or 0, place.group), record) for place, record in places)
     everybody = sorted({bot for record in records for bot in record.results})
     last = max((number for number, _ in sets), default=0)
     found = []
