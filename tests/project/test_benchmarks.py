@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command import ROOT, environment
@@ -108,3 +109,17 @@ def test_a_season_stands_a_storm() -> None:
         pytest.skip("only root can mount a disk")
     printed = printed_by("season_storm", "--minutes", "2", "--authors", "8", "--pause", "30")
     assert "nothing is wrong" in printed and "disk filled" in printed
+
+
+@pytest.mark.long
+def test_the_proof_of_calm_names_what_fails_in_any_order_and_beside_any_load(tmp_path: Path) -> None:
+    (tmp_path / "test_two.py").write_text("def test_holds(): pass\n\n\ndef test_fails(): raise AssertionError\n")
+    words = [sys.executable, "benchmarks/calm.py", "--runs", "3", "--processes", "0", str(tmp_path / "test_two.py")]
+    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    _, *rows, total, name = done.stdout.splitlines()
+    fields = [re.split("  +", row.strip()) for row in rows]
+    loads = ("quiet", "beside two loops", "nice 19 beside a compiler")
+    assert [(seed, load, tests, failed, *names) for seed, load, tests, failed, _, *names in fields] == [
+        (str(seed), load, "2", "1", "test_two::test_fails") for seed, load in enumerate(loads, 1)
+    ], done.stderr
+    assert (done.returncode, total, name) == (1, "3 runs, 3 failures", "  3 × test_two::test_fails")
