@@ -206,7 +206,7 @@ class BotPool:
             except FixtureUndecided as undecided:
                 why = undecided.why
             except ModelUnreachable as unreachable:
-                why = Undecided(reason=f"{unreachable.bot}: {unreachable}", given_by=(unreachable.bot,))
+                why = Undecided(reason=f"{unreachable.bot}: {unreachable}")
         # After the block: what a process has used is known when it has ended.
         fixture = job.fixture
         try:

@@ -9,6 +9,7 @@ import trio
 
 from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
+from host.bots.clock import ModelUnreachable
 from host.bots.monitor import unwrap_exception_group
 from host.games.engine import Game
 from host.rules.catalogue import ref_of
@@ -159,6 +160,9 @@ async def repeated(
         try:
             with unwrap_exception_group():
                 return await step(*arguments)
+        except ModelUnreachable as silent:
+            hint = "croupier did not charge the bot: try again, or correct [models] in croupier.toml"
+            raise UserError([Problem("S020", submission.name, str(silent), hint=hint)], 6) from silent
         except HostFailure as failed:
             reasons.append(str(failed))
     if reason := await why_no_sandbox(level):

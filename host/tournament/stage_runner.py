@@ -6,12 +6,13 @@ from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
+from host.base.errors import Problem, UserError
 from host.bots.bot_spec import Submission
 from host.games.engine import Game
 from host.journal.writer import JournalWriter
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
-from host.rules.catalogue import failed_game
+from host.rules.catalogue import failed_game, ref_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import kind_of
@@ -65,9 +66,12 @@ class CheckedPool:
 
 
 def require_decided(game: Game, record: Record) -> None:
-    """Raise UserError (exit code 3) if the game of a fixture has failed: outside a tournament, nothing else matters."""
+    """Raise UserError if a fixture has no result: outside a tournament, nothing else matters. Exit code 3: its game failed."""
     if why := record.undecided:
         place = f"at table {why.table}" if why.table else f"in {record.path}"
+        if not ref_of(game).said:  # a game of croupier does not fail, but a bot's model may be silent
+            hint = "no bot is charged, and what was played is kept: play again"
+            raise UserError([Problem("S020", record.path, f"has no result: {why.reason}", hint=hint)], 6)
         raise failed_game(game, f"failed {place}: {why.reason}", why.where)
 
 

@@ -1,5 +1,6 @@
 """Bots that ask a model: only what the organiser allows gets through, and nobody pays for an address that does not answer."""
 
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from model_server import TOKENS, ModelServer, serving
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.inspect.bundle import MAX_LIMITS
+from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
 from host.sandbox.levels import UNPROTECTED
 from host.sandbox.limits import Limits, ModelAccess
@@ -375,6 +378,33 @@ def test_a_model_that_the_organiser_does_not_grant_is_refused(command: Sequence[
     said = done.out + done.err
     assert 'bot.toml:7: models has "small", and the organiser grants large' in said
     assert "only the organiser can grant it: [models.small] in croupier.toml" in said
+
+
+def test_no_journal_and_no_bundle_names_an_address(tmp_path: Path) -> None:
+    row = list(RecordedBot.of(caller(access_to("http://h"))).row())
+    assert "http://h" not in row[3]
+    about = json.loads(row[3])
+    about["limits"]["models"] = [list(access_to("http://elsewhere", key_env="HOME"))]
+    with pytest.raises(LookupError):
+        bot_from_row(*row[:3], json.dumps(about))
+    strange = Limits(models=(access_to("http://elsewhere", key_env="HOME"),))
+    assert strange.at_most(MAX_LIMITS).models == ()
+
+
+def test_check_and_play_say_that_a_model_does_not_answer(tmp_path: Path) -> None:
+    with serving(*["503"] * 1000) as server:
+        place = tournament(tmp_path, server.address)
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace('key_env = "A_KEY"', 'patience = "0.2 s"'))
+        checked, played = (
+            croupier("-C", place, "check", "asker"),
+            croupier("-C", place, "play", "asker", "sample:nestor"),
+        )
+        asked = len(server.heard)
+    assert asked > 0
+    assert "error[S020] asker: the model small does not answer: status 503" in checked.out
+    assert "has no result: asker: the model small does not answer: status 503" in played.err
+    assert played.code == 6
 
 
 def test_a_key_that_is_missing_is_refused_before_a_table_is_played(tmp_path: Path) -> None:
