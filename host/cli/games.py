@@ -32,6 +32,8 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
     from host.games import GAMES
 
     if library:
+        if name or handout:
+            raise click.UsageError("--openspiel lists games: give no GAME, and no option about one")
         known = openspiel_games()
         rows = [game._asdict() for game in known]
         print_result(context, "games", Facts({"rows": rows}, _openspiel_lines(known)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="a table of the students; prints one row for each of them, in its order",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
+@options.CSV
 @options.JOURNAL
 @click.pass_obj
 def grades(

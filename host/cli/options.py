@@ -32,6 +32,16 @@ LOGS = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="write all that bots print to standard error to DIR/BOT/TABLE.log, question by question",
 )
+
+
+def _without_json(context: click.Context, _option: click.Parameter, as_csv: bool) -> bool:
+    """Return whether the command prints CSV. Raise UsageError if it shall print JSON, too."""
+    if as_csv and context.obj.json:
+        raise click.UsageError("--csv and --json are two forms of the same rows: leave out one of the two")
+    return as_csv
+
+
+CSV = click.option(*("--csv", "as_csv"), is_flag=True, callback=_without_json, help="print comma-separated values")
 UNSAFE = click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 JOURNAL = click.option(
     *("--journal", "journal"),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--logs",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="also what the bots wrote to standard error: the folder that `play --logs` wrote",
 )
 @options.JOURNAL
@@ -52,6 +52,8 @@ def replay(
     from host.inspect.replay import as_text
     from host.inspect.table_replays import as_seen_by, load_table
 
+    if logs and (output is not None or show):
+        raise click.UsageError("--logs is for the printed table: a page does not have it")
     location = find_table(context.folder, journal, split(table)[0])._replace(spoilers=spoilers)
     found = load_table(location)
     seat = None if bot is None else _seat_of(found, bot)

@@ -69,6 +69,10 @@ def run(
     chosen = RunOptions(**values)
     check_cluster(chosen.cluster, chosen.workers)
     if dry_run:
+        given = {"--fresh": chosen.fresh, "--stage": chosen.last, "--stop-after": stop_after, "--reason": chosen.reason}
+        given["--progress"] = progress != "auto"
+        if unused := [option for option, value in given.items() if value]:
+            raise click.UsageError(f"--dry-run plays nothing, so {unused[0]} does not apply")
         _estimate(context, chosen)
         return
     chosen = chosen._replace(until=_seconds(stop_after), reason=" ".join(chosen.reason.split()))

@@ -12,7 +12,7 @@ from host.ops.journals import find_stage, open_journal
 @click.argument("stage", shell_complete=completers.stages, required=False)
 @click.option("--by", type=click.Choice(["bot", "pair"]), default="bot", help="one row per bot, or per pair of bots")
 @click.option("--overall", is_flag=True, help="all stages: by the last stage that a bot reached, then its place there")
-@click.option("--csv", "as_csv", is_flag=True, help="print comma-separated values")
+@options.CSV
 @options.JOURNAL
 @click.pass_obj
 def standings(

@@ -194,3 +194,29 @@ def test_what_is_wrong_is_told_to_programs(words: str, code: int, first: str) ->
     assert [told[key] for key in ("code", "message", "hint")] == [
         told["problems"][0][key] for key in ("code", "message", "hint")
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        *(
+            (("run", "--dry-run", *more), f"--dry-run plays nothing, so {more[0]} does not apply")
+            for more in (
+                ("--fresh",),
+                ("--stage", "x"),
+                ("--stop-after", "1 s"),
+                ("--reason", "x"),
+                ("--progress", "json"),
+            )
+        ),
+        (("standings", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
+        (("grades", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
+        (("games", "pazaak", "--openspiel"), "--openspiel lists games"),
+        (("games", "--openspiel", "--rules"), "--openspiel lists games"),
+        (("replay", "last", "--logs", ".", "--open"), "--logs is for the printed table"),
+        (("replay", "last", "--logs", "nowhere"), "Directory 'nowhere' does not exist"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_refused(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = croupier(*words, cwd=tmp_path)
+    assert done.code == 2 and "U001" in done.out + done.err and message in done.out + done.err
