@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from command import answers_in, croupier, croupier_process
 from failing_games import LEAGUE, bot, set_mode, tournament
+from helpers import long
 
-AT_ONCE = pytest.mark.parametrize("parallel", [1, 8])
+AT_ONCE = pytest.mark.parametrize("parallel", [long(1), 8])
 """Tables at once."""
 
 

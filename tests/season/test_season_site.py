@@ -58,6 +58,13 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a season in which no test changes anything."""
+    with serving_season(season_in(tmp_path_factory.mktemp("unchanged"))) as made:
+        yield made
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Site]:
     """Serve a season that a test may change."""
@@ -293,8 +300,8 @@ def test_only_the_organiser_sees_the_organisers_page(hostile_site: Site) -> None
 # Links and cookies.
 
 
-def test_a_link_becomes_a_cookie_and_leads_to_an_address_without_the_secret(running: Site) -> None:
-    reply = running.get(f"/a/{SECRETS['ada']}")
+def test_a_link_becomes_a_cookie_and_leads_to_an_address_without_the_secret(unchanged: Site) -> None:
+    reply = unchanged.get(f"/a/{SECRETS['ada']}")
     cookie = reply.headers["set-cookie"].lower()
     assert (reply.status, reply.headers["location"], reply.body) == (303, "/mine", b"")
     assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/")) and "secure" not in cookie
@@ -308,8 +315,8 @@ def test_only_a_proxy_that_is_named_is_believed_and_its_cookie_is_secure(tmp_pat
             assert ("secure" in running.get(link, **headers).headers["set-cookie"].lower()) == secure
 
 
-def test_a_link_to_another_authors_account_asks_before_it_is_followed(running: Site) -> None:
-    ada = Browser(running, "ada")
+def test_a_link_to_another_authors_account_asks_before_it_is_followed(unchanged: Site) -> None:
+    ada = Browser(unchanged, "ada")
     page = ada.get(f"/a/{SECRETS['grace']}")
     assert page.status == 200 and "set-cookie" not in page.headers
     assert "is that of <strong>grace</strong>" in page.text
@@ -321,8 +328,8 @@ def test_a_link_to_another_authors_account_asks_before_it_is_followed(running: S
     assert ada.post("/enter", f"/a/{SECRETS['grace']}", secret=SECRETS["grace"]).status == 303
 
 
-def test_a_stranger_cannot_send_a_large_body(running: Site) -> None:
-    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as line:
+def test_a_stranger_cannot_send_a_large_body(unchanged: Site) -> None:
+    with socket.create_connection(("127.0.0.1", unchanged.port), timeout=30) as line:
         line.sendall(
             b"PUT /api/bots/mine HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 60000000\r\n\r\n" + b"x" * 1000
         )
@@ -380,11 +387,11 @@ def test_all_authors_share_one_rendering_of_a_public_page(running: Site) -> None
     assert Browser(running, "ada").get("/").headers["etag"] == pages[0].headers["etag"]
 
 
-def test_a_wrong_link_opens_nothing(running: Site) -> None:
+def test_a_wrong_link_opens_nothing(unchanged: Site) -> None:
     for secret in ("wrong", "", "x" * 5000, "%00", "..%2f..", hashlib.sha256(SECRETS["ada"].encode()).hexdigest()):
-        reply = running.get(f"/a/{secret}")
+        reply = unchanged.get(f"/a/{secret}")
         assert reply.status in (401, 404) and "set-cookie" not in reply.headers, secret
-        assert running.get("/mine", cookie=f"season_author={secret[:100]}").status == 401, secret
+        assert unchanged.get("/mine", cookie=f"season_author={secret[:100]}").status == 401, secret
 
 
 def test_a_link_that_was_replaced_is_refused_at_once(running: Site) -> None:
@@ -396,14 +403,14 @@ def test_a_link_that_was_replaced_is_refused_at_once(running: Site) -> None:
     assert running.get(f"/a/{SECRETS['ada']}").status == 401
 
 
-def test_a_browser_can_forget_a_link(running: Site) -> None:
-    ada = Browser(running, "ada")
+def test_a_browser_can_forget_a_link(unchanged: Site) -> None:
+    ada = Browser(unchanged, "ada")
     assert ada.post("/leave", "/mine").status == 303
     assert ada.get("/mine").status == 401
 
 
-def test_an_author_and_the_organiser_can_be_one_person(running: Site) -> None:
-    both = Browser(running, "ada")
+def test_an_author_and_the_organiser_can_be_one_person(unchanged: Site) -> None:
+    both = Browser(unchanged, "ada")
     both.get(f"/o/{SECRETS['']}")
     assert both.get("/mine").status == both.get("/admin").status == 200
 
@@ -411,12 +418,12 @@ def test_an_author_and_the_organiser_can_be_one_person(running: Site) -> None:
 # Forged forms.
 
 
-def test_a_forged_form_changes_nothing(running: Site) -> None:
-    ada, grace = Browser(running, "ada"), Browser(running, "grace")
+def test_a_forged_form_changes_nothing(unchanged: Site) -> None:
+    ada, grace = Browser(unchanged, "ada"), Browser(unchanged, "grace")
     foreign = grace.token("/mine")
     for path in (
         "/mine/versions/mine-2/activate",
-        f"/mine/submissions/{own_rows(running.folder, 'ada')[0].id}/cancel",
+        f"/mine/submissions/{own_rows(unchanged.folder, 'ada')[0].id}/cancel",
         "/leave",
     ):
         for body in (b"", f"token={foreign}".encode(), b"token=%00", b"token=" + b"0" * 64):
@@ -428,14 +435,14 @@ def test_a_forged_form_changes_nothing(running: Site) -> None:
     assert ada.send("POST", "/mine/versions/mine-2/activate", body, sec_fetch_site="cross-site", **form).status == 403
     kind, upload = multipart({"token": foreign}, "mine.py", SOURCE)
     assert ada.send("POST", "/submit", upload, content_type=kind).status == 403
-    assert running.inbox() == [] and running.left_behind() == []
+    assert unchanged.inbox() == [] and unchanged.left_behind() == []
 
 
-def test_a_cookie_does_not_open_the_api(running: Site) -> None:
-    ada = Browser(running, "ada")
+def test_a_cookie_does_not_open_the_api(unchanged: Site) -> None:
+    ada = Browser(unchanged, "ada")
     for method, path in (("GET", "/api/mine"), ("PUT", "/api/bots/mine"), ("POST", "/api/versions/mine-2/activate")):
         assert ada.send(method, path, b"x" if method != "GET" else b"").problem == (401, "W002")
-    assert running.inbox() == []
+    assert unchanged.inbox() == []
 
 
 # Handing in.
@@ -454,11 +461,11 @@ def test_a_form_hands_in_a_bot_without_script(running: Site) -> None:
     assert 'http-equiv="refresh"' in page.text
 
 
-def test_a_form_without_a_file_says_what_is_missing(running: Site) -> None:
-    ada = Browser(running, "ada")
+def test_a_form_without_a_file_says_what_is_missing(unchanged: Site) -> None:
+    ada = Browser(unchanged, "ada")
     reply = ada.submit("", b"")
     assert reply.status == 400 and "there is no file in the form" in reply.text and 'type="file"' in reply.text
-    assert running.inbox() == []
+    assert unchanged.inbox() == []
 
 
 def test_the_same_bytes_are_the_same_submission(running: Site) -> None:
@@ -575,10 +582,10 @@ def test_an_author_lets_a_version_play_rest_and_practise(running: Site) -> None:
     ]
 
 
-def test_practice_that_is_not_possible_is_refused(running: Site) -> None:
+def test_practice_that_is_not_possible_is_refused(unchanged: Site) -> None:
     bodies = [b"{", b"[]", b'{"tables": 0}', b'{"tables": 99999}', b'{"opponents": "x"}', b"\xff", b"[" * 9000]
     bodies += [b'{"opponents": ["\\u0000"]}']
-    told = {body: running.api("POST", "/api/versions/mine-1/practice", "ada", body).problem for body in bodies}
+    told = {body: unchanged.api("POST", "/api/versions/mine-1/practice", "ada", body).problem for body in bodies}
     assert told == dict.fromkeys(bodies, (400, "W008"))
 
 
@@ -639,9 +646,9 @@ def test_a_name_that_is_taken_or_odd_is_refused(tmp_path: Path) -> None:
         assert len(running.inbox()) == 1
 
 
-def test_nobody_takes_a_name_in_a_season_of_invited_authors(running: Site) -> None:
-    assert running.send("POST", "/api/join", b'{"name": "zed"}').problem == (409, "W011")
-    assert 'action="/join"' not in running.get("/submit").text and running.inbox() == []
+def test_nobody_takes_a_name_in_a_season_of_invited_authors(unchanged: Site) -> None:
+    assert unchanged.send("POST", "/api/join", b'{"name": "zed"}').problem == (409, "W011")
+    assert 'action="/join"' not in unchanged.get("/submit").text and unchanged.inbox() == []
 
 
 # Behind a proxy.
