@@ -6,6 +6,7 @@ These tests need a Docker engine; tests/docker/start-engine.sh starts one on a D
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -312,6 +313,16 @@ def test_the_small_image_has_a_keeper_and_no_toolchain(tmp_path: Path) -> None:
     assert refused.code == 6
     assert refused.first.startswith("error[S005] ")
     assert "apt install gcc" in refused.err
+
+
+def test_the_images_have_the_sizes_that_their_page_states_and_no_root() -> None:
+    page = (ROOT / "docs" / "running.md").read_text()
+    for target in ("host", "all"):
+        (stated,) = re.findall(rf"^\| `{target}` \| .*? \| ([\d.]+ [MG]B) \|", page, re.MULTILINE)
+        number, unit = stated.split()
+        told = ran("docker", "image", "inspect", "-f", "{{.Size}} {{.Config.User}}", f"croupier:{target}").out.split()
+        assert int(told[0]) == pytest.approx(float(number) * {"MB": 1e6, "GB": 1e9}[unit], rel=0.2)
+        assert told[1] == "croupier"
 
 
 class SeasonInContainers(TestSeason):
