@@ -1,8 +1,8 @@
 """A server in the format of chat completions, for tests and for the example of docs/models.md.
 
 `python tests/model_server.py 8080 [STEP…]` listens on that port of this machine. It answers the first requests as the steps
-say, and all others with END. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer after a second), or
-`retry` (429 with `retry-after: 1`).
+say, and all others with END. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer after a second),
+`retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
 """
 
 import json
@@ -54,6 +54,9 @@ class Handler(BaseHTTPRequestHandler):
             (self.path, {name.lower(): text for name, text in self.headers.items()}, json.loads(body))
         )
         step = self.server.steps.pop(0) if self.server.steps else "200"
+        if step == "echo":
+            self.wfile.write(self.headers["Authorization"].encode() + b"\r\n\r\n")
+            return
         if step == "slow":
             for _ in range(10):
                 time.sleep(0.1)

@@ -67,9 +67,11 @@ async def ask(model: ModelAccess, body: bytes) -> Reply:
     try:
         reply, after = await _exchange(model, body, key)
     except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as broken:
-        raise Repeatable(f"the connection broke: {broken}") from broken
+        raise Repeatable(
+            "the connection broke"
+        ) from broken  # its words may have what the address has sent, or where it is
     except ValueError as wrong:
-        raise Unusable(f"the address cannot be used: {wrong}") from wrong
+        raise Unusable("the address cannot be used") from wrong
     if reply.status in LATER or reply.status >= 500:
         raise Repeatable(f"status {reply.status}", after)
     if reply.status not in (200, *REFUSED):

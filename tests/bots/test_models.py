@@ -293,6 +293,16 @@ def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyP
     assert KEY not in repr(record)
 
 
+def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving(*["echo"] * 50) as server:
+        record = against_nestor(caller(access(server, key_env="A_KEY", patience=0.3)))
+    assert record.undecided is not None
+    assert record.undecided.reason == "asker: the model small does not answer: the connection broke"
+    assert KEY not in repr(record)
+    assert server.address not in repr(record)
+
+
 @pytest.mark.parametrize(
     ("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3), ({"answer": 50}, 0)]
 )
