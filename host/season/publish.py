@@ -136,11 +136,7 @@ def row_of(which: Round) -> RoundRow:
 def published_round(which: Round, report: str | None) -> PublishedRound:
     """Return a round with its meetings. While it is played, only who meets whom is shown."""
     sums = which.counted
-    met = (
-        tuple(MeetingRow(each.labels, each.tables, each.won, each.faults) for each in sums.meetings)
-        if sums
-        else tuple(MeetingRow(each.labels, each.tables, (), ()) for each in which.meetings)
-    )
+    met = sums.meetings if sums else tuple(MeetingRow(*each, won=(), faults=()) for each in which.meetings)
     return PublishedRound(which.number, row_of(which), met, report)
 
 

@@ -13,7 +13,6 @@ import trio
 
 from host.base.errors import UserError
 from host.base.paths import size_of
-from host.base.value_types import plain_word
 from host.season.documents import (
     ANSWER,
     AUTHOR,
@@ -64,8 +63,6 @@ DOING_INTERVAL_S = 3.0
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
 """Seconds between two looks for something to publish."""
-
-_encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 
 class Publishing:

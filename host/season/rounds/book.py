@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from host.season.documents import MeetingRow
 from host.season.entries.store import Store
 from host.season.entries.table import Table
 from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
@@ -17,15 +18,6 @@ CRASH_SERIES = RESTS_AFTER
 """Fixtures in a row in which a version crashed, after which it is taken off the ladder until its author acts."""
 
 
-class PairCount(msgspec.Struct, frozen=True):
-    """The tables of some versions in a round."""
-
-    labels: tuple[str, ...]
-    tables: int
-    won: tuple[float, ...]
-    faults: tuple[int, ...]
-
-
 class RoundSums(msgspec.Struct, frozen=True):
     """What a finished round adds to the sums of the season."""
 
@@ -33,7 +25,7 @@ class RoundSums(msgspec.Struct, frozen=True):
     tables: dict[str, int]  # by label
     faults: dict[str, int]
     crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it crashed
-    meetings: tuple[PairCount, ...]
+    meetings: tuple[MeetingRow, ...]
     speed: float  # tables in a second, as measured; 0: it was not
     seconds: dict[str, float] = {}  # by label: what its tables have taken of the time of workers
     bytes: int = 0  # of the journal

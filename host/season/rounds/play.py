@@ -23,8 +23,9 @@ from host.rating.units import orders
 from host.results.course import positions_of
 from host.rules.catalogue import ref_of
 from host.rules.own_code import files_of
+from host.season.documents import MeetingRow
 from host.season.folder import write_atomically
-from host.season.rounds.book import PairCount, RoundSums
+from host.season.rounds.book import RoundSums
 from host.season.rounds.scheduler import Meeting
 from host.stages import results_of
 
@@ -190,13 +191,13 @@ def _crashed(records: Iterable[Record]) -> dict[str, tuple[bool, ...]]:
     }
 
 
-def meetings_of(records: Iterable[Record]) -> tuple[PairCount, ...]:
+def meetings_of(records: Iterable[Record]) -> tuple[MeetingRow, ...]:
     """Return the tables of each meeting, with what each version has won and its faults."""
     met = dict[tuple[str, ...], list[Record]]()
     for record in records:
         met.setdefault(tuple(sorted(record.results)), []).append(record)
     return tuple(
-        PairCount(
+        MeetingRow(
             labels=labels,
             tables=sum(record.results[labels[0]].tables for record in some),
             won=tuple(float(sum(record.results[label].wins for record in some)) for label in labels),

@@ -5,8 +5,9 @@ import os
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from io import BufferedRandom
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import trio
@@ -115,15 +116,12 @@ async def received_file(request: Request, folder: Path, limit: int, file_name: s
     """Receive the body as a file in a folder for the duration of the block, unless the block moves the file elsewhere."""
     async with _new_file(folder) as (path, file):
         check_file_name(file_name)
-        digest, size = hashlib.sha256(), 0
         async with aclosing(chunks_of(request, limit)) as chunks:
             async for chunk in chunks:
-                size += len(chunk)
-                digest.update(chunk)
                 file.write(chunk)
-        if not size:
+        if not file.tell():
             raise unreadable("the body is empty: it must be the file")
-        yield await _completed(file, Upload(path, file_name, digest.hexdigest(), size, {}))
+        yield Upload(path, file_name, await _completed(file), file.tell(), {})
 
 
 @asynccontextmanager
@@ -134,7 +132,7 @@ async def received_form(request: Request, folder: Path, limit: int) -> AsyncIter
     if kind != "multipart/form-data" or not 0 < len(boundary) <= 200 or not boundary.isascii():
         raise unreadable("the body is not a form with a file: multipart/form-data with a boundary", 415)
     async with _new_file(folder) as (path, file):
-        form = _Form(file, limit)
+        form = _Form(file)
         parser = PushMultipartParser(
             boundary,
             max_header_size=MAX_PART_HEADER_BYTES,
@@ -155,15 +153,14 @@ async def received_form(request: Request, folder: Path, limit: int) -> AsyncIter
             raise unreadable(f"the form is too large: {error}", 413) from error
         except MultipartError as error:
             raise unreadable(f"the form cannot be read: {error}") from error
-        yield await _completed(file, form.upload(path))
+        yield form.upload(path, await _completed(file))
 
 
 class _Form:
     """Takes what the parser finds in a form: writes the file, and collects the fields."""
 
-    def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._file, self._limit = file, limit
-        self._digest, self._size, self._file_name = hashlib.sha256(), 0, ""
+    def __init__(self, file: BufferedRandom) -> None:
+        self._file, self._file_name = file, ""
         self._fields: dict[str, bytearray] = {}
         self._segment: MultipartSegment | None = None
 
@@ -179,8 +176,6 @@ class _Form:
         elif isinstance(event, MultipartSegment):
             self._begin(event)
         elif self.in_file:
-            self._size += len(event)
-            self._digest.update(event)
             self._file.write(event)
         else:
             assert self._segment is not None
@@ -203,26 +198,27 @@ class _Form:
             check_file_name(segment.filename)
             self._file_name = segment.filename
 
-    def upload(self, path: Path) -> Upload:
+    def upload(self, path: Path, sha256: str) -> Upload:
         """Return what was received."""
         try:
             fields = {name: bytes(value).decode() for name, value in self._fields.items()}
         except UnicodeDecodeError as error:
             raise unreadable("a field of the form is not UTF-8") from error
-        if self._size and not self._file_name:
+        size = self._file.tell()
+        if size and not self._file_name:
             raise unreadable("the file has no name")
-        return Upload(path, self._file_name, self._digest.hexdigest(), self._size, fields)
+        return Upload(path, self._file_name, sha256, size, fields)
 
 
 @asynccontextmanager
-async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BinaryIO]]:
+async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BufferedRandom]]:
     """Create a file with a name of its own; remove it after the block, unless it was moved.
 
     Raise Refusal (503) if it cannot be written: bytes may still be left to write when it is closed.
     """
     path = folder / f"{UNFINISHED}{secrets.token_hex(12)}"
     try:
-        with path.open("xb") as file:
+        with path.open("x+b") as file:
             yield path, file
     except OSError as error:
         raise no_room(error) from error
@@ -230,11 +226,12 @@ async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BinaryIO]]:
         path.unlink(missing_ok=True)
 
 
-async def _completed(file: BinaryIO, upload: Upload) -> Upload:
-    """Return the upload when its bytes are on the disk."""
+async def _completed(file: BufferedRandom) -> str:
+    """Return the SHA-256 of a file when its bytes are on the disk."""
     file.flush()
     await trio.to_thread.run_sync(os.fsync, file.fileno())
-    return upload
+    file.seek(0)
+    return await trio.to_thread.run_sync(lambda: hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def remove_unfinished(folder: Path) -> None:
