@@ -21,6 +21,7 @@ ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
+LEAST = 1e-12  # what is divided by where the result would otherwise have no bound
 
 
 class Interval(NamedTuple):
@@ -112,9 +113,12 @@ def wilson(wins: float, tables: float) -> Interval:
 
 
 def wilson_tables(rate: float, interval: tuple[float, float]) -> float:
-    """Return how many tables Wilson's interval around a win rate counts: the inverse of `wilson`."""
+    """Return how many tables Wilson's interval around a win rate counts: the inverse of `wilson`.
+
+    An interval without any width, or with all of it, counts as a very narrow or a very wide one.
+    """
     low, high = interval if rate >= 0.5 else (1 - interval[1], 1 - interval[0])
-    return Z * Z / (max(rate, 1 - rate) ** 2 / (low * high) - 1)
+    return max(Z * Z * low * high, LEAST) / max(max(rate, 1 - rate) ** 2 - low * high, LEAST)
 
 
 def sure_at_least(won: float, drawn: float, lost: float, share: float) -> float:

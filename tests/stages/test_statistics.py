@@ -28,6 +28,7 @@ from host.rating.statistics import (
     sequential,
     student_quantile,
     wilson,
+    wilson_tables,
     words,
 )
 from host.rating.strength import (
@@ -476,3 +477,9 @@ def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unb
     assert found == pytest.approx(slowly, rel=1e-9)
     for ours, theirs in zip(roots, inverse_root(choices.information(slowly, anchor)), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("interval", [(0.5, 0.5), (0.49999999483710594, 0.5000000051628941), (0.0, 1.0), (0.2, 0.8)])
+def test_each_interval_of_a_win_rate_counts_some_tables(interval: tuple[float, float]) -> None:
+    tables = wilson_tables(0.5, interval)
+    assert 0 < tables < math.inf and wilson(tables / 2, tables) == pytest.approx(interval, abs=1e-5)
