@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command import croupier
+from test_certainty import ALWAYS, DRAWN, WITHOUT_CHANCE, tournament
 from test_public import published
 
 from host.rating.evidence import Evidence, Meeting
@@ -85,6 +86,29 @@ def test_it_does_so_where_tables_repeat_others_and_fixtures_differ(tmp_path: Pat
     stage = {"ranked_by": "score", "shared": False, "meetings": [each._asdict() for each in meetings], "sure": sure}
     (tmp_path / "certainty.json").write_text(json.dumps({"all": stage}))
     assert by_node(tmp_path / "certainty.json") == pytest.approx([each["sure"] for each in sure], abs=5e-5)
+
+
+@needs_node
+def test_repeats_follow_from_the_answers_of_a_game_without_chance(tmp_path: Path) -> None:
+    bots = {"paper": ALWAYS.format(answer=1), "rock": ALWAYS.format(answer=0), "draws": DRAWN.format(numbers=[0, 1, 2])}
+    tournament(tmp_path, WITHOUT_CHANCE, bots, 'name = "all"\ntables_per_pair = 40')
+    folder = published(tmp_path / "run" / "run.sqlite", tmp_path / "public")
+    lines = [json.loads(line) for line in (folder / "answers.ndjson").read_text().splitlines()]
+    answers = {line["number"]: line["answers"] for line in lines}
+    played = dict[tuple[str, ...], dict[tuple[str, ...], list[str]]]()
+    for line in map(json.loads, (folder / "records.ndjson").read_text().splitlines()):
+        if fixture := line.get("fixture"):
+            orders = played.setdefault(tuple(sorted(fixture["bots"])), {})
+            for seats, text in zip(fixture["seats"], answers[fixture["number"]], strict=True):
+                orders.setdefault(tuple(fixture["bots"][seat] for seat in seats), []).append(text)
+    found = {
+        bots: sum(len(texts) ** 2 if len({*texts}) == 1 else len(texts) for texts in orders.values()) / 40
+        for bots, orders in played.items()
+    }
+    assert {tuple(each["bots"]): each["repeats"] for each in certainty(folder)["meetings"]} == found
+    assert found == {("draws", "paper"): 1, ("draws", "rock"): 1, ("paper", "rock"): 20}
+    printed = [each["sure"] for each in certainty(folder)["sure"]]
+    assert printed and by_node(folder / "certainty.json") == pytest.approx(printed, abs=5e-5)
 
 
 def test_the_sums_are_those_of_the_records(folder: Path) -> None:
