@@ -1,5 +1,6 @@
 """The grade list of a stage: a row for each bot and each refused submission, and why a bot has lost points."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -61,7 +62,10 @@ class GradeRow(NamedTuple):
         return f"{self.status} {self.code}" if self.status == REFUSED else self.status
 
     def cells(self) -> dict[str, str | int]:
-        """Return the cells of the row in a spreadsheet, by the titles of its columns. Shares are in per cent."""
+        """Return the cells of the row in a spreadsheet, by the titles of its columns. Shares are in per cent.
+
+        A certainty is never rounded up.
+        """
         own = {key: getattr(self, key) for key in ("bot", "author", "status")}
         rest = {key: getattr(self, key) for key in ("faults", "benched", "code", "why")}
         cells = {**own, "points": f"{self.points:.2f}", "most": f"{self.most:.2f}", **rest}
@@ -70,7 +74,7 @@ class GradeRow(NamedTuple):
                 f"{mark.reference} points": f"{mark.points:.2f}",
                 f"{mark.reference} percent": "" if mark.share is None else f"{100 * mark.share:.2f}",
                 f"{mark.reference} score": "" if mark.scores is None else f"{mark.scores[0]:.2f}",
-                f"{mark.reference} sure": "" if mark.sure is None else f"{100 * mark.sure:.2f}",
+                f"{mark.reference} sure": "" if mark.sure is None else f"{math.floor(10_000 * mark.sure) / 100:.2f}",
                 f"{mark.reference} tables": mark.tables,
             }
         return cells

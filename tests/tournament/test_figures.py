@@ -48,6 +48,20 @@ practice = true
 """
 
 
+GRADED = """
+game = "pazaak"
+seed = "grades"
+[[stage]]
+kind = "gauntlet"
+references = ["stands"]
+tables = 40
+practice = true
+[stage.grades]
+stands = { points = 40, sure = "95 %", at_least = "50 %" }
+"""
+EVIDENCE = {"code", "why", "cure", "file", "first_fault", "refused_at"}
+"""Keys of a grade that quote one fault of a bot; they are no figures."""
+
 Z = NormalDist().inv_cdf(0.975)
 
 
@@ -447,6 +461,87 @@ def opponents(played: Played) -> list[Any]:
     return found
 
 
+def results(journal: Path) -> dict[str, list[int]]:
+    """Return for each bot the sums of its tables, wins and scores in a journal."""
+    found = dict[str, list[int]]()
+    with closing(sqlite3.connect(journal)) as database:
+        for (summary,) in database.execute("SELECT summary FROM record"):
+            for bot, (tables, wins, score, *_) in msgspec.msgpack.decode(summary)[1].items():
+                found[bot] = [
+                    had + more for had, more in zip(found.get(bot, [0, 0, 0]), (tables, wins, score), strict=True)
+                ]
+    return found
+
+
+def compared(played: Played) -> Any:
+    done = croupier("-C", unplayed(played), "compare", "draws", "stands", "--games", "20", "--json").json
+    keys = ("tables", "deals", "won", "drawn", "lost")
+    return [*(done[key] for key in keys), Rounded(done["lead"]["mean"]), Rounded(done["elo"]["points"])]
+
+
+def compared_again(played: Played) -> list[Any]:
+    (tables, won, score), (_, lost, theirs) = map(
+        results(unplayed(played) / "run" / "play.sqlite").__getitem__, ("draws", "stands")
+    )
+    drawn = tables - won - lost
+    elo = 400 * math.log10((won + drawn / 2) / (lost + drawn / 2))
+    return [tables, tables // 2, won, drawn, lost, (score - theirs) / tables, elo]
+
+
+def adhoc(played: Played) -> Any:
+    done = croupier("-C", unplayed(played), "play", "draws", "ends", "stands", "-n", "4", "--json").json
+    keys = ("tables", "wins", "rate", "points")
+    return [done["tables"], sorted([row["bot"], *(row[key] for key in keys)] for row in done["rows"])]
+
+
+def adhoc_again(played: Played) -> list[Any]:
+    found = results(unplayed(played) / "run" / "play.sqlite")
+    rows = [[bot, tables, wins, wins / tables, score] for bot, (tables, wins, score) in found.items()]
+    return [sum(tables for tables, _, _ in found.values()) // 2, sorted(rows)]
+
+
+def graded(played: Played) -> Path:
+    """Return the folder of a gauntlet with grades."""
+    folder = played.folder / "graded"
+    if not folder.exists():
+        shutil.copytree(played.folder / "bots", folder / "bots")
+        (folder / "croupier.toml").write_text(GRADED)
+        assert croupier("-C", folder, "run").code == 0
+    return folder
+
+
+def grades(played: Played) -> Any:
+    rows = as_json(played._replace(folder=graded(played)), "grades")["rows"]
+    return [{key: value for key, value in row.items() if key not in EVIDENCE} for row in rows]
+
+
+def grades_again(played: Played) -> list[dict[str, Any]]:
+    """Return the grades as docs/grading.md says: one minus the probability that a bot as good wins as many tables."""
+    with closing(sqlite3.connect(graded(played) / "run" / "run.sqlite")) as journal:
+        records = [msgspec.msgpack.decode(summary) for (summary,) in journal.execute("SELECT summary FROM record")]
+    rows = list[dict[str, Any]]()
+    for _, found, faults, *_ in sorted(records, key=lambda record: str(record[0])):
+        (bot,) = found.keys() - {"stands"}
+        tables, won, lost = found[bot][0], found[bot][1], found["stands"][1]
+        sure = 1 - at_least(won, won + lost)
+        least = next(wins for wins in range(tables) if 1 - at_least(wins, tables) >= 0.95)
+        mark = {"reference": "stands", "tables": tables, "share": won / (won + lost), "sure": sure}
+        mark |= {"beaten": sure >= 0.95, "points": 40 * (sure >= 0.95), "most": 40, "needed": least / tables}
+        mark |= {"planned": tables, "different": tables, "scores": None, "goal": None}
+        row = {"bot": bot, "author": "", "status": "graded", "points": mark["points"], "most": 40}
+        rows.append(row | {"faults": sum(faults.get(bot, {}).values()), "benched": 0, "marks": [mark]})
+    return rows
+
+
+def rounded_down(sure: float) -> str:
+    return f"{math.floor(10_000 * sure) / 100:.2f}"
+
+
+def at_least(wins: int, tables: int) -> float:
+    """Return the probability of at least so many wins at tables that are as easily lost."""
+    return sum(math.comb(tables, each) for each in range(wins, tables + 1)) / 2**tables
+
+
 FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
     "standings --json": (lambda played: as_json(played, "standings")["rows"], Played.rows),
     "standings --csv": (
@@ -561,6 +656,20 @@ FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
             played.pairs(),
             [row | {"kind": "round-robin", "mirror": False, "score": row["points"]} for row in played.rows()],
             played.fixtures,
+        ],
+    ),
+    "compare --json": (compared, compared_again),
+    "play --json": (adhoc, adhoc_again),
+    "grades --json": (grades, grades_again),
+    "grades --csv": (
+        lambda played: [
+            [row[key] for key in ("bot", "points", "stands percent", "stands sure", "stands tables")]
+            for row in as_rows(played._replace(folder=graded(played)), "grades", "--csv")
+        ],
+        lambda played: [
+            [row["bot"], f"{row['points']:.2f}", f"{100 * mark['share']:.2f}", rounded_down(mark["sure"]), "40"]
+            for row in grades_again(played)
+            for mark in row["marks"]
         ],
     ),
     "run --dry-run --json": (
