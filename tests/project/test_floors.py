@@ -5,7 +5,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -65,16 +65,19 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in SOURCES}
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield every module that a source file imports, also inside functions."""
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Return every module that a source file imports, also inside functions."""
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else str(node.module)
+                found.add(inner if inner in MODULES else str(node.module))
+    return frozenset(found)
 
 
 def home_of(module: str) -> str:

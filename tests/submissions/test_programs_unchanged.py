@@ -305,7 +305,7 @@ GAME = Game(name="big", title="Big", seats=(2, 2), protocol="block", presets={"d
 
 @pytest.mark.parametrize(
     "answer, limit, scores",
-    [(1001, "", 80), (4096, "", 80), (4097, "", 0), (100_000, '[limits]\noutput = "100000 B"\n', 80)],
+    [(4096, "", 80), (4097, "", 0), (100_000, '[limits]\noutput = "100000 B"\n', 80)],
 )
 def test_the_limit_of_the_output_is_that_of_an_answer(answer: int, limit: str, scores: int, tmp_path: Path) -> None:
     bot = 'import sys\nfor l in sys.stdin: print("y" * int(l.split()[0]), flush=True)\n'
