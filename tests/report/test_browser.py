@@ -985,7 +985,7 @@ def test_a_large_report_is_painted_while_one_looks(page: Page, tmp_path: Path) -
 def serving(journal: Path) -> Iterator[str]:
     """Serve a journal; return the address."""
     pytest.importorskip("hypercorn")
-    from tests.test_web import SERVE
+    from test_web import SERVE
 
     with subprocess.Popen([sys.executable, "-c", SERVE, str(journal)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

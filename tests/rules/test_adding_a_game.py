@@ -370,7 +370,7 @@ def test_tables_that_cannot_be_shown_are_left_out_of_a_report_which_says_why(str
 
 @pytest.mark.long
 def test_a_table_that_cannot_be_shown_is_refused_wherever_it_is_asked_for(strange: tuple[Path, str, str]) -> None:
-    from tests.test_web import commanded
+    from test_web import commanded
 
     folder, table, why = strange
     for words in (["replay", table], ["export", "jsonl", "-o", folder / "x"]):
@@ -533,7 +533,7 @@ for line in sys.stdin if PROTOCOL != "argv" else [" ".join(sys.argv[1:])]:
 
 @pytest.mark.long
 def test_a_text_that_looks_like_fields_forges_nothing_and_every_page_shows_it(tmp_path: Path) -> None:
-    from tests.test_web import commanded
+    from test_web import commanded
 
     (tmp_path / "talk.py").write_text(TALK)
     for protocol in ("argv", "lines", "json"):
