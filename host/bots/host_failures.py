@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from host.base.errors import HostFailure
-from host.bots.clock import HostStall
+from host.bots.clock import HostStall, ModelUnreachable
 from host.sandbox.launch import Sandbox
 
 MAX_HOST_FAILURES = 3
 """Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
-counts as the bot's own crash or time-out, so that no bot can stop a tournament."""
+counts as the bot's own crash or time-out, so that no bot can stop a tournament. Unreachable models count apart: the last one
+leaves the fixture undecided."""
 
 
 class HostFailures:
@@ -18,24 +19,32 @@ class HostFailures:
 
     def __init__(self) -> None:
         self._by_bot: Counter[str] = Counter()  # the bot that was being asked or prepared
+        self._without_model: Counter[str] = Counter()  # the bot that asked a model which did not answer
         self.stalls: list[str] = []  # stalls of the machine, as text for people
         self.deaths: list[str] = []  # deaths of keepers, with their reasons
 
     @property
     def total(self) -> int:
         """Return the number of failures."""
-        return self._by_bot.total()
+        return self._by_bot.total() + self._without_model.total()
 
     def are_charged_to(self, bot: str) -> bool:
         """Return whether the next failure under a bot counts as its own fault."""
         return self._by_bot[bot] >= MAX_HOST_FAILURES - 1
 
+    def is_last(self, failure: HostFailure) -> bool:
+        """Return whether a failure is the last of its kind that a fixture may have under its bot."""
+        return self._counter(failure)[failure.bot] >= MAX_HOST_FAILURES - 1
+
     def count(self, failure: HostFailure) -> None:
         """Count a failure that no bot is charged for."""
-        self._by_bot[failure.bot] += 1
+        self._counter(failure)[failure.bot] += 1
         where = f" at table {failure.table}" if failure.table else ""
         reasons = self.stalls if isinstance(failure, HostStall) else self.deaths
         reasons.append(f"{failure.bot}{where}: {failure}")
+
+    def _counter(self, failure: HostFailure) -> Counter[str]:
+        return self._without_model if isinstance(failure, ModelUnreachable) else self._by_bot
 
 
 class Recovery(NamedTuple):

@@ -427,7 +427,7 @@ async def open_seat(
             nonlocal process
             if recovery is None:
                 raise failure
-            if recovery.failures.are_charged_to(bot.name):
+            if recovery.failures.is_last(failure):
                 if isinstance(failure, ModelUnreachable):
                     raise failure
                 return None

@@ -17,6 +17,8 @@ from model_server import TOKENS, ModelServer, serving
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.clock import HostStall, ModelUnreachable
+from host.bots.host_failures import HostFailures
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
@@ -281,6 +283,18 @@ def test_a_model_that_cannot_be_reached_is_nobody_s_fault(steps: Sequence[str], 
     )
     assert len(record.stalls) == 2  # before, the bot was asked again
     assert not any(result.tables for result in record.results.values())
+
+
+def test_models_that_do_not_answer_bring_a_bot_no_nearer_to_being_charged_for_a_stall() -> None:
+    failures, silent, stall = HostFailures(), ModelUnreachable("silent"), HostStall("busy")
+    silent.bot = stall.bot = "asker"
+    for _ in range(2):
+        assert not failures.is_last(silent)
+        failures.count(silent)
+    assert failures.is_last(silent) and not failures.is_last(stall) and not failures.are_charged_to("asker")
+    for _ in range(2):
+        failures.count(stall)
+    assert failures.is_last(stall) and failures.are_charged_to("asker") and failures.total == 4
 
 
 def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyPatch) -> None:
