@@ -49,6 +49,7 @@ class Measured(NamedTuple):
     """What a season has shown: the tables a second of a version that is not slow, times of rounds and of verdicts."""
 
     tables_a_second: float
+    slow_share: float  # of the time of the workers in these rounds, whatever else the machine has to do
     rounds: list[float]  # seconds that each took, without the start of its bots
     verdicts: list[float]
     slow_verdicts: list[float]
@@ -98,9 +99,11 @@ def measure(load: Load, chosen: argparse.Namespace, slow: int) -> Measured:
     rounds = finished(load)[before : before + chosen.rounds]
     tables = sum(each.sums.tables.get(f"bot_{author}-1", 0) for each in rounds if each.sums for author in quick)
     took = sum((each.ended or 0.0) - (each.began or 0.0) for each in rounds)
+    seconds = [(label, each.sums.seconds[label]) for each in rounds if each.sums for label in each.sums.seconds]
+    slow_share = sum(part for label, part in seconds if label.startswith("slow")) / sum(part for _, part in seconds)
     verdicts, slow_verdicts = hand_in(load, chosen, slow)
-    numbers = [str(each.number) for each in rounds]
-    return Measured(tables / took / len(quick), load.played_seconds(numbers), verdicts, slow_verdicts)
+    played = load.played_seconds([str(each.number) for each in rounds])
+    return Measured(tables / took / len(quick), slow_share, played, verdicts, slow_verdicts)
 
 
 def hand_in(load: Load, chosen: argparse.Namespace, slow: int) -> tuple[list[float], list[float]]:
@@ -136,7 +139,8 @@ def season(chosen: argparse.Namespace, slow: int) -> Measured:
     print(f"  rounds took, in % of the budget of {chosen.budget} s: {shares}")
     print(f"  from upload to verdict: p95 {percentile(found.verdicts, 0.95):.1f} s, {len(found.verdicts)} authors")
     if slow:
-        print(f"  of the slow ones: {', '.join(f'{seconds:.0f} s' for seconds in found.slow_verdicts)}")
+        print(f"  the slow ones took {100 * found.slow_share:.0f} % of the time of the workers")
+        print(f"  verdicts on the slow ones after {', '.join(f'{seconds:.0f} s' for seconds in found.slow_verdicts)}")
     return found
 
 
