@@ -411,7 +411,7 @@ def bot_pages(played: Played) -> list[Any]:
         words = page(played, f"bot-{number}", f"bot-{number + 1}" if number < len(BOTS) else "faults")
         use = re.findall(
             rf"lines {bot} all #(\d) .* Decisions (\d+) CPU a decision ({TIME}) Slowest ({TIME}) Memory ([\d.]+) MiB "
-            rf"Processes (\d+) Waited for a processor ({TIME}) "
+            rf"Processes (\d+) (?:Waited for a processor ({TIME}) )?"
             rf"(?:Stopped off turn (\d+) times(?:, ({TIME}) computed each time)? )?.*"
             rf"now (\d) of .*50 of 100 answers took less than ({TIME}); 99 of 100 answers took less than ({TIME}); "
             rf"the slowest ({TIME}),",
