@@ -94,6 +94,7 @@ class Publishing:
     def round_over(self, _which: Round) -> None:
         """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
         self._faults.clear()
+        self._everything = ()  # also after a damaged round, which leaves the ladder as it is
         self._update_ladder()
         self.publish()
 
