@@ -377,7 +377,9 @@ def test_only_its_author_reads_what_a_bot_wrote_that_no_longer_starts(tmp_path: 
         season.accepted("mine-1", "late-1")
         season.until(lambda: season.events("off ladder", "late-1 no longer starts (B"), "the end of the bot")
         season.until(lambda: "no longer starts (B" in json.dumps(season.document("bots/late")), "the public note")
-        season.until(lambda: "secret words" in json.dumps(season.document("mine/grace")["faults"]), "the private one")
+        season.until(
+            lambda: "before a round" in json.dumps(season.document("mine/grace")["faults"]), "why, for its author"
+        )
         season.until(
             lambda: "no longer starts (B" in (season.folder / "published/chain.ndjson").read_text(), "the chain"
         )
