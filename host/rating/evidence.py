@@ -29,6 +29,9 @@ from typing import NamedTuple
 from host.base.grouping import grouped
 from host.rating.statistics import Interval, bent, beta, straightened, student, student_quantile, wilson
 
+ROUNDING = 1e-14
+"""What is smaller, relative to the sums that it is the difference of, is the error of rounded weights."""
+
 IMAGINARY = 4
 """Units that are added where a few could seem to be certain."""
 
@@ -71,7 +74,9 @@ class Meeting(NamedTuple):
         products = [
             weight * by * self.product(nth, other) for nth, weight in weights.items() for other, by in weights.items()
         ]
-        return max(0.0, math.fsum(products) - self.total(weights) ** 2 / self.units)
+        whole = math.fsum(products)
+        spread = whole - self.total(weights) ** 2 / self.units
+        return spread if spread > ROUNDING * whole else 0.0
 
 
 class Unit(NamedTuple):

@@ -483,3 +483,12 @@ def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unb
 def test_each_interval_of_a_win_rate_counts_some_tables(interval: tuple[float, float]) -> None:
     tables = wilson_tables(0.5, interval)
     assert 0 < tables < math.inf and wilson(tables / 2, tables) == pytest.approx(interval, abs=1e-5)
+
+
+def test_an_interval_without_spread_becomes_narrower_unit_by_unit() -> None:
+    intervals = []
+    for units in range(2, 40):  # of two tables each, of which both bots win one
+        each = (float(units), float(units))
+        intervals.append(Evidence([Meeting(("a", "b"), 2 * units, units, each, (each, each))]).interval_of_share("a"))
+    widths = [high - low for low, high in intervals]
+    assert widths == sorted(widths, reverse=True) and widths[-1] > 0.25
