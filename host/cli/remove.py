@@ -28,7 +28,7 @@ def remove(context: CliContext, bot: str) -> None:
     tournament = load(context.folder)
     bots, path = context.folder / "bots", Path(bot)
     refusals = intake_log.open_refusals(intake_log.read(bots))
-    refused = [row for row in refusals if bot == row.bot or path == Path(row.submission)]
+    refused = [row for row in refusals if bot == row.bot or Path(intake_log.stored(bot)) == Path(row.submission)]
     entries = [entry for entry in tournament.entries(context.folder) if "/" in bot and entry.path == absolute(path)]
     try:
         entries = entries or find_entries(tournament, context.folder, (bot,))

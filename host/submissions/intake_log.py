@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -34,7 +34,7 @@ class IntakeRow(NamedTuple):
     remarks: tuple[str, ...] = ()
     sha256: str = ""  # of the bot; empty if it was refused
     path: str = ""  # of its copy in bots/
-    at: float = 0.0  # in seconds since 1970
+    at: Annotated[float, msgspec.Meta(ge=0, lt=1e11)] = 0.0  # in seconds since 1970
 
     @classmethod
     def refused(cls, submission: Path, name: str | None, problem: Problem, at: float) -> "IntakeRow":
@@ -58,10 +58,16 @@ def bot_name_of(submission: Path) -> str:
     return own_name(file_stem(submission.name))
 
 
+def stored(text: str) -> str:
+    r"""Return a text as the log has it: a byte of a file name that is not UTF-8 is written as `\udcfc`."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def append(bots: Path, row: IntakeRow) -> None:
     """Append a row to the log of a folder of bots."""
+    values = {key: stored(value) if isinstance(value, str) else value for key, value in row._asdict().items()}
     with (bots / INTAKE_LOG).open("ab") as log:
-        log.write(msgspec.json.encode(row._asdict()) + b"\n")
+        log.write(msgspec.json.encode(values) + b"\n")
 
 
 def read(bots: Path) -> list[IntakeRow]:
@@ -70,9 +76,9 @@ def read(bots: Path) -> list[IntakeRow]:
     if not path.exists():
         return []
     try:
-        stored = [msgspec.json.decode(line, type=dict[str, Any]) for line in path.read_bytes().splitlines()]
-        return [IntakeRow(**row | {"remarks": tuple(row["remarks"])}) for row in stored]
-    except (OSError, msgspec.MsgspecError, TypeError, KeyError) as damaged:
+        rows = [msgspec.json.decode(line, type=dict[str, Any]) for line in path.read_bytes().splitlines()]
+        return [msgspec.convert([*IntakeRow(**row)], IntakeRow) for row in rows]
+    except (OSError, ValueError, TypeError) as damaged:
         raise UserError([Problem("C011", str(path), f"cannot be read: {damaged}", hint="remove it")], 3) from damaged
 
 

@@ -689,6 +689,34 @@ def test_the_log_of_an_intake_has_a_row_for_each_submission(cup: Path, desk: Pat
     assert rows[2]["why"].startswith("wrote more than its answer") and "stderr" in rows[2]["cure"]
 
 
+def test_a_file_name_that_is_not_utf_8_is_refused_and_logged_like_any_other(cup: Path, desk: Path) -> None:
+    folder = desk / os.fsdecode(b"\xfc")
+    folder.mkdir()
+    handed_in = [written(folder / os.fsdecode(name), b"print('S')\n") for name in (b"a.py", b"m\xfc.py", b"z.py")]
+    done = croupier("add", *handed_in, "-C", cup)
+    assert (done.code, done.first.partition("]")[0]) == (4, "error[B016"), done.err
+    rows = read(cup / "bots")
+    assert [(row.bot, row.result) for row in rows] == [("a", "added"), (r"m\udcfc", "refused"), ("z", "added")]
+    assert croupier("remove", handed_in[1], "-C", cup).code == 0
+    assert open_refusals(read(cup / "bots")) == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"x{",
+        b'{"submission":"\xfc","result":"added","bot":"a","remarks":[]}',
+        b'{"submission":"a","result":"added","bot":7,"remarks":[]}',
+        b'{"submission":"a","result":"added","bot":"a","remarks":[],"at":1e300}',
+        b'{"submission":"a","remarks":[]}',
+    ],
+)
+def test_a_damaged_log_is_named(row: bytes, tmp_path: Path) -> None:
+    written(tmp_path / INTAKE_LOG, row + b"\n")
+    with pytest.raises(UserError, match=f"{INTAKE_LOG}: cannot be read"):
+        read(tmp_path)
+
+
 def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_have(cup: Path, desk: Path) -> None:
     script, long = b"print('S')\n", "Wilhelmina Konstantinopolsky_1234567_assignsubmission_file_"
     (desk / long).mkdir()
