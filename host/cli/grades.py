@@ -1,8 +1,6 @@
 """The command `grades`: prints the points of each bot or student, or why a bot has its points."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -10,20 +8,11 @@ from host.base.errors import unknown_with_list
 from host.cli import CliContext, completers, in_folder, options, print_result
 from host.ops.journals import open_journal
 
-if TYPE_CHECKING:
-    from host.inspect.gradebook import Gradebook
-    from host.inspect.roster import Roster
-
 
 @click.command()
 @click.argument("bot", shell_complete=completers.bots, required=False)
 @click.option("--stage", shell_complete=completers.stages, metavar="NAME", help="default: the last that gives grades")
-@click.option(
-    "--roster",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="a table of the students; prints one row for each of them, in its order",
-)
+@options.ROSTER
 @options.CSV
 @options.JOURNAL
 @click.pass_obj
@@ -34,7 +23,7 @@ def grades(
 
     Submissions that `croupier add` has refused have a row, too.
     """
-    from host.inspect.gradebook import gradebook, no_grades, reason, with_grades
+    from host.inspect.gradebook import gradebook, no_grades, reason, unmatched, with_grades
     from host.inspect.roster import read_roster
     from host.report.grade_listings import grade_list, roster_list
     from host.report.listings import results_of
@@ -67,23 +56,5 @@ def grades(
         print_result(context, listing.schema, listing)
         if not context.json and any(row.points < row.most for row in found.rows):
             click.echo(in_folder("why?  croupier grades BOT", str(context.folder)))
-    for line in _unmatched(found, students) if students else ():
-        click.echo(f"WARNING  {line}", err=True)
-
-
-def _unmatched(book: "Gradebook", roster: "Roster") -> Sequence[str]:
-    """Return a line for each bot that suits no student, and for each student that several bots suit."""
-    from host.base.safe_text import one_line
-    from host.inspect.roster import match, roster_name
-
-    found = match(roster, [row.entrant for row in book.rows])
-    lines = [
-        f"{one_line(roster_name(student.row))} may be {' or '.join(one_line(each.bot) for each in student.candidates)}: "
-        "a column `bot` in the roster decides"
-        for student in found.students
-        if student.candidates
-    ]
-    if found.others:
-        several = ", ".join(one_line(f"{each.bot} ({each.file})" if each.file else each.bot) for each in found.others)
-        lines.append(f"no student of the roster has handed in {several}: a column `bot` in the roster decides")
-    return lines
+    for warning in unmatched(found.rows, students) if students else ():
+        click.echo(f"WARNING  {warning}", err=True)

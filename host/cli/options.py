@@ -50,6 +50,13 @@ JOURNAL = click.option(
     help="default: the tournament's, otherwise that of the last croupier play",
 )
 
+ROSTER = click.option(
+    "--roster",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a table of the students: the grades have one row for each of them, in its order",
+)
+
 
 def conditions(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how bots play outside a tournament: the fields of `Conditions` but `mirror`."""

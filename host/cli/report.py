@@ -25,12 +25,7 @@ from host.ops.journals import open_journal
 @click.option(
     "--no-names", "blind", is_flag=True, help="replace names, authors and hashes of bots by numbers, for judges"
 )
-@click.option(
-    "--roster",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="a table of the students; the grades have one row for each of them, in its order",
-)
+@options.ROSTER
 @click.option("--open", "show", is_flag=True, help="open it in the browser")
 @click.option(
     *("--for", "bot"),
@@ -54,12 +49,11 @@ def report(
     With --for, the file is a zip with a page and NDJSON. It has the questions, answers and standard error of BOT, and
     tables as its seat saw them; of other bots only their names and what they did in the open.
     """
-    from host.inspect.gradebook import class_lists
+    from host.inspect.gradebook import class_lists, no_grades
     from host.inspect.roster import read_roster
     from host.report.anonymize import REAL_NAMES, numbered
     from host.report.html_file import USUAL, report_of
     from host.report.offers import Quota
-    from host.submissions.intake_log import read
 
     if bot is not None:
         if replays is not None or blind or show or roster:
@@ -70,18 +64,24 @@ def report(
         return
     if blind and roster:
         raise click.UsageError("--roster names the students, so it does not go with --no-names")
+    students = read_roster(roster) if roster else None
     with open_journal(context.folder, journal) as book:
         quota = USUAL if replays is None else Quota(replays)
         if blind:
+            classes = {}
             text, kept = report_of(book, quota, numbered(book))
         else:
-            classes = class_lists(book, read(context.folder / "bots"), read_roster(roster) if roster else None)
+            classes = class_lists(book, context.folder / "bots", students)
+            if students and not classes:
+                raise no_grades(str(book.path), None)
             text, kept = report_of(book, quota, REAL_NAMES, classes)
     path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())
     about = f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", THIN_SPACE)
     print_result(context, "report", Facts({"path": str(path), "bytes": size, "replays": kept}, [about]))
+    for warning in dict.fromkeys(line for each in classes.values() for line in each.unmatched):
+        click.echo(f"WARNING  {warning}", err=True)
     if show:
         webbrowser.open(path.resolve().as_uri())
 

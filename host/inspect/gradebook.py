@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
@@ -23,7 +24,7 @@ from host.results.grades import Graded, Mark, grades_of
 from host.results.standings import Row
 from host.stages import gives_grades, kind_of
 from host.submissions.diagnosis import diagnose
-from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals
+from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_refusals, read
 from protocols.wire import FaultKind
 
 NO_SUBMISSION, SEVERAL = "no submission", "several submissions"
@@ -85,10 +86,11 @@ class GradeRow(NamedTuple):
 
 
 class ClassList(NamedTuple):
-    """The grades of a stage as a page shows them, and the names of the students in a roster, one for each row."""
+    """The grades of a stage as a page shows them. With a roster, each row has the name of its student."""
 
     rows: Sequence[GradeRow]
-    students: Sequence[str] = ()  # empty without a roster
+    students: Sequence[str] = ()
+    unmatched: Sequence[str] = ()  # warnings
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -135,10 +137,15 @@ def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow])
     return Gradebook(sorted(rows, key=lambda row: (row.bot, row.file)), intake)
 
 
-def class_lists(journal: Journal, intake: Sequence[IntakeRow], roster: Roster | None = None) -> dict[str, ClassList]:
-    """Return the list of each stage that gives grades. The causes of faults are withheld while a stage runs."""
+def class_lists(journal: Journal, bots: Path, roster: Roster | None = None) -> dict[str, ClassList]:
+    """Return the list of each stage that gives grades. The causes of faults are withheld while a stage runs.
+
+    `bots` is the folder with the log of the intake.
+    """
     found, shown = dict[str, ClassList](), visible(journal).stages
-    for position in filter(lambda each: gives_grades(each.config), positions_of(journal)):
+    positions = [each for each in positions_of(journal) if gives_grades(each.config)]
+    intake = read(bots) if positions else []
+    for position in positions:
         name = position.state.name
         rows = [
             row if name in shown or row.status == REFUSED else row._replace(code="", why="", cure="")
@@ -147,7 +154,8 @@ def class_lists(journal: Journal, intake: Sequence[IntakeRow], roster: Roster | 
         if roster is None:
             found[name] = ClassList(rows)
         else:
-            found[name] = ClassList(rows_of_students(rows, roster), [*map(roster_name, roster.rows)])
+            names = [roster_name(row) for row in roster.rows]
+            found[name] = ClassList(rows_of_students(rows, roster), names, unmatched(rows, roster))
     return found
 
 
@@ -169,6 +177,21 @@ def rows_of_students(rows: Sequence[GradeRow], roster: Roster) -> list[GradeRow]
             row = none._replace(status=SEVERAL, why=", ".join(each.bot for each in student.candidates))
         found.append(row)
     return found
+
+
+def unmatched(rows: Sequence[GradeRow], roster: Roster) -> list[str]:
+    """Return a warning for each student that several bots suit, and one that names the bots that suit no student."""
+    found = match(roster, [row.entrant for row in rows])
+    lines = [
+        f"{one_line(roster_name(student.row))} may be {' or '.join(one_line(each.bot) for each in student.candidates)}: "
+        "a column `bot` in the roster decides"
+        for student in found.students
+        if student.candidates
+    ]
+    if found.others:
+        several = ", ".join(one_line(f"{each.bot} ({each.file})" if each.file else each.bot) for each in found.others)
+        lines.append(f"no student of the roster has handed in {several}: a column `bot` in the roster decides")
+    return lines
 
 
 def _row(position: Position, grade: Graded, standing: Row | None) -> GradeRow:

@@ -62,12 +62,14 @@ class Matches(NamedTuple):
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster. Raise UserError if the file cannot be read, or has no column that names students."""
+    """Read a roster. Raise UserError if the file cannot be read, or has no students, or no column that names them."""
     sheet = read_sheet(path)
     if not names_students(sheet):
         message = "names no students: its first line must have the title of at least one column"
         hint = "name, first name and last name, id, e-mail, file or bot"
         raise UserError([Problem("R013", str(path), message, hint=hint)], 2)
+    if len(sheet.lines) == 1:
+        raise UserError([Problem("R013", str(path), "has titles, but no student", hint="a line for each student")], 2)
     columns = [title.strip() for title in sheet.lines[0]]
     rows = [dict(zip(columns, [*line, *[""] * len(columns)], strict=False)) for line in sheet.lines[1:]]
     return Roster(columns, rows, sheet.delimiter, sheet.marked)

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from command import croupier, cup_in
+from stage_configs import PAZAAK_BOT
 
 from host.base.errors import UserError
 from host.base.sheet import MAX_SHEET_BYTES
 from host.inspect.roster import Entrant, match, read_roster, roster_name
+from host.submissions.intake_log import INTAKE_LOG
 
 ADA, BOB = Entrant("ada", "Ada Lovelace", "inbox/ada.zip"), Entrant("bob", "", "inbox/bob.py")
 
@@ -42,6 +45,8 @@ def test_a_roster_is_read_as_platforms_and_spreadsheets_write_it(
 def test_a_roster_that_names_no_students_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="names no students"):
         read_roster(written(tmp_path, text))
+    with pytest.raises(UserError, match="has titles, but no student"):
+        read_roster(written(tmp_path, "Name,ID\n"))
     with pytest.raises(UserError, match="none"):
         read_roster(tmp_path / "none.csv")
 
@@ -111,3 +116,36 @@ def test_a_refused_file_that_is_called_as_the_student_does_not_beat_an_accepted_
         found = match(roster, entrants)
         assert ([student.entrant for student in found.students], found.others) == ([accepted], [])
     assert match(roster, [refused]).students[0].entrant == refused
+
+
+COURSE = """\
+game = "pazaak"
+bots = ["bots/*"]
+[[stage]]
+kind = "gauntlet"
+references = ["sample:neptr"]
+tables = 10
+[stage.grades]
+"sample:neptr" = { points = 40, sure = "95 %" }
+"""
+
+
+def test_the_report_of_a_course_warns_of_a_bot_without_a_student_as_grades_does(tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    for name in ("ada", "bob"):
+        (tmp_path / "bots" / f"{name}.py").write_text(PAZAAK_BOT.format(limit=16))
+    (tmp_path / "croupier.toml").write_text(COURSE)
+    assert croupier("run", "-C", tmp_path).code == 0
+    roster = written(tmp_path, "Name\nAda\n")
+    page, listed = (croupier(name, "--roster", roster, "-C", tmp_path) for name in ("report", "grades"))
+    assert (page.code, page.err) == (0, listed.err)
+    assert "WARNING  no student of the roster has handed in bob:" in page.err
+
+
+def test_the_report_of_a_run_without_grades_refuses_a_roster_and_needs_no_log_of_an_intake(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", tourneys=1)
+    assert croupier("run", "-C", cup).code == 0
+    (cup / "bots" / INTAKE_LOG).write_text("x{\n")
+    assert croupier("report", "-C", cup).code == 0
+    refused = croupier("report", "--roster", written(tmp_path, "Name\nAda\n"), "-C", cup)
+    assert (refused.code, refused.first.partition("]")[0]) == (2, "error[C017")
