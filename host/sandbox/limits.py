@@ -60,11 +60,12 @@ class Limits(NamedTuple):
     models: tuple[ModelAccess, ...] = ()
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit. Keep the scope of the time bank of these limits."""
+        """Return the smaller value of each limit, and the models that both have. Keep the scope of this time bank."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),
             floor=min(self.per_move, other.per_move) if self.floor or other.floor else 0.0,
+            models=tuple(model for model in self.models if model in other.models),
         )
 
     def by_name(self) -> dict[str, Any]:

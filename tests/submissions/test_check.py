@@ -17,6 +17,7 @@ from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
 
 from host.base.errors import explanations
+from host.config.tournament_config import load
 from host.games import GAMES
 from host.submissions.check import check_bot as checked_alone
 
@@ -478,6 +479,22 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path, m
         assert working.is_dir()
         assert croupier("check", "other.py", "-g", "cardshark").code == 0
         assert not working.exists()
+
+
+def test_a_bot_gets_only_the_models_that_its_bot_toml_asks_for(here: Path) -> None:
+    if not level().traits.own_namespaces:
+        pytest.skip("models need a sandbox with namespaces")
+    row = "[models.{}]\naddress = 'http://127.0.0.1:1'\n"
+    rows = "".join(map(row.format, ("big", "small", "tiny")))  # the first name is before the one that the bot asks for
+    bot = {
+        "bot.toml": 'protocol = "lines"\nmodels = ["small"]\n',
+        "bot.py": "while input():\n    print('END', flush=True)\n",
+    }
+    lay({"croupier.toml": 'game = "pazaak"\n' + rows} | {f"bots/mine/{name}": text for name, text in bot.items()})
+    cup = load(here)
+    report, found = run(lambda: checked_alone(*cup.submissions(here), cup.game, level(), cup.limits))
+    assert report.accepted, report.text()
+    assert [model.name for model in found.playable().limits.models] == ["small"]
 
 
 # All rogues.
