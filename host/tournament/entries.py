@@ -29,6 +29,8 @@ from host.tournament.additions import late_problems, replace_bot, replacement_pr
 REPLACED = ".replaced"
 """The folder inside `bots/` that keeps the files of old versions and of removed bots. A hidden folder is not a bot."""
 
+NAME_HINT = "--as NAME adds it under another name; --replace BOT --reason TEXT takes it as a new version of that bot"
+
 
 class Entered(NamedTuple):
     """A bot that has been entered, the report of `check` on it, and the change of the run if it replaced a bot."""
@@ -95,20 +97,17 @@ async def _examined(tournament: Tournament, submission: Submission, level: Level
     return found.playable(), report_on(found, game, level, rules)
 
 
-OTHER_NAME = "--as NAME adds it under another name; --replace BOT --reason TEXT takes it as a new version of that bot"
-
-
 def _refuse_duplicate(tournament: Tournament, intake: Intake, target: Path, name: str) -> None:
     """Raise UserError if a file or a bot of this name already exists."""
     if os.path.lexists(target):
-        raise UserError([Problem("C016", str(target), "already exists", hint=OTHER_NAME)], 3)
+        raise UserError([Problem("C016", str(target), "already exists", hint=NAME_HINT)], 3)
     duplicates = []
     for path in expand_patterns(tournament.bots, tournament.path.parent, tournament.game):
         with contextlib.suppress(UserError):  # the problems of other bots are reported when they play
             duplicates += [path] if load_submission(path, tournament.limits, tournament.game).name == name else []
     if duplicates:
         message = f'a bot called "{name}" already exists: {duplicates[0]}'
-        hint = OTHER_NAME + ("; or name = … in its bot.toml" if intake.copy.is_dir() else "")
+        hint = NAME_HINT + ("; or name = … in its bot.toml" if intake.copy.is_dir() else "")
         raise UserError([Problem("C003", str(intake.copy), message, hint=hint)], 3)
 
 
