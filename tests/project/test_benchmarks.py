@@ -104,17 +104,18 @@ def test_the_benchmark_of_slow_versions_compares_two_seasons() -> None:
 
 
 @pytest.mark.proof
-def test_a_season_stands_a_storm() -> None:
+def test_a_season_withstands_kills_full_disks_and_a_clock_that_is_set_back() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can mount a disk")
-    printed = printed_by("season_storm", "--minutes", "2", "--authors", "8", "--pause", "30")
+    printed = printed_by("season_faults", "--minutes", "2", "--authors", "8", "--pause", "30")
     assert "nothing is wrong" in printed and "disk filled" in printed
 
 
 @pytest.mark.long
-def test_the_proof_of_calm_names_what_fails_in_any_order_and_beside_any_load(tmp_path: Path) -> None:
+def test_the_benchmark_of_flaky_tests_names_what_fails_in_any_order_and_beside_any_load(tmp_path: Path) -> None:
     (tmp_path / "test_two.py").write_text("def test_holds(): pass\n\n\ndef test_fails(): raise AssertionError\n")
-    words = [sys.executable, "benchmarks/calm.py", "--runs", "3", "--processes", "0", str(tmp_path / "test_two.py")]
+    benchmark = [sys.executable, "benchmarks/flaky_tests.py", "--runs", "3", "--processes", "0"]
+    words = [*benchmark, str(tmp_path / "test_two.py")]
     done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     _, *rows, total, name = done.stdout.splitlines()
     fields = [re.split("  +", row.strip()) for row in rows]

@@ -1,6 +1,6 @@
 """Let thirty authors hand in bots while a season is killed, its disk is full and its clock is set back; then check everything.
 
-    sudo python benchmarks/season_storm.py [--minutes 30] [--authors 30] [--pause 90] [--disk 512] [--seed 1]
+    sudo python benchmarks/season_faults.py [--minutes 30] [--authors 30] [--pause 90] [--disk 512] [--seed 1]
 
 Scripts of the authors hand in by the page, by the HTTP API and by `croupier submit`: good bots in five languages, broken ones,
 the same bytes again. Two authors have bots that take long. Meanwhile processes of the season are killed or stopped (the
@@ -79,7 +79,7 @@ CLOCK = r"""
 #include <unistd.h>
 static const int *back;  /* seconds */
 __attribute__((constructor)) static void begin(void) {
-    int file = open(getenv("STORM_CLOCK"), O_RDONLY | O_CLOEXEC);
+    int file = open(getenv("FAULTS_CLOCK"), O_RDONLY | O_CLOEXEC);
     void *place = file < 0 ? MAP_FAILED : mmap(0, sizeof *back, PROT_READ, MAP_SHARED, file, 0);
     back = place == MAP_FAILED ? 0 : place;
     if (file >= 0) close(file);
@@ -103,7 +103,7 @@ class Handed(NamedTuple):
     door: str
 
 
-class Storm:
+class FaultInjection:
     """The season, what was acknowledged, and what has been done to it."""
 
     def __init__(self, disk: Path, authors: int, seed: int) -> None:
@@ -140,7 +140,7 @@ class Storm:
     # What authors do.
 
     def author(self, number: int, pause: float) -> None:
-        """Hand in files until the storm is over, with pauses between them."""
+        """Hand in files until no more faults are injected, with pauses between them."""
         author, chance, kept = self.authors[number], random.Random(number), list[tuple[str, bytes, bool]]()
         time.sleep(pause * chance.random())
         for turn in range(1_000_000):
@@ -214,7 +214,7 @@ class Storm:
 
     # What happens to the season.
 
-    def weather(self, minutes: float) -> None:
+    def inject_faults(self, minutes: float) -> None:
         """Do harm until the minutes are over."""
         end, chance = time.monotonic() + 60 * minutes, self._chance
         while time.monotonic() < end:
@@ -333,42 +333,42 @@ def _clock(place: Path) -> mmap.mmap:
     made.write_text(CLOCK)
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, made], check=True)
     (place / "clock").write_bytes(bytes(4))
-    os.environ |= {"STORM_CLOCK": str(place / "clock"), "LD_PRELOAD": str(library)}
+    os.environ |= {"FAULTS_CLOCK": str(place / "clock"), "LD_PRELOAD": str(library)}
     with (place / "clock").open("r+b") as file:
         return mmap.mmap(file.fileno(), 4)
 
 
-def storm(place: Path, chosen: argparse.Namespace) -> list[str]:
-    """Run the storm below a folder. Return what is wrong."""
-    weather = Storm(place / "disk", chosen.authors, chosen.seed)
-    weather.open()
+def try_season(place: Path, chosen: argparse.Namespace) -> list[str]:
+    """Inject faults into a season below a folder. Return what is wrong."""
+    trial = FaultInjection(place / "disk", chosen.authors, chosen.seed)
+    trial.open()
     try:
-        weather.invite()
+        trial.invite()
         authors = [
-            threading.Thread(target=weather.author, args=[number, chosen.pause], daemon=True)
+            threading.Thread(target=trial.author, args=[number, chosen.pause], daemon=True)
             for number in range(chosen.authors)
         ]
         for each in authors:
             each.start()
-        weather.weather(chosen.minutes)
-        weather.over = True
+        trial.inject_faults(chosen.minutes)
+        trial.over = True
         for each in authors:
             each.join()
-        weather.close()
+        trial.close()
     finally:
-        if weather.season.process is not None:
-            weather.season.end()
-    wrong = [*weather.check()]
-    doors = Counter(each.door for each in weather.acknowledged.values())
+        if trial.season.process is not None:
+            trial.season.end()
+    wrong = [*trial.check()]
+    doors = Counter(each.door for each in trial.acknowledged.values())
     print(
-        f"{len(weather.acknowledged)} submissions: {dict(doors)}; {sum(weather.done.values())} times harm: {dict(weather.done)}"
+        f"{len(trial.acknowledged)} submissions: {dict(doors)}; {sum(trial.done.values())} times harm: {dict(trial.done)}"
     )
-    print(f"{len(weather.season.events('round', 'is over'))} rounds")
+    print(f"{len(trial.season.events('round', 'is over'))} rounds")
     return wrong
 
 
 def main() -> None:
-    """Run the storm on a disk of its own, and print what is wrong."""
+    """Run the season on a disk of its own, and print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--authors", type=int, default=30)
@@ -377,12 +377,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the choice of harm")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the season ends, too
-    place = Path(tempfile.mkdtemp(prefix="season-storm-"))
+    place = Path(tempfile.mkdtemp(prefix="season-faults-"))
     (place / "disk").mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={chosen.disk}m", "season-storm", place / "disk"], check=True)
-    wrong = ["the storm did not end"]
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={chosen.disk}m", "season-faults", place / "disk"], check=True)
+    wrong = ["the benchmark did not end"]
     try:
-        wrong = storm(place, chosen)
+        wrong = try_season(place, chosen)
     finally:
         if wrong:
             shutil.copytree(place / "disk" / "cup", place / "cup", dirs_exist_ok=True)

@@ -1,7 +1,7 @@
 """Run the default suite many times in random order, on a quiet machine and on a busy one: no test may fail by chance.
 
-    python benchmarks/calm.py --runs 30 | tee calm.txt           # takes hours; nothing else may use the machine
-    python benchmarks/calm.py --runs 3 tests/stages/test_swiss.py
+    python benchmarks/flaky_tests.py --runs 30 | tee flaky_tests.txt    # takes hours; nothing else may use the machine
+    python benchmarks/flaky_tests.py --runs 3 tests/stages/test_swiss.py
 
 A third of the runs is quiet, a third is beside two loops that compute all the time, and a third has nice 19 beside a compiler.
 Tests marked `timing` are left out: their claim depends on the speed of the machine. The seed of a run orders its tests.
@@ -54,7 +54,7 @@ class Run(NamedTuple):
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Shuffle the files, and the tests of each, in every process of a run alike. This file is a plugin of the runs."""
-    luck = random.Random(os.environ["CALM_SEED"])
+    luck = random.Random(os.environ["FLAKY_TESTS_SEED"])
     places = {path: luck.random() for path in dict.fromkeys(item.path for item in items)}
     luck.shuffle(items)
     items.sort(key=lambda item: places[item.path])
@@ -77,9 +77,10 @@ def run_tests(seed: int, load: str, tests: list[str], processes: str) -> Run:
     commands, prefix = LOADS[load]
     with tempfile.TemporaryDirectory() as folder, beside(commands):
         report = Path(folder) / "report.xml"
-        words = ["-q", "-p", "calm", "-n", processes, "--timeout", "900", "-m", SUITE, f"--junitxml={report}", *tests]
+        order = ["-p", "flaky_tests", "-n", processes]
+        words = ["-q", *order, "--timeout", "900", "-m", SUITE, f"--junitxml={report}", *tests]
         paths = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-        env = os.environ | {"CALM_SEED": str(seed), "PYTHONPATH": paths}
+        env = os.environ | {"FLAKY_TESTS_SEED": str(seed), "PYTHONPATH": paths}
         began = time.monotonic()
         done = subprocess.run(
             [*prefix, sys.executable, "-m", "pytest", *words],
