@@ -1,7 +1,7 @@
 """Run the default suite many times in random order, on a quiet machine and on a busy one: no test may fail by chance.
 
     python benchmarks/flaky_tests.py --runs 30 | tee flaky_tests.txt    # takes hours; nothing else may use the machine
-    python benchmarks/flaky_tests.py --runs 3 tests/stages/test_swiss.py
+    python benchmarks/flaky_tests.py --runs 3 tests/formats/test_swiss.py
 
 A third of the runs is quiet, a third is beside two loops that compute all the time, and a third has nice 19 beside a compiler.
 Tests marked `timing` are left out: their claim depends on the speed of the machine. The seed of a run orders its tests.

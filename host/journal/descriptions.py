@@ -31,7 +31,9 @@ class Description(msgspec.Struct, frozen=True):
         converted = msgspec.convert([rules[name] for name in kind._fields], kind)
         check_numbers(game, converted)
         fewest, most = game.seats
-        if len(self.bots) < fewest or (len(self.bots) > most and self.plan not in TOURNEYS):
+        if self.plan in TOURNEYS:  # a tourney seats some of its bots at a table, and may have a single one
+            fewest, most = 1, len(self.bots)
+        if not fewest <= len(self.bots) <= most:
             raise ValueError(f"{len(self.bots)} bots, where {game.name} has {fewest} to {most} seats")
         return Fixture(**(msgspec.structs.asdict(self) | {"rules": converted}))
 

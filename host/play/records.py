@@ -127,7 +127,9 @@ STORED_FIELDS = Record._fields.index("transcript")
 
 
 def check_sums(record: Record) -> None:
-    """Raise ValueError if the sums over units are not those of the bots of a record."""
+    """Raise ValueError if a record has no results, or if the sums over units are not those of its bots."""
+    if not record.results:
+        raise ValueError(f"{record.path} has no results")
     for result in record.results.values():
         for sums in (result.wins_with, result.scores_with):
             if sums and not (len(sums) == len(record.results) and all(map(math.isfinite, sums))):

@@ -127,7 +127,7 @@ def sure_at_least(won: float, drawn: float, lost: float, share: float) -> float:
     One minus the p-value of the exact binomial test: a bot that wins just this share in the long run reaches a certainty
     of 95 % in at most one of 20 runs. For a share of one half draws are left out (the sign test), which is exact for any
     number of draws. For any other share two draws count as a win and a loss, and an odd draw as a loss; draws then only
-    make that rarer (tests/stages/test_gauntlet.py).
+    make that rarer (tests/formats/test_gauntlet.py).
     """
     if share == 0.5:
         return 1 - binomial_tail(math.floor(won), math.ceil(won + lost), 0.5)

@@ -450,7 +450,8 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots that met at tables of two, in both orders."""
-    met = grouped((tuple(sorted(record.results)), record) for record in records if len(record.results) == 2)
+    played = (each for each in records if len(each.results) == 2 and all(one.tables for one in each.results.values()))
+    met = grouped((tuple(sorted(record.results)), record) for record in played)
     stage = Evidence([meeting_of(some, "wins") for some in met.values()])
     pairs, again, known = {}, may_repeat(records), (stage.unit, stage.effect)
     for (one, other), meeting in zip(met, stage.meetings, strict=True):

@@ -51,8 +51,11 @@ class Progress(NamedTuple):
         sampling, words = kind_of(self.config).sampling, words_of(self.config.rank_by, won=sums.won)
         follow = [ranking for word in words if (ranking := ranking_of(word)).of_sums] or [ranking_of("score")]
         values = [of_sums for ranking in follow if (of_sums := ranking.of_sums)]
+        played = {bot: sums.bots[bot] for bot in self.bots if bot in sums.bots}
         merits = {
-            bot: tuple([value(sums.bots[bot], sampling) for value in values]) for bot in self.bots if bot in sums.bots
+            bot: tuple([value(each, sampling) for value in values])
+            for bot, each in played.items()
+            if each.tables > 0 and each.fixtures > 0
         }
         ranks, ranked = dict[tuple[float, ...], int](), not self.more and len(follow) == len(words)
         rows = list[tuple[int | None, str, float]]()

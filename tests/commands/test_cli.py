@@ -147,7 +147,7 @@ JSON = {
 
 
 def test_every_command_is_tried() -> None:
-    # tests/stages/test_gauntlet.py tries grades, test_doors.py submit, and test_season.py season.
+    # tests/formats/test_gauntlet.py tries grades, test_doors.py submit, and test_season.py season.
     elsewhere = {"serve", "grades", "submit", "season"}
     assert set(JSON) | elsewhere == set(COMMANDS)
 

@@ -819,7 +819,7 @@ def processes() -> Iterator[str]:
     """Yield the command lines of all processes."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            yield path.read_text().replace("\0", " ")
+            yield path.read_text(errors="replace").replace("\0", " ")
         except OSError:
             continue
 

@@ -24,6 +24,7 @@ from host.journal.chain import canonical
 from host.journal.reader import Journal, reading
 from host.journal.seals import Seals
 from host.play.lines import pack_lines
+from host.play.records import Record
 
 COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],
@@ -33,6 +34,11 @@ COLUMNS = [
     *[("chain", column) for column in ("kind", "seal")],
     ("run", "value"),
 ]
+PAIR = """\
+game = "pazaak"
+bots = ["sample:neptr", "sample:nestor"]
+stage = [{ kind = "league", tables = 4, practice = true }]
+"""
 FACTS = "('game', 'level', 'seed', 'seed_sha256')"
 """Values of a run on which results depend. Others, such as its progress, change during the run."""
 
@@ -90,6 +96,7 @@ def flipped(value: Any, draw: random.Random) -> Any:
         ("chips", -1, "its rule chips = -1 is out of range"),
         ("tables", 2_000_000_000, "has 2000000000 tables, and the scores of "),
         ("bots", (), "0 bots, where cardshark has 1 to "),
+        ("bots", ("crashes",) * 5, "5 bots, where cardshark has 1 to 4 seats"),
     ],
 )
 def test_a_journal_with_values_that_croupier_toml_cannot_have_does_not_fit(
@@ -104,6 +111,27 @@ def test_a_journal_with_values_that_croupier_toml_cannot_have_does_not_fit(
     assert all(told in found for found in audit_of(journal).differences if CHANGED_LATER not in found)
     done = croupier("replay", "last", "--journal", journal)
     assert done.code == 1 and told in done.err
+
+
+@pytest.mark.parametrize("tables", [None, 0])
+def test_records_without_results_or_tables_end_no_command(tables: int | None, tmp_path: Path) -> None:
+    (cup := tmp_path / "cup").mkdir()
+    (cup / "croupier.toml").write_text(PAIR)
+    assert croupier("-C", cup, "run", "--progress", "none").code == 0
+    with closing(sqlite3.connect(cup / "run" / "run.sqlite")) as database, database:
+        for number, summary in database.execute("SELECT fixture, summary FROM record").fetchall():
+            record = msgspec.msgpack.decode(summary, type=Record)
+            empty = {
+                bot: each._replace(tables=0, units=0, wins_with=(), scores_with=())
+                for bot, each in record.results.items()
+            }
+            changed = record._replace(results={} if tables is None else empty).stored_summary()
+            database.execute(
+                "UPDATE record SET summary = ? WHERE fixture = ?", (msgspec.msgpack.encode(changed), number)
+            )
+        database.execute("DELETE FROM summed")
+    for command in ("status", "standings", "report", "verify"):
+        assert croupier("-C", cup, command).code == (1 if command == "verify" else 3 if tables is None else 0), command
 
 
 def test_what_was_played_is_found_whole(played: Path) -> None:
