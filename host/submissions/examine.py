@@ -9,7 +9,7 @@ import trio
 
 from host.base.errors import HostFailure, Problem, UserError
 from host.bots.bot_spec import BuiltBot, Submission
-from host.bots.clock import ModelUnreachable
+from host.bots.clock import HostStall, ModelUnreachable
 from host.bots.monitor import unwrap_exception_group
 from host.games.engine import Game
 from host.rules.catalogue import ref_of
@@ -153,9 +153,9 @@ async def repeated(
     """Return the result of a step of a bot's preparation; repeat the step if a sandbox fails or the machine stalls.
 
     Raise UserError if it fails MAX_ATTEMPTS times: exit code 4 if only the sandbox of this bot fails, 6 if the machine
-    cannot create a sandbox without a bot either.
+    stalls, or cannot create a sandbox without a bot either.
     """
-    reasons = []
+    reasons, exit_code = [], 4
     for _attempt in range(MAX_ATTEMPTS):
         try:
             with unwrap_exception_group():
@@ -165,6 +165,7 @@ async def repeated(
             raise UserError([Problem("S020", submission.name, str(silent), hint=hint)], 6) from silent
         except HostFailure as failed:
             reasons.append(str(failed))
+            exit_code = 6 if isinstance(failed, HostStall) else 4
     if reason := await why_no_sandbox(level):
         raise UserError([no_sandbox_here(level, reason)], 6)
-    raise UserError([sandbox_failure(submission.name, reasons)], 4)
+    raise UserError([sandbox_failure(submission.name, reasons)], exit_code)

@@ -8,8 +8,11 @@ from command import croupier
 from helpers import built, levels, played, spec_of, strongest
 from test_bot_spec import lay
 
+from host.base.errors import HostFailure, UserError
+from host.bots.clock import HostStall
 from host.bots.values import Batch, Evidence, InputState, Outcome, Question
 from host.games import GAMES
+from host.sandbox.keeper import KeeperDied
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.submissions.build import build
@@ -106,3 +109,18 @@ def test_the_evidence_of_other_faults_names_no_cause(tmp_path: Path) -> None:
 
     for piece in played("cardshark", [built(tmp_path / "mine.py", protocol="lines")], 1).evidence:
         assert piece.input == InputState.UNKNOWN
+
+
+@pytest.mark.parametrize(("failure", "exit_code"), [(HostStall, 6), (KeeperDied, 4)])
+def test_a_bot_that_the_machine_kept_from_running_is_not_refused(
+    failure: type[HostFailure], exit_code: int, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(LOOPS)
+
+    async def work() -> None:
+        raise failure("no answer after 4.005 s: computed 0.693 s, waited 3.279 s")
+
+    with pytest.raises(UserError) as failed:
+        trio.run(repeated, spec_of(tmp_path / "mine.py", protocol="lines"), levels()[-1], work)
+
+    assert (failed.value.exit_code, failed.value.problems[0].code) == (exit_code, "B017")

@@ -22,6 +22,7 @@ import helpers
 import psutil
 import pytest
 import trio
+import trio.testing
 from command import environment
 from season_fixtures import (
     BROKEN_C,
@@ -618,6 +619,26 @@ def test_slow_bots_that_are_checked_do_not_keep_others_from_being_built(tmp_path
             return found
 
         assert here.run(three) == ["accepted", "checking", "checking"]
+
+
+def test_of_submissions_that_are_examined_again_one_runs_at_a_time(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.author("alan")
+        again = [here.submit(author, f"{author}s.py", STANDS + f"# {author}").submission for author in ("ada", "grace")]
+        for each in again:
+            here.store.submissions.wait_again(each, "", attempts=1)
+        new = here.submit("alan", "alans.py", STANDS).submission
+
+        async def begun() -> set[str]:
+            async with trio.open_nursery() as nursery:
+                for _ in range(3):
+                    nursery.start_soon(here.intake.examine_next)
+                await trio.testing.wait_all_tasks_blocked()
+                found = {each.id for each in here.store.submissions.open() if each.state != "waiting"}
+                nursery.cancel_scope.cancel()
+            return found
+
+        assert here.run(begun) == {again[0], new}
 
 
 # The disk of the builds.

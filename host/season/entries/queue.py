@@ -15,6 +15,9 @@ HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2
 """A submission whose examination has ended this often with the season process waits until all others are done, so that it
 cannot keep them waiting for ever, whatever it does to the machine."""
+MAX_ATTEMPTS = 5
+"""Examinations of a submission that may fail because its bot could not be measured. After the last it is refused: entry cannot
+be closed for the final while it waits."""
 
 
 class Waiting(NamedTuple):

@@ -22,7 +22,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.entries.inbox import StoredRequest
-from host.season.entries.queue import Place, Quota, Waiting, fair_order, places, why_held
+from host.season.entries.queue import MAX_ATTEMPTS, Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
 from host.season.intake.examination import Bench, Costs, Examination, pace_of, problem_texts, unpacked_upload
@@ -62,6 +62,7 @@ class Running(NamedTuple):
 
     bot: str
     author: str
+    again: bool  # whether its examination has failed or ended before
     scope: trio.CancelScope
     costs: Costs
 
@@ -152,23 +153,26 @@ class SeasonIntake:
         order = self.waiting(now)
         held, busy = self.held(order, now), {running.author for running in self._running.values()}
         bots = {running.bot.lower() for running in self._running.values()}
+        again = any(running.again for running in self._running.values())
         for each in order:
             if each.author in held or each.author in busy:
                 continue
+            if each.attempts and again:  # many that compute at the same time may have kept each other from it
+                continue
             if (known := self.store.submissions.get(each.id)) is not None:
                 if known.bot.lower() not in bots:
-                    await self._run(known.id, known.bot, known.author, partial(self._examine, known))
+                    await self._run(known, partial(self._examine, known))
                     return self.store.submissions.get(known.id)
             elif practice := self.store.practices.get(each.id):
-                await self._run(practice.id, practice.bot, practice.author, partial(self._practise, practice))
+                await self._run(practice, partial(self._practise, practice))
                 return self.store.practices.get(practice.id)
         return None
 
-    async def _run(self, identity: str, bot: str, author: str, work: Callable[[Costs], Awaitable[None]]) -> None:
+    async def _run(self, which: Submission | Practice, work: Callable[[Costs], Awaitable[None]]) -> None:
         """Run an examination that can be cancelled, and write what it has cost. Whatever ends it, its processes end."""
-        running = Running(bot, author, trio.CancelScope(), Costs())
+        running = Running(which.bot, which.author, which.attempts > 0, trio.CancelScope(), Costs())
+        store, identity = self.store, which.id
         self._running[identity] = running
-        store = self.store
         try:
             with running.scope:
                 await work(running.costs)
@@ -186,11 +190,21 @@ class SeasonIntake:
     # Submissions.
 
     async def _examine(self, submission: Submission, costs: Costs) -> None:
-        """Examine a submission and store its verdict; store its version if it is accepted."""
+        """Examine a submission and store its verdict. Raise UserError if the machine fails; refuse what it always fails at."""
+        work = self.folder / WORK / submission.id
+        try:
+            await self._decide(submission, work, costs)
+        except UserError as failed:
+            of_bot = failed.exit_code == 6 and all(problem.code.startswith("B") for problem in failed.problems)
+            if not of_bot or submission.attempts + 1 < MAX_ATTEMPTS:
+                raise
+            self._refuse(submission, Verdict(accepted=False, problems=problem_texts(failed.problems, work)))
+
+    async def _decide(self, submission: Submission, work: Path, costs: Costs) -> None:
+        """Store the verdict on a submission, and its version if it is accepted."""
         store = self.store
         require_room(self.folder)
         store.submissions.begin(submission, time.time())
-        work = self.folder / WORK / submission.id
         unpacked = await unpacked_upload(self._unpack_request(submission, work))
         costs.seconds = costs.elapsed
         if unpacked.problems:

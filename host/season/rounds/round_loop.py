@@ -43,6 +43,9 @@ TRY_AGAIN_S = 10.0
 MAX_DAMAGED = 3
 """Damaged rounds in a row after which the season pauses: the cause is not in one of them."""
 
+MAX_STALLED = 3
+"""Attempts to prepare the bots of a round on a machine that is too busy. The last takes the versions off the ladder."""
+
 IDLE_S = 5.0
 
 NO_START = "no longer starts ({})"
@@ -79,7 +82,7 @@ class RoundPlayer:
         self.current: Round | None = None
         self.next_at: float | None = None
         self._rounds = season.book.rounds()
-        self._damaged = 0
+        self._damaged = self._stalled = 0
         self._goes_on = False
         """Whether the last round was given up for a version that is off the ladder now: the next round begins at once."""
         self.prepares = False
@@ -258,7 +261,9 @@ class RoundPlayer:
         """Wait if the machine lacks something, and return the round as it is; otherwise mark it as damaged."""
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
-        if isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6)):
+        machine = isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6))
+        self._stalled += any(problem.code.startswith("B") for problem in problems)
+        if machine and self._stalled < MAX_STALLED:
             season.event(
                 "waits", f"round {which.number}", f"{problems[0].where}: {problems[0].message}; it is tried again"
             )
@@ -289,6 +294,7 @@ class RoundPlayer:
         season = self._season
         self._rounds[-1] = which
         season.totals.add(which)
+        self._stalled = 0
         known = {version.label for version in season.store.versions.all()}
         for label in sorted(known.intersection(season.totals.fallen)):
             reason = "it crashed in three fixtures in a row; choose it again, or hand in another version"
