@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import trio
 
+from host.base.errors import HostFailure
 from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
 from host.bots.monitor import MonitoredSandbox
 from host.bots.values import HasQuestion
@@ -58,7 +59,7 @@ class CallingClock(Clock):
         self._open = 0  # questions without an answer
         self._call: trio.CancelScope | None = None
         self._still_since: float | None = None
-        self._unreachable = ""
+        self._failure: HostFailure | None = None  # of the call
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
         """Start the open questions, as Clock does."""
@@ -95,13 +96,13 @@ class CallingClock(Clock):
         return min(seconds, LOOK_S) if self._still_since is None else LOOK_S
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
-        """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if the bot waits for a model in vain."""
+        """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if its model does not answer."""
         if self._still_since is None:
             return super().look(has_output)
         if has_output():
             return AnswerStatus.READ
-        if self._unreachable:
-            raise ModelUnreachable(self._unreachable)
+        if self._failure is not None:
+            raise self._failure
         return AnswerStatus.WAIT
 
     # What the relay calls.
@@ -114,7 +115,7 @@ class CallingClock(Clock):
                 yield self._open > 0
             finally:
                 self.go_on()
-                self._call, self._unreachable = None, ""
+                self._call, self._failure = None, None
 
     def stand_still(self, since: float) -> None:
         """Stop the clock of the open answer, from that moment on, until `go_on`."""
@@ -132,7 +133,13 @@ class CallingClock(Clock):
 
     def give_up(self, reason: str) -> None:
         """Record that a model cannot be reached. The clock stands still, and the next look raises ModelUnreachable."""
-        self._unreachable = reason
+        self._failure = ModelUnreachable(reason)
+
+    def fail(self, error: Exception) -> None:
+        """Record that the relay has failed: the next look raises that as a failure of the host."""
+        self.stand_still(time.perf_counter())
+        self._failure = HostFailure(f"the relay to the models has failed: {error!r}")
+        self._failure.__cause__ = error
 
     def _end_call(self) -> None:
         """Cancel the call of the question that is over."""

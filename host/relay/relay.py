@@ -90,6 +90,10 @@ class Caller(Protocol):
         """Record that a model cannot be reached."""
         ...
 
+    def fail(self, error: Exception) -> None:
+        """Record that the relay has failed."""
+        ...
+
 
 class _Usage(msgspec.Struct):
     total_tokens: int
@@ -155,11 +159,17 @@ class Relay:
                 if refusal := caller.model_budget.begin(request.model):
                     raise Refused(429, refusal)
                 reply = await _asked(request, caller)
+                caller.go_on()  # a bot that does not read its answer must not stop its clock with that
                 left = caller.model_budget.left(request.model)
             except Refused as refused:
                 caller.model_budget.refusals += 1
                 body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
                 reply = Reply(refused.status, msgspec.json.encode(body))
+            except (OSError, trio.BrokenResourceError):  # the bot has closed its connection
+                raise
+            except Exception as unforeseen:
+                caller.fail(unforeseen)
+                await trio.sleep_forever()  # the clock ends the question, and this call with it
             await _send(http, stream, reply, left)
 
     def _read(self, body: bytes) -> Request:
@@ -216,7 +226,7 @@ async def _asked(request: Request, caller: Caller) -> Reply:
         else:
             caller.stand_still(began)
         try:
-            with trio.move_on_after(until - began):
+            with trio.move_on_after(max(until - began, 0.0)):
                 reply = await ask(model, request.body)
                 caller.model_budget.count_tokens(model, _tokens(model, reply))
                 return reply

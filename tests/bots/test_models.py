@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -486,3 +488,47 @@ print(sorted(name for name in sys.modules if "relay" in name or "calling" in nam
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.strip() == "[]"
+
+
+# What a bot could gain from the relay.
+
+
+def test_a_bot_that_does_not_read_its_answer_does_not_stop_its_clock(tmp_path: Path) -> None:
+    body = """
+    relay = opened()
+    relay.sendall(post(GOOD))
+    time.sleep(1000)
+    """
+    with serving() as server:
+        server.said = "x" * (2 << 20)  # more than a socket takes
+        model = access(server, counts_time=False, answer=4 << 20)
+        record = against_nestor(caller(model, prober(tmp_path, body), move=0.3, startup=0.5))
+    assert [set(faults) for faults in record.faults.values()] == [{"timeout"}]
+
+
+def test_a_host_that_pauses_for_longer_than_patience_goes_on() -> None:
+    def pause() -> None:
+        while not server.heard:
+            time.sleep(0.01)
+        heard = time.perf_counter()
+        while time.perf_counter() < heard + 0.2:  # croupier gets the answer, and waits for its next attempt
+            time.sleep(0.01)
+        while time.perf_counter() < heard + 1.2:
+            sum(range(10_000_000))  # keeps the lock of the interpreter
+
+    with serving("503") as server:
+        bot = caller(access(server, patience=0.9))
+        busy = Thread(target=pause)
+        busy.start()
+        record = against_nestor(bot)
+        busy.join()
+    assert record.faults == {}
+    assert record.undecided is None
+
+
+def test_a_failure_of_the_relay_is_one_of_the_question() -> None:
+    with serving() as server:
+        bot = caller(access(server, patience="a minute"))
+        record = against_nestor(bot)
+    assert [failure for failure in record.failures if "the relay to the models has failed: TypeError(" in failure]
+    assert set(record.faults) == {"asker"}
