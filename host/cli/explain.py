@@ -58,7 +58,7 @@ def about(word: str) -> list[Section]:
     """Return the sections that treat a word, those with the word in the heading first; for "", the title of each page."""
     if not word:
         return [section for section in sections() if section.level == 1]
-    pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    pattern = re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE)
     counted = [(bool(pattern.search(each.heading)), len(pattern.findall(each.text)), each) for each in sections()]
     found = sorted((each for each in counted if each[0] or each[1]), key=lambda each: each[:2], reverse=True)
     return [section for *_, section in found[:MAX_SECTIONS]]

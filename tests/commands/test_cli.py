@@ -579,6 +579,8 @@ def test_docs_names_the_places_that_treat_a_word_and_explains_codes() -> None:
     assert (ROOT / path).read_text().splitlines()[int(line) - 1] == f"## {heading}"
     assert croupier("docs", "b010").out == croupier("explain", "B010").out
     assert croupier("docs", "swiss", "--json").json["rows"][0]["page"] == str(ROOT / path)
+    for word, heading in {"/proc": "Why there is no /proc", "[models.": "`[models.NAME]`"}.items():
+        assert croupier("docs", word).out.splitlines()[0].endswith(f"  {heading}")
     refused = croupier("docs", "zyzzyva")
     assert refused.code == 2 and "the documentation does not have the word 'zyzzyva'" in refused.first
 
