@@ -45,10 +45,14 @@ class Wanted(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """The questions to ask, and the paths of the bots that played, if the journal has them."""
+    """The questions to ask, and the paths of the bots that played, if the journal has them.
+
+    `earlier`: whether --same puts other questions before them.
+    """
 
     repro: "Repro"
     sources: Mapping[str, str] = {}
+    earlier: bool = False
 
 
 @click.command()
@@ -84,7 +88,8 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     if chosen.other:
         mine, theirs = asked_by_both(bots, repro, level)
         return Difference(place=repro.bot.name, game=repro.game, bots=bots, mine=mine, theirs=theirs)
-    return AskReport(repro=repro, bot=bots[0], level=level, replies=trio.run(reask, bots[0], repro, level))
+    replies = trio.run(reask, bots[0], repro, level)
+    return AskReport(repro=repro, bot=bots[0], level=level, replies=replies, earlier=questions.earlier)
 
 
 def _parse_words(words: tuple[str, ...], chosen: AskOptions) -> Wanted:
@@ -140,9 +145,10 @@ def _questions(context: CliContext, wanted: Wanted, chosen: AskOptions) -> Quest
             )
             raise click.UsageError(message)
         repro = repro_of(journal, target)
+        whole = with_history(journal, repro)
         if chosen.same or repro.bot.is_sent_history:
-            repro = with_history(journal, repro)
-    return Questions(repro, sources)
+            repro = whole
+    return Questions(repro, sources, earlier=whole.before != repro.before)
 
 
 def _slowest(journal: "Journal", bot: str) -> "Target | None":
@@ -193,6 +199,8 @@ def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot"
 
     from host.submissions.build import build
 
+    if submission.spec.models:
+        raise click.UsageError(f"{submission.name} asks a language model, and this command gives it none")
     bot = trio.run(build, submission.for_game(repro.game), level)
     return bot._replace(limits=repro.bot.limits)
 

@@ -9,7 +9,6 @@ from host.bots.bot_spec import BuiltBot, format_limit
 from host.bots.values import granted
 from host.games.engine import Game
 from host.inspect.reask import Reply, differences
-from host.inspect.recorded import Decision
 from host.inspect.replay import spelled
 from host.inspect.repro import Repro
 from host.sandbox.levels import Level
@@ -23,12 +22,13 @@ MAX_ASK_STDERR_LINES = 5
 
 
 class AskReport(NamedTuple):
-    """The replies of a bot to recorded questions."""
+    """The replies of a bot to recorded questions. `earlier`: whether --same would put other questions before them."""
 
     repro: Repro
     bot: BuiltBot
     level: Level
     replies: Sequence[Reply]
+    earlier: bool
 
     def json(self) -> dict[str, Any]:
         """Return the replies as JSON has them."""
@@ -109,18 +109,13 @@ class AskReport(NamedTuple):
             after = f" after {_ms(piece.wall)}" if piece.wall else ""
             then += f"{_wrote(piece.raw)}{after}; {piece.ended or 'the process kept running'}"
         yield f"  then     {then}{'' if reply.same else '   ≠'}"
-        if not reply.same and self._came_later(reply.then):
-            yield "  try      --same: its process may have been asked other questions before, and they come first with --same"
+        if not reply.same and self.earlier and self.bot.sha256 == self.repro.bot.sha256:
+            yield "  try      --same: its process had been asked other questions before, and they come first with --same"
         said = Output(reply.now.stderr)
         if said.headline:
             yield f"  error    {said.headline}"
         for line in said.lines(MAX_ASK_STDERR_LINES):
             yield f"  stderr   {line}"
-
-    def _came_later(self, decision: Decision) -> bool:
-        """Return whether the process may have been asked questions before a decision that were not asked again now."""
-        first = (decision.table, decision.number) == (1, 1)
-        return self.repro.history == "none" and self.repro.bot.remembers and not first
 
 
 class Difference(NamedTuple):

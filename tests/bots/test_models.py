@@ -379,6 +379,8 @@ def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monk
     assert verified.code == 0, verified.err
     report = croupier("-C", place, "report")
     assert report.code == 0, report.err
+    asked = croupier("-C", place, "ask", "asker", "--worst")
+    assert asked.code == 2 and "asker asks a language model, and this command gives it none" in asked.err
     exported = croupier("-C", place, "export", "--format", "json")
     for path in (each for each in place.rglob("*") if each.is_file()):
         assert KEY.encode() not in path.read_bytes(), path

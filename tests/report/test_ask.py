@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -345,6 +346,23 @@ def test_a_late_fault_that_does_not_happen_again_names_same(tmp_path: Path) -> N
     assert "try      --same" in alone and "  ≠" in alone
     after = croupier("ask", f"fault:{group['fault']}", "--same", cwd=tmp_path).out
     assert "try " not in after and "  ≠" not in after
+    other = croupier("ask", "sample:neptr", f"fault:{group['fault']}", cwd=tmp_path).out
+    assert "try " not in other and "  ≠" in other
+
+
+@pytest.mark.parametrize(("lifetime", "hinted"), [("table", False), ("fixture", True)])
+def test_no_question_comes_before_the_first_one_of_a_process(lifetime: str, hinted: bool, tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    late.mkdir()
+    (late / "bot.toml").write_text(f'language = "python"\nprotocol = "lines"\nlifetime = "{lifetime}"\n')
+    with socket.create_server(("127.0.0.1", 0)) as open_port:  # without it, the bot answers otherwise
+        answer = f"'STAND' if socket.socket().connect_ex({open_port.getsockname()}) else 'END'"
+        (late / "late.py").write_text(f"import socket, sys\nfor line in sys.stdin:\n    print({answer}, flush=True)\n")
+        played = croupier("play", "-g", "pazaak", late, "sample:neptr", "-n", 8, "--unsafe", cwd=tmp_path)
+    assert played.code == 0, played.err
+    first = croupier("ask", late, "play/late+neptr/2", "--unsafe", "--json", cwd=tmp_path).json["rows"][0]
+    again = croupier("ask", late, f"play/late+neptr/2:{first['number']}", "--unsafe", cwd=tmp_path)
+    assert "  ≠" in again.out and ("try " in again.out) == hinted, again.out + again.err
 
 
 def test_what_ask_says_to_people(friends: Path) -> None:
