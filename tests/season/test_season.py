@@ -185,6 +185,10 @@ def test_a_round_has_the_package_of_its_game(tmp_path: Path) -> None:
     assert files == {"helper.py", "ends.py", "stands.py", "rules/__init__.py", "rules/name.py", "rules/evening.py"}
     played = croupier_process("-C", tmp_path / "0001", "run")
     assert played.code == 0, played.err
+    (tmp_path / "rules" / "evening.py").rename(tmp_path / "rules" / "night.py")
+    (tmp_path / "croupier.toml").write_text('game = "rules.night:GAME"\n[season]\n')
+    write_round(tmp_path / "0002", 2, bytes(16), load(tmp_path), bots, [Meeting(("ends", "stands"), 2)])
+    assert (tmp_path / "0002/rules/night.py").exists() and not (tmp_path / "0002/rules/evening.py").exists()
 
 
 def test_the_root_of_round_41_is_that_of_the_specification() -> None:

@@ -98,6 +98,8 @@ def copy_own_code(tournament: Tournament, target: Path) -> None:
         return
     code = tournament.path.parent.absolute()
     for file in {*files_of(str(code)), *code.glob("*.py")}:  # a module may import another one while it plays
+        if not file.is_file():  # imported once, and renamed since then
+            continue
         copy = target / file.relative_to(code)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)
