@@ -252,8 +252,11 @@ class Service:
         while True:
             if season.frozen() and not season.store.setting(ENTRIES):
                 closes = season.closes or 0.0
-                if all(each.at >= closes for each in season.store.submissions.open()):
-                    season.fix_entries()
+                try:
+                    if all(each.at >= closes for each in season.store.submissions.open()):
+                        season.fix_entries()
+                except UserError as failed:
+                    await self._wait_for_machine("entries", failed)
             await season.bell.wait(CLOSING_INTERVAL_S)
 
     async def _follow_config(self, intake: SeasonIntake) -> None:
@@ -264,15 +267,21 @@ class Service:
             signature = signature_of(season.tournament.path)
             if signature in (self._signature, None):
                 continue
-            self._signature = signature
+            before, self._signature = self._signature, signature
             try:
                 changed = loaded_season(season.folder.path)
                 if changed.game.name != season.tournament.game.name:
                     message = f"game = {changed.game.name}: a season has one game, {season.tournament.game.name}"
                     raise UserError([Problem("C013", str(changed.path), message)], 3)
-                await intake.take_terms(await self._intake_terms(changed))
+                terms = await self._intake_terms(changed)
+                ready = await intake.ready_for(terms)
                 season.take_terms(changed)
+                intake.take_terms(terms, ready)
             except (UserError, OSError) as wrong:
+                if isinstance(wrong, OSError) or wrong.exit_code == 6:
+                    self._signature = before
+                    await self._wait_for_machine("croupier.toml", wrong)
+                    continue
                 season.event(
                     "warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " ")
                 )

@@ -24,6 +24,7 @@ from command import ROOT, croupier
 from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 
+from host.base.errors import UserError
 from host.config.tournament_config import load
 from host.games.luck import derive
 from host.journal.chain import canonical, seal_of
@@ -33,7 +34,9 @@ from host.journal.tournament_dir import Folder
 from host.season.entries.database import Database
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, final_seed
+from host.season.intake.requests import ENTRIES
 from host.season.rounds import chain
+from host.season.rounds.chain import TERMS
 from host.season.rounds.fit import fitted
 from host.season.rounds.season import Season
 from host.season.season_check import ratings
@@ -145,6 +148,38 @@ def here(place: Path) -> Iterator[Season]:
     """Open a season in this process."""
     with Store.open(place) as store:
         yield Season(SeasonFolder(place), load(place), store, lambda _kind, _subject, _text: None)
+
+
+def test_terms_and_entries_change_with_their_events_or_not_at_all_on_a_full_disk(tmp_path: Path) -> None:
+    place = TestSeason(tmp_path / "cup").folder
+    SeasonFolder(place).draw_seed()
+    with here(place) as season:
+        store, old = season.store, load(place)
+        season.take_terms(old)
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace("[season]\n", "[season]\nplaces = 7\n"))
+        before, database = store.setting(TERMS), store.database
+        (pages,) = database.rows("PRAGMA page_count")[0]
+        database.rows(f"PRAGMA max_page_count = {pages}")
+        size = 1 << 12
+        while size:  # fill all pages; the setting still fits, its event does not
+            try:
+                store.events.add(0.0, "fill", "", "x" * size)
+            except UserError:
+                size //= 2
+        with pytest.raises(UserError):
+            season.take_terms(load(place))
+        assert season.tournament is old and store.setting(TERMS) == before
+        for kind in ("terms", "entries"):
+            assert not store.events.of(kind)
+        with pytest.raises(UserError):
+            season.fix_entries()
+        assert not store.setting(ENTRIES)
+        database.rows("PRAGMA max_page_count = 100000")
+        season.take_terms(load(place))
+        season.fix_entries()
+        assert [len(store.events.of(kind)) for kind in ("terms", "entries")] == [1, 1]
+        assert season.terms.places == 7 and store.setting(ENTRIES)
 
 
 def test_what_has_not_changed_is_not_read_again(

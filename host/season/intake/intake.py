@@ -31,7 +31,7 @@ from host.season.intake.pruning import prune_store, require_room
 from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
 from host.season.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_entry, refuse_broken
-from host.submissions.examine import prepare_bots
+from host.submissions.examine import Ready, prepare_bots
 from host.submissions.finding import Finding
 from host.tournament.stage_runner import Executor
 
@@ -83,18 +83,21 @@ class SeasonIntake:
 
     async def prepare_references(self) -> None:
         """Build and start the references. Raise UserError with the problems of all that cannot play."""
-        await self.take_terms(self.terms)
+        self.take_terms(self.terms, await self.ready_for(self.terms))
 
-    async def take_terms(self, terms: IntakeTerms) -> None:
-        """Take other terms once their references are built. Raise UserError if one cannot play; the old terms stay."""
+    async def ready_for(self, terms: IntakeTerms) -> Ready:
+        """Build and start the references of terms. Raise UserError if one cannot play."""
         try:
-            game, bots = await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
+            return await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
         except UserError as refused:
             first = Problem(
                 "E014", "references", "a reference cannot play", hint="correct it, or take it out of [season]"
             )
             raise UserError([first, *refused.problems], refused.exit_code) from refused
-        self.terms, self._references = terms._replace(game=game), {bot.name: bot for bot in bots}
+
+    def take_terms(self, terms: IntakeTerms, ready: Ready) -> None:
+        """Take terms whose references are ready."""
+        self.terms, self._references = terms._replace(game=ready.game), {bot.name: bot for bot in ready.bots}
 
     # Requests.
 

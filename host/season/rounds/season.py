@@ -27,6 +27,8 @@ ORGANISER, SITE, LADDER = "organiser", "site", "ladder"
 """Settings of the store. `organiser`: the SHA-256 of the secret of the organiser's link.
 `site`: the address of the site in links. `ladder`: the last one, as JSON."""
 
+SITE_CHANGED = "how the site is reached has changed"
+
 Log = Callable[[str, str, str], None]
 """Takes an event: its kind, its subject and a sentence."""
 
@@ -88,6 +90,13 @@ class Season:
         with suppress(UserError):  # on a full disk it is only printed
             self.store.events.add(time.time(), kind, subject, text)
         self.bell.ring()
+
+    def _set_with_event(self, name: str, value: str, kind: str, subject: str, text: str) -> None:
+        """Store a setting together with its event, of which `season verify` finds both or neither. Print the event."""
+        with self.store.transaction():
+            self.store.set_setting(name, value)
+            self.store.events.add(time.time(), kind, subject, text)
+        self.logged(kind, subject, text)
 
     def logged(self, kind: str, subject: str, text: str) -> None:
         """Print an event that is in the store already, and wake the tasks that wait for a change."""
@@ -152,8 +161,8 @@ class Season:
         entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
         digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
         document = EntriesDocument(time.time(), digest, entries)
-        self.store.set_setting(ENTRIES, msgspec.json.encode(document).decode())
-        self.event("entries", "final", f"{len(entries)} bots of the final are fixed, digest {digest}")
+        text = f"{len(entries)} bots of the final are fixed, digest {digest}"
+        self._set_with_event(ENTRIES, msgspec.json.encode(document).decode(), "entries", "final", text)
         return document
 
     # The ladder.
@@ -171,19 +180,18 @@ class Season:
     # Changes of the terms.
 
     def take_terms(self, tournament: Tournament) -> None:
-        """Take a croupier.toml that has been edited. What has changed is recorded and shown; rounds use it from now on."""
+        """Take a croupier.toml that has been edited. What has changed is recorded and shown; rounds use it from now on.
+
+        Raise UserError if it cannot be stored; the old terms stay.
+        """
         before, after = self.store.setting(TERMS), terms_text(tournament)
-        self.tournament = tournament
-        if before == after:
-            return
-        with self.store.transaction():  # `season verify` finds both or neither
+        if not before:
             self.store.set_setting(TERMS, after)
-            if not before:
-                return
-            if changes := difference(public_terms(before), public_terms(after)):
-                self.event("terms", "croupier.toml", f"the terms have changed: {changes}")
-            else:
-                self.event("site", "croupier.toml", "how the site is reached has changed")
+        elif before != after:
+            changes = difference(public_terms(before), public_terms(after))
+            kind, text = ("terms", f"the terms have changed: {changes}") if changes else ("site", SITE_CHANGED)
+            self._set_with_event(TERMS, after, kind, "croupier.toml", text)
+        self.tournament = tournament
 
 
 def terms_text(tournament: Tournament) -> str:
