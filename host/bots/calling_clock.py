@@ -13,6 +13,7 @@ from host.bots.monitor import MonitoredSandbox
 from host.bots.values import HasQuestion
 from host.sandbox.limits import Limits, ModelAccess
 
+MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
 
 
@@ -21,11 +22,13 @@ class ModelBudget:
 
     def __init__(self) -> None:
         self.tables = 1  # started so far
-        self.refusals = 0
+        self.refusals = self.unanswered = 0
         self._requests, self._tokens = Counter[str](), Counter[str]()
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
+        if self.unanswered >= MAX_UNANSWERED:
+            return f"{self.unanswered} requests of this fixture had no answer that croupier could pass on"
         spent = [f"{name} = {getattr(model, name)}" for name, left in self.left(model).items() if left <= 0]
         if spent:
             return f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
@@ -39,6 +42,7 @@ class ModelBudget:
     def give_back(self, model: ModelAccess) -> None:
         """Count a request less: the model could not be reached, and its question is asked again."""
         self._requests[model.name] -= 1
+        self.unanswered -= 1
 
     def left(self, model: ModelAccess) -> dict[str, int]:
         """Return the requests and, if they are limited, the tokens that are left, by name."""

@@ -8,7 +8,10 @@ calls it, and it is written anew. No header and no path of a bot reaches an addr
     the model answers                               the bot: its time goes on, unless `count_model_time` is false
     429, 5xx, a broken connection                   nobody: the clock stands still from the first byte of the attempt on
     the same for longer than `patience`             nobody: the question is asked again, then the fixture is undecided
-    a request that is wrong, or beyond the budget   the bot gets an answer from 400 on, and goes on
+    the same, but croupier's own request is         the bot gets 502, and its time goes on: its request was the cause
+    answered
+    a request that is wrong, or beyond the budget   the bot gets an answer from 400 on, and its time goes on
+    an answer that is too long                      likewise
 
 A call ends with its question: a bot cannot let a model think while another bot is asked.
 """
@@ -28,7 +31,7 @@ import msgspec
 import trio
 
 from host.base import paths
-from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, Unusable, ask
+from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, TooLong, Unusable, ask
 from host.sandbox.limits import ModelAccess
 
 TARGET = b"/v1/chat/completions"
@@ -37,6 +40,9 @@ READ_TIMEOUT_S = 10  # within which a bot must have sent its request
 BACKLOG = 8  # connections that wait; they take memory of the kernel
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # between two attempts
 MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
+
+PROBE = [{"role": "user", "content": "Answer with one word."}]
+"""What croupier asks a model that has not answered a bot, to find whether the bot's request is the cause."""
 
 
 class Refused(Exception):
@@ -51,6 +57,9 @@ class Budget(Protocol):
     """What a bot may still use of its models in a fixture."""
 
     refusals: int
+    unanswered: (
+        int  # requests that the model could not answer, though it could be reached or the bot did not wait for that
+    )
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
@@ -159,7 +168,6 @@ class Relay:
                 if refusal := caller.model_budget.begin(request.model):
                     raise Refused(429, refusal)
                 reply = await _asked(request, caller)
-                caller.go_on()  # a bot that does not read its answer must not stop its clock with that
                 left = caller.model_budget.left(request.model)
             except Refused as refused:
                 caller.model_budget.refusals += 1
@@ -170,6 +178,7 @@ class Relay:
             except Exception as unforeseen:
                 caller.fail(unforeseen)
                 await trio.sleep_forever()  # the clock ends the question, and this call with it
+            caller.go_on()  # a bot that does not read its answer must not stop its clock with that
             await _send(http, stream, reply, left)
 
     def _read(self, body: bytes) -> Request:
@@ -216,9 +225,12 @@ async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes:
 
 
 async def _asked(request: Request, caller: Caller) -> Reply:
-    """Ask the model until it answers, and count the tokens. If it does not, wait until the question is over."""
-    model = request.model
-    until, pause = time.perf_counter() + model.patience, FIRST_PAUSE_S
+    """Ask the model until it answers, and count the tokens. If it cannot be reached, wait until the question is over.
+
+    Raise Refused if the answer is too long, or if the model answers croupier and not the bot.
+    """
+    model, budget = request.model, caller.model_budget
+    until, pause, has_failed = time.perf_counter() + model.patience, FIRST_PAUSE_S, False
     while True:
         began = time.perf_counter()
         if model.counts_time:
@@ -226,22 +238,44 @@ async def _asked(request: Request, caller: Caller) -> Reply:
         else:
             caller.stand_still(began)
         try:
-            with trio.move_on_after(max(until - began, 0.0)):
+            with trio.move_on_after(model.patience):
                 reply = await ask(model, request.body)
-                caller.model_budget.count_tokens(model, _tokens(model, reply))
+                budget.count_tokens(model, _tokens(model, reply))
+                budget.unanswered -= has_failed
                 return reply
-            reason, wait = f"no answer within {model.patience:g} s", model.patience
+            reason, wait = f"no answer within {model.patience:g} s", 0.0
+        except TooLong as answer:
+            budget.unanswered -= has_failed
+            raise Refused(502, str(answer)) from None
         except Repeatable as failure:
             reason, wait = str(failure), failure.after or pause
         except Unusable as failure:
-            reason, wait = str(failure), model.patience
+            reason, wait, until = str(failure), 0.0, began
         caller.stand_still(began)
-        if time.perf_counter() + wait > until:
-            caller.model_budget.give_back(model)
-            caller.give_up(f"the model {model.name} does not answer: {reason}")
-            await trio.sleep_forever()  # the clock ends the question, and this call with it
-        await trio.sleep(wait)
+        budget.unanswered += not has_failed
+        has_failed, left = True, until - time.perf_counter()
+        if left <= 0:
+            break
+        await trio.sleep(min(wait, left))
         pause = min(2 * pause, LONGEST_PAUSE_S)
+    if await _is_reachable(model):
+        raise Refused(502, f"the model {model.name} answers croupier, but not this request: {reason}")
+    budget.give_back(model)
+    caller.give_up(f"the model {model.name} does not answer: {reason}")
+    await trio.sleep_forever()  # the clock ends the question, and this call with it
+
+
+async def _is_reachable(model: ModelAccess) -> bool:
+    """Return whether a model answers a small request of croupier's own."""
+    body = msgspec.json.encode({"model": model.model, "messages": PROBE})
+    with trio.move_on_after(model.patience), contextlib.suppress(Repeatable, Unusable):
+        try:
+            reply = await ask(model, body)
+        except TooLong:
+            return True
+        _tokens(model, reply)
+        return reply.status == 200
+    return False
 
 
 def _tokens(model: ModelAccess, reply: Reply) -> int:

@@ -19,8 +19,8 @@ CHUNK_BYTES = 64 << 10
 LATER = (408, 425, 429)
 """Statuses that ask for a repetition, as all from 500 on do."""
 
-REFUSED = (400, 413, 422)
-"""Statuses that say that the request is wrong: the bot gets the answer."""
+OF_THE_ADDRESS = (401, 402, 403, 404, 407)
+"""Statuses below 500 that say that the address, the model or the key is wrong. Others say that the request is."""
 
 
 class Repeatable(Exception):
@@ -33,6 +33,10 @@ class Repeatable(Exception):
 
 class Unusable(Exception):
     """Raised when the address or the key is wrong, so that to repeat the request does not help."""
+
+
+class TooLong(Exception):
+    """Raised when the answer is longer than the organiser allows."""
 
 
 class Reply(NamedTuple):
@@ -62,7 +66,7 @@ def key_of(model: ModelAccess) -> str:
 
 
 async def ask(model: ModelAccess, body: bytes) -> Reply:
-    """Ask the model once. Raise Repeatable or Unusable if its address does not answer the request."""
+    """Ask the model once. Raise Repeatable, Unusable or TooLong if there is no answer that a bot gets."""
     key = key_of(model)
     try:
         reply, after = await _exchange(model, body, key)
@@ -74,11 +78,16 @@ async def ask(model: ModelAccess, body: bytes) -> Reply:
         raise Unusable("the address cannot be used") from wrong
     if reply.status in LATER or reply.status >= 500:
         raise Repeatable(f"status {reply.status}", after)
-    if reply.status not in (200, *REFUSED):
+    if not _reaches_bot(reply.status):
         raise Unusable(f"status {reply.status}")
     if key and key.encode() in reply.body:
         raise Unusable("the answer contains the key")
     return reply
+
+
+def _reaches_bot(status: int) -> bool:
+    """Return whether a bot gets an answer with this status."""
+    return status == 200 or (400 <= status < 500 and status not in (*LATER, *OF_THE_ADDRESS))
 
 
 async def _exchange(model: ModelAccess, body: bytes, key: str) -> tuple[Reply, float]:
@@ -119,7 +128,7 @@ async def _connected(address: str) -> trio.abc.Stream:
 async def read_message(
     http: h11.Connection, receive: Callable[[int], Awaitable[bytes | bytearray]], most: int
 ) -> tuple[Reply, float]:
-    """Read one answer of at most so many bytes. Raise Unusable if it is longer."""
+    """Read one answer of at most so many bytes; of one that no bot gets, only its head. Raise TooLong if it is longer."""
     status, after, parts, size = 0, 0.0, list[bytes](), 0
     while True:
         event = http.next_event()
@@ -128,11 +137,13 @@ async def read_message(
         elif isinstance(event, h11.Response):
             status = event.status_code
             after = _seconds(dict(event.headers).get(b"retry-after", b""))
+            if not _reaches_bot(status):
+                return Reply(status, b""), after
         elif isinstance(event, h11.Data):
             parts.append(bytes(event.data))
             size += len(event.data)
             if size > most:
-                raise Unusable(f"the answer is longer than {most} bytes")
+                raise TooLong(f"the answer is longer than {most} bytes")
         elif isinstance(event, h11.EndOfMessage):
             return Reply(status, b"".join(parts)), after
         elif isinstance(event, h11.ConnectionClosed):

@@ -319,9 +319,7 @@ def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: p
     assert server.address not in repr(record)
 
 
-@pytest.mark.parametrize(
-    ("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3), ({"answer": 50}, 0)]
-)
+@pytest.mark.parametrize(("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3)])
 def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, tmp_path: Path) -> None:
     body = r"""
     replies = [ask(post(GOOD)) for _ in range(5)]
@@ -330,14 +328,10 @@ def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, t
     """
     with serving() as server:
         record = against_nestor(caller(access(server, patience=0.3, **budget), prober(tmp_path, body)))
-    if granted:
-        words = words_of(record)
-        assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
-        assert words[5:] == [str(len({"requests", *budget}))] * granted + ["0"] * (5 - granted)
-        assert len(server.heard) == granted
-    else:
-        assert record.undecided is not None
-        assert "the answer is longer than 50 bytes" in record.undecided.reason
+    words = words_of(record)
+    assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
+    assert words[5:] == [str(len({"requests", *budget}))] * granted + ["0"] * (5 - granted)
+    assert len(server.heard) == granted
 
 
 # The files, and a whole run.
@@ -534,3 +528,54 @@ def test_a_failure_of_the_relay_is_one_of_the_question() -> None:
         record = against_nestor(bot)
     assert [failure for failure in record.failures if "the relay to the models has failed: TypeError(" in failure]
     assert set(record.faults) == {"asker"}
+
+
+STATUSES = """
+said += [status(post(GOOD)) for _ in range(5)]
+"""
+
+
+def test_a_bot_gets_502_for_an_answer_that_is_too_long(tmp_path: Path) -> None:
+    with serving() as server:
+        record = against_nestor(caller(access(server, answer=50, requests=4), prober(tmp_path, STATUSES)))
+    assert words_of(record) == ["502"] * 4 + ["429"]
+    assert len(server.heard) == 4
+    assert record.undecided is None
+
+
+def test_a_bot_whose_requests_no_model_answers_does_not_make_its_fixture_undecided(tmp_path: Path) -> None:
+    probed = ["503", "503", "200", "403", "200", "302", "200"]  # each 200 answers croupier's own request
+    with serving(*probed) as server:
+        record = against_nestor(caller(access(server, patience=0.3), prober(tmp_path, STATUSES)))
+    assert words_of(record) == ["502"] * 3 + ["429"] * 2
+    assert [bool(body["messages"]) for _, _, body in server.heard] == [step == "200" for step in probed]
+    assert record.undecided is None
+    assert record.stalls == ()
+
+
+def test_a_bot_that_answers_before_its_model_can_stops_its_clock_three_times_only(tmp_path: Path) -> None:
+    body = """
+    for _ in range(3):
+        relay = opened()
+        relay.sendall(post(GOOD))
+        time.sleep(0.3)
+        print("END", flush=True)
+        sys.stdin.readline()
+    said += [status(post(GOOD))]
+    """
+    with serving(*["503"] * 50) as server:
+        record = against_nestor(caller(access(server), prober(tmp_path, body)))
+    assert words_of(record) == ["429"]
+
+
+def test_a_bot_gets_the_status_of_a_wrong_request(tmp_path: Path) -> None:
+    with serving("400", "405", "418", "422", "499") as server:
+        words = words_of(against_nestor(caller(access(server), prober(tmp_path, STATUSES))))
+    assert words == ["400", "405", "418", "422", "499"]
+
+
+def test_a_wait_longer_than_patience_is_cut_to_it() -> None:
+    with serving("retry") as server:
+        record = against_nestor(caller(access(server, patience=0.5)))
+    assert record.faults == {}
+    assert record.stalls == ()
