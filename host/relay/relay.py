@@ -1,8 +1,9 @@
 """Takes the requests of a bot from the Unix socket in its sandbox, and passes them on to the models that it may ask.
 
 How it works. A connection has one request, `POST /v1/chat/completions`, and connections are taken one after the other. Of a
-request the relay keeps nothing but the JSON value of its body: that is read once, its `model` is replaced by what the address
-calls it, and it is written anew. No header and no path of a bot reaches an address, so there is nothing to smuggle.
+request the relay keeps nothing but the JSON value of its body: it decodes that once, with the keys of ChatCompletion only,
+replaces `model` by what the address calls it, and encodes it. No header, path or other key of a bot reaches an address, so there
+is nothing to smuggle, and a bot cannot ask for another model, a tool or a file of the address.
 
     what happens                                    who pays
     the model answers                               the bot: its time goes on, unless `count_model_time` is false
@@ -24,11 +25,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import h11
 import msgspec
 import trio
+from msgspec import UNSET, UnsetType
 
 from host.base import paths
 from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, TooLong, Unusable, ask
@@ -39,6 +41,7 @@ MAX_REQUEST_BYTES = 1 << 20
 READ_TIMEOUT_S = 10  # within which a bot must have sent its request
 BACKLOG = 8  # connections that wait; they take memory of the kernel
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # between two attempts
+MAX_REASON = 200  # characters of what is wrong with a body
 MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
 
 PROBE = [{"role": "user", "content": "Answer with one word."}]
@@ -102,6 +105,40 @@ class Caller(Protocol):
     def fail(self, error: Exception) -> None:
         """Record that the relay has failed."""
         ...
+
+
+class _Text(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text"]
+    text: str
+
+
+class _Message(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Text]
+    name: str | UnsetType = UNSET
+
+
+class _Format(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text", "json_object"]
+
+
+class ChatCompletion(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """All that a bot can say in a request. Every other key is refused: it could name models, tools or hosts."""
+
+    model: str = ""
+    messages: list[_Message] | UnsetType = UNSET
+    temperature: float | UnsetType = UNSET
+    top_p: float | UnsetType = UNSET
+    presence_penalty: float | UnsetType = UNSET
+    frequency_penalty: float | UnsetType = UNSET
+    max_tokens: int | UnsetType = UNSET
+    max_completion_tokens: int | UnsetType = UNSET
+    stop: str | list[str] | UnsetType = UNSET
+    seed: int | UnsetType = UNSET
+    n: Literal[1] | UnsetType = UNSET
+    reasoning_effort: str | UnsetType = UNSET
+    response_format: _Format | UnsetType = UNSET
+    stream: bool = False
 
 
 class _Usage(msgspec.Struct):
@@ -184,14 +221,16 @@ class Relay:
     def _read(self, body: bytes) -> Request:
         """Return the request in a body. Raise Refused for a wrong one."""
         try:
-            said: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
-            name = said.get("model", "")
-            if not isinstance(name, str) or name not in self._models:
+            said = msgspec.json.decode(body, type=ChatCompletion)
+            if said.model not in self._models:
                 raise Refused(404, f"`model` must be one of: {', '.join(self._models)}")
-            if said.get("stream", False) is not False:
+            if said.stream:
                 raise Refused(400, "croupier does not pass on streams: leave out `stream`")
-            model = self._models[name]
-            return Request(model, msgspec.json.encode(said | {"model": model.model}))
+            model = self._models[said.model]
+            said.model = model.model
+            return Request(model, msgspec.json.encode(said))
+        except msgspec.ValidationError as wrong:
+            raise Refused(400, f"croupier does not pass on this body: {str(wrong)[:MAX_REASON]}") from None
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             raise Refused(400, "the body is not a JSON object that croupier reads") from None
 

@@ -179,7 +179,7 @@ def test_no_other_request_gets_through(tmp_path: Path) -> None:
     """
     with serving() as server:
         words = words_of(against_nestor(caller(access(server), prober(tmp_path, body))))
-    assert words == ["405", "405", "404", "404", "404", "404", "404", "400", "400", "400", "413", "400", "400", "400"]
+    assert words == ["405", "405", "404", "404", "404", "404", "400", "400", "400", "400", "413", "400", "400", "400"]
     assert server.heard == []
 
 
@@ -579,3 +579,29 @@ def test_a_wait_longer_than_patience_is_cut_to_it() -> None:
         record = against_nestor(caller(access(server, patience=0.5)))
     assert record.faults == {}
     assert record.stalls == ()
+
+
+def test_only_known_keys_of_a_request_are_passed_on(tmp_path: Path) -> None:
+    body = r"""
+    image = {"type": "image_url", "image_url": {"url": "http://elsewhere"}}
+    schema = {"type": "json_schema", "json_schema": {"schema": {"$ref": "http://elsewhere"}}}
+    more = [{"models": ["huge"]}, {"tools": []}, {"plugins": []}, {"store": True}, {"n": 400}, {"logprobs": True}]
+    more += [{"messages": [{"role": "user", "content": [image]}]}, {"messages": [{"role": "tool", "content": ""}]}]
+    more += [{"response_format": schema}, {"a" * 100000: 1}]
+    replies = [ask(post(GOOD | each)) for each in more]
+    said += [reply.split()[1].decode() for reply in replies] + [b"tools" in replies[1], max(map(len, replies)) < 1000]
+    good = {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}], "temperature": 0.5, "stop": ["b"]}
+    said += [status(post(GOOD | good | {"max_tokens": 9, "n": 1, "response_format": {"type": "json_object"}}))]
+    """
+    with serving() as server:
+        words = words_of(against_nestor(caller(access(server), prober(tmp_path, body))))
+    assert words == ["400"] * 10 + ["True", "True", "200"]
+    assert server.heard[0][2] == {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
+        "temperature": 0.5,
+        "max_tokens": 9,
+        "stop": ["b"],
+        "n": 1,
+        "response_format": {"type": "json_object"},
+    }
