@@ -29,6 +29,9 @@ SPECS = "bots.json"
 PLAYED_KEYS = ("stop_early", "parallel_tables")
 """The keys of [run] that belong to the tournament and not to a machine."""
 
+PRIVATE_MODEL_KEYS = ("address", "key_env", "key_file")
+"""The keys of [models.NAME] that say how the organiser reaches a model."""
+
 
 class Sources(NamedTuple):
     """The published programs: the place of each bot in the folder, and the bots whose hash covers packages as well."""
@@ -111,6 +114,7 @@ def _earlier_export(bot: str, folder: Path) -> UserError:
 def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: Path) -> None:
     """Write a croupier.toml with the revealed seed and the published bots, and the files of the organiser's own code.
 
+    It does not say where the models are that bots ask. `croupier run` refuses it until each has an address.
     Raise UserError if one of these has the name of another file of the folder.
     """
     data = read(tournament.path).data
@@ -118,6 +122,9 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
         data.pop(key, None)
     if run := {key: value for key, value in data.pop("run", {}).items() if key in PLAYED_KEYS}:
         data["run"] = run
+    for model in data.get("models", {}).values():
+        for key in PRIVATE_MODEL_KEYS:
+            model.pop(key, None)
     data["bots"] = [place for name, place in sources.places.items() if name not in tournament.guests]
     data["seed"] = seed_text(seed)
     for toml, stage in zip(data.get("stage", ()), tournament.stages, strict=False):

@@ -1,15 +1,17 @@
 """The folder of `export public --bots` plays its tournament again, and has what scores and the hashes of bots follow from."""
 
 import json
+import re
 import shutil
 import sqlite3
+import tomllib
 import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from command import ROOT, croupier
-from helpers import long
+from helpers import level, long
 from test_public import check, published
 from test_two_tournaments import laid_out
 
@@ -252,6 +254,38 @@ def test_what_lies_beside_the_code_of_a_package_is_not_published(tmp_path: Path)
     linked = croupier("-C", cup, "export", "public", tmp_path / "other", "--bots")
     assert (linked.code, "is a link to a file outside the tournament's folder" in linked.err) == (2, True), linked.err
     assert not (tmp_path / "other" / "stages" / "link").exists()
+
+
+def test_where_a_model_is_and_its_key_are_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not level().traits.own_namespaces:
+        pytest.skip("models need a sandbox with namespaces")
+    monkeypatch.setenv("MY_VARIABLE", "k1")
+    cup = tmp_path / "cup"
+    (cup / "bots" / "one").mkdir(parents=True)
+    (cup / "my.secret").write_text("k2")
+    models = [
+        '[models.small]\naddress = "http://10.9.8.7:81/v1"\nkey_env = "MY_VARIABLE"\nrequests = 7\n',
+        '[models.big]\naddress = "unix:/my.socket"\nkey_file = "my.secret"\n',
+    ]
+    (cup / "croupier.toml").write_text(
+        'game = "pazaak"\n[[stage]]\nkind = "round-robin"\ntables_per_pair = 2\n' + "".join(models)
+    )
+    (cup / "bots" / "one" / "bot.toml").write_text('models = ["small", "big"]\nprotocol = "lines"\n')
+    (cup / "bots" / "one" / "one.py").write_text(STAND)
+    (cup / "bots" / "two.py").write_text(STAND)
+    assert croupier("-C", cup, "run").code == 0
+    folder = published(cup / "run" / "run.sqlite", tmp_path / "public", "--bots")
+    for path in (each for each in folder.rglob("*") if each.is_file()):
+        for private in (b"10.9.8.7", b"MY_VARIABLE", b"my.socket", b"my.secret"):
+            assert private not in path.read_bytes(), path
+    shutil.rmtree(cup)
+    config = folder / "croupier.toml"
+    assert tomllib.loads(config.read_text())["models"] == {"small": {"requests": 7}, "big": {}}
+    refused = croupier("-C", folder, "run")
+    assert refused.code == 3 and refused.err.count("address") >= 2, refused.err
+    own = config.read_text().replace("= {", "= {address = 'http://127.0.0.1:1', ")
+    config.write_text(re.sub(", *}", "}", own))
+    assert croupier("-C", folder, "run").code == 0
 
 
 def test_answers_of_a_damaged_journal_that_are_no_text_are_refused(cup: Path, tmp_path: Path) -> None:
