@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from host.base.config_file import load_model, sorted_by_line, unknown_key
 from host.base.errors import Problem, UserError, closest_match
@@ -55,6 +57,30 @@ ADDRESS = r"(tcp|tls)://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 MODEL_ADDRESS = (
     r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?|unix:/[A-Za-z0-9._/-]+"
 )
+MAX_SOCKET_PATH_BYTES = 107
+_address_form = matches(MODEL_ADDRESS, "address of a model", '"https://host/v1", or "unix:/run/model.sock"')
+
+
+def _model_address(value: Any) -> str:
+    """Return the address of a model. Raise InvalidValue if no connection to it can exist."""
+    address = str(_address_form.check(value))
+    try:
+        where = urlsplit(address)
+        host, port = where.hostname or "", where.port
+        host.encode("idna")  # refuses empty and long parts of a name, as a connection does
+        if ":" in host:
+            IPv6Address(host)
+    except ValueError:
+        raise InvalidValue("C009", "has a host or a port that cannot exist", '"https://host:443/v1"') from None
+    if port == 0:
+        raise InvalidValue("C009", "has the port 0", "1 to 65535")
+    if where.scheme == "unix" and len(where.path) > MAX_SOCKET_PATH_BYTES:
+        raise InvalidValue(
+            "C009", f"is a path of more than {MAX_SOCKET_PATH_BYTES} bytes", "a link to it with a shorter path"
+        )
+    return address
+
+
 _answer_size = amount_of(size, BYTES, ("MiB", "KiB"), 1024, 4 << 20)
 
 # The file.
@@ -110,9 +136,7 @@ class SandboxTable:
 class ModelTable:
     """A language model that bots may ask, under a name of its own: `[models.small]`."""
 
-    address: Annotated[
-        str, matches(MODEL_ADDRESS, "address of a model", '"https://host/v1", or "unix:/run/model.sock"')
-    ]
+    address: Annotated[str, ValueType(_model_address, _address_form.schema)]
     """Where its chat completions are: http, https, or the path of a Unix socket. `/chat/completions` is added, and `/v1` before
     it if the address has no path.
     Example: `address = "https://api.example.com/v1"`"""

@@ -277,6 +277,32 @@ WRONG = [
 ]  # fmt: skip
 
 
+MODEL = CARDS + '[models.small]\naddress = "{}"\n'
+NO_MODELS = [
+    ("http://h:99999", 'has a host or a port that cannot exist\n  hint: "https://host:443/v1"'),
+    ("https://h:0/v1", "has the port 0\n  hint: 1 to 65535"),
+    ("http://[:::::]:80", 'has a host or a port that cannot exist\n  hint: "https://host:443/v1"'),
+    ("http://a..b", 'has a host or a port that cannot exist\n  hint: "https://host:443/v1"'),
+    (f"http://{'a' * 64}", 'has a host or a port that cannot exist\n  hint: "https://host:443/v1"'),
+    (f"unix:/{'a' * 107}", "is a path of more than 107 bytes\n  hint: a link to it with a shorter path"),
+    ("ftp://h", 'is not an address of a model\n  hint: "https://host/v1", or "unix:/run/model.sock"'),
+]
+MODELS = ["http://h:65535", "http://[::1]:80", "https://a.b./v1", "http://127.0.0.1", f"unix:/{'a' * 106}"]
+
+
+@pytest.mark.parametrize(("address", "message"), NO_MODELS)
+def test_an_address_at_which_no_model_can_be_is_refused(here: Path, address: str, message: str) -> None:
+    (said,) = complaints(MODEL.format(address))
+    assert said.startswith(f'error[C009] croupier.toml:3: address = "{address[:40]}') and said.endswith(f" {message}")
+
+
+def test_every_other_address_of_a_model_is_taken(here: Path) -> None:
+    for address in MODELS:
+        Path("croupier.toml").write_text(MODEL.format(address))
+        (model,) = load(here).limits.models
+        assert model.address == address
+
+
 def test_a_wrong_config_is_refused(here: Path) -> None:
     (here / "bots" / "nestor").mkdir(parents=True)
     assert not offenders(check_refusal, WRONG)
