@@ -74,7 +74,7 @@ class CallingClock(Clock):
     def answered(self, now: float, count: int = 1) -> float:
         """Record that answers have arrived, as Clock does. The last one ends the call of a bot."""
         is_still = self._still_since is not None
-        self.go_on()
+        self.go_on(now)
         self._open -= count
         if self._open <= 0:
             self._end_call()
@@ -106,6 +106,7 @@ class CallingClock(Clock):
         if has_output():
             return AnswerStatus.READ
         if self._failure is not None:
+            self.allowance.stalled(self._still_since - self._last)
             raise self._failure
         return AnswerStatus.WAIT
 
@@ -118,7 +119,7 @@ class CallingClock(Clock):
             try:
                 yield self._open > 0
             finally:
-                self.go_on()
+                self.go_on(time.perf_counter())
                 self._call, self._failure = None, None
 
     def stand_still(self, since: float) -> None:
@@ -126,10 +127,10 @@ class CallingClock(Clock):
         if self._still_since is None:
             self._still_since = max(since, self._last)
 
-    def go_on(self) -> None:
-        """Let the clock go on if it stands still. The bot is not charged for the time in between."""
+    def go_on(self, now: float) -> None:
+        """Let the clock go on from that moment on, if it stands still. The bot is not charged for the time in between."""
         if self._still_since is not None:
-            still = time.perf_counter() - self._still_since
+            still = max(now - self._still_since, 0.0)
             self._still_since = None
             self.asked += still
             self._last += still
@@ -147,6 +148,6 @@ class CallingClock(Clock):
 
     def _end_call(self) -> None:
         """Cancel the call of the question that is over."""
-        self.go_on()
+        self.go_on(time.perf_counter())
         if self._call is not None:
             self._call.cancel()

@@ -94,8 +94,8 @@ class Caller(Protocol):
         """Stop the clock, from that moment on, until `go_on`."""
         ...
 
-    def go_on(self) -> None:
-        """Let the clock go on if it stands still."""
+    def go_on(self, now: float) -> None:
+        """Let the clock go on from that moment on, if it stands still."""
         ...
 
     def give_up(self, reason: str) -> None:
@@ -215,7 +215,7 @@ class Relay:
             except Exception as unforeseen:
                 caller.fail(unforeseen)
                 await trio.sleep_forever()  # the clock ends the question, and this call with it
-            caller.go_on()  # a bot that does not read its answer must not stop its clock with that
+            caller.go_on(time.perf_counter())  # a bot that does not read its answer must not stop its clock with that
             await _send(http, stream, reply, left)
 
     def _read(self, body: bytes) -> Request:
@@ -273,7 +273,7 @@ async def _asked(request: Request, caller: Caller) -> Reply:
     while True:
         began = time.perf_counter()
         if model.counts_time:
-            caller.go_on()
+            caller.go_on(began)
         else:
             caller.stand_still(began)
         try:

@@ -4,6 +4,7 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -119,10 +120,15 @@ async def _connected(address: str) -> trio.abc.Stream:
         return await trio.open_unix_socket(where.path)
     if where.scheme == "http":
         return await trio.open_tcp_stream(where.hostname or "", where.port or 80)
-    tls = ssl.create_default_context()
     return await trio.open_ssl_over_tcp_stream(
-        where.hostname or "", where.port or 443, ssl_context=tls, https_compatible=True
+        where.hostname or "", where.port or 443, ssl_context=_tls(), https_compatible=True
     )
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the settings of TLS, with the certificates of this machine: to read these takes 20 ms."""
+    return ssl.create_default_context()
 
 
 async def read_message(

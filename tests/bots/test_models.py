@@ -19,11 +19,18 @@ from model_server import TOKENS, ModelServer, serving
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
+from host.bots.calling_clock import CallingClock
 from host.bots.clock import HostStall, ModelUnreachable
 from host.bots.host_failures import HostFailures
+from host.bots.monitor import running_monitor
+from host.bots.values import Question
+from host.games import GAMES
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
+from host.relay.upstream import Repeatable, ask
+from host.sandbox.bubblewrap import Home
+from host.sandbox.launch import sandboxed
 from host.sandbox.levels import UNPROTECTED
 from host.sandbox.limits import Limits, ModelAccess
 from host.submissions.build import build
@@ -605,3 +612,34 @@ def test_only_known_keys_of_a_request_are_passed_on(tmp_path: Path) -> None:
         "n": 1,
         "response_format": {"type": "json_object"},
     }
+
+
+def test_a_question_that_is_asked_again_has_only_what_was_left_of_startup(tmp_path: Path) -> None:
+    with serving(*["503"] * 50) as server:
+        source = prober(tmp_path, "time.sleep(0.7)\nstatus(post(GOOD))")
+        record = against_nestor(caller(access(server, patience=0.01), source, move=0.1, startup=0.8))
+    assert record.undecided is None
+    assert [set(faults) for faults in record.faults.values()] == [{"timeout"}]
+
+
+def test_no_answer_takes_less_than_no_time() -> None:
+    async def walls() -> list[float]:
+        async with running_monitor() as monitor, sandboxed(level(), Home(CACHE), AMPLE) as sandbox:
+            with monitor.watching(sandbox, AMPLE.memory) as monitored:
+                clock, now = CallingClock(AMPLE, monitored), time.perf_counter()
+                clock.begin([Question(table, 1, GAMES["pazaak"].examples[0]) for table in (1, 2, 3)], now)
+                clock.stand_still(now)
+                return [clock.answered(now) for _ in range(3)]
+
+    assert trio.run(walls) == [0, 0, 0]
+
+
+def test_requests_over_tls_read_the_certificates_once() -> None:
+    async def ask_often() -> None:
+        for _ in range(20):
+            with pytest.raises(Repeatable):
+                await ask(access_to("https://127.0.0.1:1"), b"{}")
+
+    began = time.process_time()
+    trio.run(ask_often)
+    assert time.process_time() - began < 0.2  # to read them takes 20 ms
