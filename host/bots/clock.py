@@ -13,7 +13,8 @@ At the deadline the clock looks, and there are four results:
     the machine kept it from running                HostStall: the question is asked again, nobody is charged
     the bot is late, and is charged for stalls      a fault
 
-No answer takes more than MAX_WALL_FACTOR times its limit of wall time.
+No answer takes more than MAX_WALL_FACTOR times its limit of wall time. The clock of a bot that asks models
+(calling_clock.py) stands still while these do not answer, and that time does not count here.
 
 What an answer is granted follows from the limits of the bot and from three policies (allowance.py): the start of a process
 takes longer, a bank lends time, and the tables of a fixture have a budget of processor time.

@@ -457,15 +457,15 @@ async def open_process(
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:
-        clock, models = new_clock(bot.limits, monitored), {}
+        clock, model_env = new_clock(bot.limits, monitored), {}
         if sandbox.serve is not None:
             calls.enter_context(sandbox.serve(clock))
-            models = {"CROUPIER_MODEL_URL": f"unix:{MODELS}"}
+            model_env = {"CROUPIER_MODEL_URL": f"unix:{MODELS}"}
         context = BotContext(
             bot=bot,
             grammar=game.grammar._replace(longest=bot.longest_answer),
             argv=bot.command(sandbox.keeper.warm),
-            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)} | models,
+            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)} | model_env,
             monitored=monitored,
             clock=clock,
             stderr_reader=monitor.stderr_reader,

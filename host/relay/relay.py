@@ -159,7 +159,7 @@ class Request(NamedTuple):
 
 
 class Relay:
-    """The relay of one sandbox. It refuses all requests but while a bot at play is served."""
+    """The relay of one sandbox. It refuses every request while no bot at play uses the sandbox."""
 
     def __init__(self, models: Sequence[ModelAccess], path: Path, listener: socket.socket) -> None:
         self.path = path
