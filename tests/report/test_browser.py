@@ -206,8 +206,13 @@ def test_a_projector_reveals_the_third_place_first_and_the_sentence_last(page: P
         page.press(keys[revealed % 3])
         hidden = places - revealed
         assert page.js(seen) == [hidden == 0, *(nth >= hidden for nth in range(places))]
-    ActionChains(page.driver).send_keys("f").perform()  # full screen needs a real key
+    page.press("ArrowRight")  # hides the places again
+    assert page.js(seen) == [False] * (places + 1)
+    page.driver.find_element("id", "full").click()  # full screen needs a real click or key
     page.wait("document.fullscreenElement?.id === 'result'")
+    ActionChains(page.driver).send_keys(" ").perform()
+    page.wait(f"document.querySelectorAll('.podium li.unseen').length === {places - 1}")
+    assert page.js("document.fullscreenElement?.id") == "result"
     ActionChains(page.driver).send_keys("f").perform()
     page.wait("!document.fullscreenElement")
     page.js("(location.hash = '#result') && true")

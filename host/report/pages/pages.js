@@ -75,10 +75,10 @@ function presented() {
   const fullScreen = () => document.fullscreenElement ? document.exitFullscreen() : page().requestFullscreen().catch(() => { /* a frame may forbid it */ });
   addEventListener("click", ({ target }) => {
     if (page() && target.id === "reveal") reveal(page());
-    if (page() && target.id === "full") fullScreen();
+    if (page() && target.id === "full") { target.blur(); fullScreen(); } // so that the space bar reveals
   });
   addEventListener("keydown", (event) => {
-    if (!page() || event.ctrlKey || event.metaKey || event.altKey || (event.key === " " && event.target.closest("button, a"))) return;
+    if (!page() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || (event.key === " " && event.target.closest("button, a"))) return;
     const keys = { " ": () => reveal(page()), ArrowRight: () => reveal(page()), PageDown: () => reveal(page()), f: fullScreen };
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
