@@ -304,6 +304,12 @@ def test_a_journal_on_a_read_only_volume_is_told_before_anything_is_played(tmp_p
     assert done.first.startswith("error[R009] ")
 
 
+@pytest.mark.parametrize("image", ["all", "host"])
+def test_an_image_has_the_documentation(image: str) -> None:
+    found = ran("docker", "run", "--rm", f"croupier:{image}", "docs", "Swiss")
+    assert "formats.md" in found.out, found.err
+
+
 def test_the_small_image_has_a_keeper_and_no_toolchain(tmp_path: Path) -> None:
     told = json.loads(ran("docker", "run", "--rm", *SHUT_IN, *PROFILE, "croupier:host", "doctor", "--json").out)
     assert told["sandbox"] == "L3"
