@@ -389,6 +389,18 @@ def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monk
     assert not [*(CACHE / "relays").iterdir()]
 
 
+def test_the_example_of_the_page_plays(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "models.md").read_text()
+    steps = re.findall(r"^python tests/model_server.py 8080 (.*)", page, re.MULTILINE)[0].split()
+    with serving(*steps) as server:
+        place = tournament(tmp_path, "")
+        text = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
+        (place / "croupier.toml").write_text(text.replace("http://127.0.0.1:8080/v1", server.address))
+        checked, done = croupier("-C", place, "check", "asker"), croupier("-C", place, "run")
+    assert (checked.code, done.code) == (0, 0), checked.out + done.err
+    assert not server.steps and "undecided" not in done.out
+
+
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
