@@ -21,6 +21,8 @@ STRUCTURE = ("test_floors.py", "test_architecture.py", "test_owners.py")
 """Tests of every change of a module."""
 EVERYWHERE = ("helpers", "command")
 """Helpers of most tests: what they import says nothing of a test."""
+FILES = {path.stem: path for path in TESTS.rglob("*.py")}
+"""The files of the tests, by the names under which others import them."""
 
 
 def changed() -> list[str]:
@@ -41,8 +43,8 @@ def imports(path: Path) -> frozenset[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    helpers = [TESTS / f"{name}.py" for name in found if "." not in name and name not in EVERYWHERE]
-    return frozenset(found).union(*(imports(helper) for helper in helpers if helper.exists() and helper != path))
+    helpers = [FILES[name] for name in found & FILES.keys() if name not in EVERYWHERE]
+    return frozenset(found).union(*(imports(helper) for helper in helpers if helper != path))
 
 
 def tests_of(name: str, imported: dict[Path, frozenset[str]]) -> Iterator[Path]:

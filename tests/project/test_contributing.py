@@ -1,6 +1,7 @@
 """CONTRIBUTING.md and the files beside it: what they name exists, and the commands that they show work."""
 
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -32,6 +33,12 @@ def test_the_page_names_the_version_where_it_is() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" in project["project"]["dynamic"]
     assert f"`{project['tool']['hatch']['version']['path']}`" in PAGE
+
+
+def test_make_check_follows_helpers_into_the_folders_of_the_tests() -> None:
+    imports = runpy.run_path(str(ROOT / "tools" / "check.py"))["imports"]
+    own, helper = (imports(ROOT / "tests" / "report" / f"test_{name}.py") for name in ("public_again", "public"))
+    assert "test_public" in own and helper < own
 
 
 COMMANDS = [
