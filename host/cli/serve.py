@@ -37,11 +37,12 @@ def serve(context: CliContext, journal: Path | None, bind: str, spoilers: bool) 
     socket = open_listener(bind)
     host, port = socket.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    others = address_for_others(socket)
     if context.json:
-        print_json_line("serve", url=url, journal=str(path))
+        print_json_line("serve", url=url, url_for_others=others, journal=str(path))
     else:
         click.echo(f"{path} at {url}   (^C stops it; the tournament goes on)")
-        if others := address_for_others(socket):
+        if others not in ("", url):
             click.echo(f"  for phones and other machines: {others}")
         if spoilers:
             click.echo("  with spoilers: readers of this page see the cards of bots that are still playing", err=True)

@@ -85,6 +85,22 @@ def serving(journal: Path, *how: str) -> Iterator[Server]:
             assert process.wait(120) == 0
 
 
+def test_the_address_for_other_machines_is_printed_once(tmp_path: Path) -> None:
+    def first_words(*words: str) -> str:
+        command = [*CROUPIER, "-C", str(tmp_path), *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdout
+            said = process.stdout.readline().decode()
+            process.terminate()
+            return said + process.stdout.read().decode()
+
+    others = json.loads(first_words("--json", "serve", "--bind", "0.0.0.0:0"))["url_for_others"]
+    if not others:
+        pytest.skip("this machine has no address for others")
+    own = urlsplit(others).hostname
+    assert own != "0.0.0.0" and first_words("serve", "--bind", f"{own}:0").count(f"http://{own}:") == 1
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve a finished run."""
