@@ -80,7 +80,7 @@ def program_problems(contents: FileTree, name: str) -> list[Problem]:
         row = next((row for row in LANGUAGES.values() if row.marks.start and row.marks.start.match(start)), None)
         message = "the kernel cannot run this file (Exec format error): no '#!' line, not a binary"
         hint = "put  #! and its interpreter  in line 1, or give it the suffix of its language"
-        if (suffix := PurePosixPath(name).suffix) in OTHER_SOURCES:
+        if (suffix := PurePosixPath(name).suffix.lower()) in OTHER_SOURCES:
             hint = OTHER_SOURCES[suffix]
         elif row:
             hint = f'put  #!/usr/bin/env {row.programs[0]}  in line 1, or set language = "{row.name}"'

@@ -809,7 +809,7 @@ def test_the_name_of_a_removed_submission_cannot_clear_the_screen(cup: Path, des
 
 
 def test_typescript_is_told_what_to_hand_in(desk: Path) -> None:
-    told = croupier("check", written(desk / "mine.ts", b"console.log('S')\n"), "-g", "cardshark")
+    told = croupier("check", written(desk / "mine.TS", b"console.log('S')\n"), "-g", "cardshark")
     assert told.code == 1 and "compile TypeScript yourself, and hand in the JavaScript" in told.out
 
 
