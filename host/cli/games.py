@@ -33,7 +33,7 @@ def games(context: CliContext, name: str | None, handout: str | None, library: b
 
     if library:
         if name or handout:
-            raise click.UsageError("--openspiel lists games: give no GAME, and no option about one")
+            raise click.UsageError("--openspiel lists all games: leave out GAME and the handouts")
         known = openspiel_games()
         rows = [game._asdict() for game in known]
         print_result(context, "games", Facts({"rows": rows}, _openspiel_lines(known)))
