@@ -136,7 +136,8 @@ def row_of(which: Round) -> RoundRow:
 def published_round(which: Round, report: str | None) -> PublishedRound:
     """Return a round with its meetings. While it is played, only who meets whom is shown."""
     sums = which.counted
-    met = sums.meetings if sums else tuple(MeetingRow(*each, won=(), faults=()) for each in which.meetings)
+    shown = (MeetingRow(labels=each.labels, tables=each.tables, won=(), faults=()) for each in which.meetings)
+    met = sums.meetings if sums else tuple(shown)
     return PublishedRound(which.number, row_of(which), met, report)
 
 
@@ -256,12 +257,17 @@ def submission_row(submission: Submission, places: Mapping[str, Place]) -> Submi
     )
 
 
+def start_faults(versions: Sequence[Version]) -> tuple[FaultRow, ...]:
+    """Return why versions no longer start."""
+    said = [(version.label, version.off_ladder.partition(": ")[2]) for version in versions]
+    return tuple(
+        FaultRow(label, "before a round", "start", _text(why.encode()), "", "", "") for label, why in said if why
+    )
+
+
 def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
-    """Return why versions no longer start, and their last faults with the evidence, from rounds that are over."""
+    """Return the last faults of versions with the evidence, from rounds that are over."""
     wanted, found = {version.label for version in versions}, list[FaultRow]()
-    for version in versions:
-        if why := version.off_ladder.partition(": ")[2]:
-            found.append(FaultRow(version.label, "before a round", "start", _text(why.encode()), "", "", ""))
     for which in reversed(rounds):
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}
         if not mine or len(found) >= SHOWN_FAULTS:

@@ -34,6 +34,7 @@ from host.season.entries.table import V
 from host.season.folder import records_of
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
+    SHOWN_FAULTS,
     Now,
     admin_document,
     bot_documents,
@@ -41,6 +42,7 @@ from host.season.publish import (
     own_faults,
     published_round,
     site_document,
+    start_faults,
     submission_row,
     with_authors,
 )
@@ -71,11 +73,10 @@ class Publishing:
     def __init__(self, season: Season, player: RoundPlayer, intake: SeasonIntake, site: SiteDatabase) -> None:
         self._season, self._player, self._intake, self._site = season, player, intake, site
         self._shown = dict[int, Round]()  # rounds as they have been published
-        self._faults = dict[str, tuple[FaultRow, ...]]()  # by author; they change with a round
-        files = (season.folder.published / records_of(0)).parent.glob("*.ndjson")
-        self._recorded = {
-            int(path.stem) for path in files
-        }  # rounds that have their records, or whose journal is damaged
+        self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with a round
+        # Rounds that have their records, or whose journal is damaged. A file of another round is replaced by its records.
+        over = [each.number for each in player.rounds if each.counted]
+        self._recorded = {number for number in over if (season.folder.published / records_of(number)).exists()}
         self._everything: object = None  # what concerns all authors and bots, as it was published last
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
@@ -187,10 +188,10 @@ class Publishing:
             site.put(topic_of(author), AUTHOR, row)
 
     def _faults_of(self, author: str) -> tuple[FaultRow, ...]:
+        versions = self._season.store.versions.of_author(author)
         if author not in self._faults:
-            versions = self._season.store.versions.of_author(author)
             self._faults[author] = own_faults(self._season, versions, self._player.rounds)
-        return self._faults[author]
+        return (start_faults(versions) + self._faults[author])[:SHOWN_FAULTS]
 
     def _update_ladder(self) -> None:
         """Compute the ladder after the last round that counts, unless the store has it."""

@@ -41,9 +41,11 @@ from season_fixtures import (
 from host.base.errors import UserError
 from host.base.paths import size_of
 from host.sandbox import landlock
+from host.season.entries.database import Database
 from host.season.entries.inbox import Cancel, Manage, Practise
 from host.season.entries.names import submitted_file_name
 from host.season.entries.store import Store
+from host.season.entries.table import Table, V
 from host.season.entries.values import Practice, Verdict, Version
 from host.season.intake.examination import unpacked_upload
 from host.season.intake.pruning import prune_old_builds, prune_uploads
@@ -619,6 +621,19 @@ def test_slow_bots_that_are_checked_do_not_keep_others_from_being_built(tmp_path
             return found
 
         assert here.run(three) == ["accepted", "checking", "checking"]
+
+
+def test_the_queue_is_read_once_to_find_what_is_examined_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with season(tmp_path) as here:
+        looked, real = list[str](), Database.select
+
+        def select(self: Database, table: Table[V], condition: str = "", *values: object) -> list[V]:
+            looked.append(table.name)
+            return real(self, table, condition, *values)
+
+        monkeypatch.setattr(Database, "select", select)
+        assert here.run(here.intake.examine_next) is None
+        assert sorted(looked) == ["practice", "submission"]
 
 
 def test_of_submissions_that_are_examined_again_one_runs_at_a_time(tmp_path: Path) -> None:

@@ -9,6 +9,14 @@ from season_fixtures import STANDS, season
 from season_process import TestSeason, plain_bot
 from season_published import plain, publish, read, season_in, site
 
+from host.config.tournament_config import load
+from host.season.entries.inbox import Activate
+from host.season.folder import SeasonFolder
+from host.season.publishing import Publishing
+from host.season.rounds.round_loop import RoundPlayer
+from host.season.rounds.season import Season
+from host.season.site_database import published
+
 pytestmark = pytest.mark.long
 
 
@@ -40,10 +48,38 @@ def test_a_round_without_a_report_has_its_records(tmp_path: Path) -> None:
         here.until((here.folder / "published/rounds/1.html").exists, "the report of round 1")
         written = records.read_bytes()
     records.unlink()
+    with here.store() as store:
+        (last,) = store.database.rows("SELECT max(number) FROM round")[0]
+    following = records.with_name(f"{last + 1:04d}.ndjson")
+    following.write_text("of a season that this store is a backup of")
+    (records.parent / "0001 copy.ndjson").touch()
     with here.opened():
         here.until(records.exists, "the records of round 1")
         assert records.read_bytes() == written
+        here.croupier("season", "resume")
+        here.until(lambda: following.read_text().startswith("{"), "the records of the following round")
         assert here.document("rounds/1")["report"] == "rounds/1.html"
+
+
+def test_a_version_that_its_author_chooses_again_has_no_old_fault(tmp_path: Path) -> None:
+    cup = TestSeason(tmp_path / "cup").folder
+    SeasonFolder(cup).create()
+    SeasonFolder(cup).draw_seed()
+    with season(cup) as here, published(SeasonFolder(cup)) as site:
+        here.accepted("ada", "mine.py", STANDS)
+        opened = Season(SeasonFolder(cup), load(cup), here.store, lambda *_: None)
+        player = RoundPlayer(opened, lambda _: contextlib.nullcontext(), 1)  # type: ignore[arg-type]  # plays nothing
+        publishing = Publishing(opened, player, here.intake, site)
+
+        def faults() -> str:
+            publishing.publish()
+            return str(read(cup).author("ada").value.faults)
+
+        assert "memory" not in faults()
+        here.store.versions.take_off("mine-1", "it no longer starts (B012): out of memory")
+        assert "out of memory" in faults()
+        here.ask(Activate("ada", "mine", 1, True))
+        assert "memory" not in faults()
 
 
 def test_what_could_not_be_published_is_published_later(tmp_path: Path) -> None:

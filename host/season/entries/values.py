@@ -122,7 +122,7 @@ class Version(NamedTuple):
     submission: str  # its id
     entered: float  # seconds since 1970
     active: bool  # whether the author has chosen it to play on the ladder
-    off_ladder: str = ""  # why it is off the ladder until its author acts; only he reads what stands after a colon
+    off_ladder: str = ""  # why, until its author acts; only the author sees the text after the colon
     content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
     language: str = ""
     pace: float = 0.0  # seconds that a table of practice has taken of a worker for it; 0: not measured

@@ -73,6 +73,8 @@ class SeasonIntake:
     def __init__(self, store: Store, folder: Path, terms: IntakeTerms) -> None:
         self.store, self.folder, self.terms = store, folder, terms
         self._running: dict[str, Running] = {}
+        self._failed = False
+        """Whether an examination has failed since interrupted ones were last set to wait."""
         self._references: dict[str, BuiltBot] = {}
         self._building = trio.CapacityLimiter(BUILDERS)
         for leftover in (folder / WORK, *(folder / UPLOADS).glob(".*")):
@@ -151,8 +153,10 @@ class SeasonIntake:
         now = time.time()
         if self.store.setting(PAUSED):
             return None
-        for queue in (self.store.submissions, self.store.practices):
-            queue.recover(self._running)  # a full disk has ended an examination, and no word of it could be written
+        if self._failed:  # perhaps by a full disk, so that the new state could not be stored
+            self.store.submissions.recover(self._running)
+            self.store.practices.recover(self._running)
+            self._failed = False
         order = self.waiting(now)
         held, busy = self.held(order, now), {running.author for running in self._running.values()}
         bots = {running.bot.lower() for running in self._running.values()}
@@ -180,6 +184,7 @@ class SeasonIntake:
             with running.scope:
                 await work(running.costs)
         except BaseException as failed:
+            self._failed = True
             if known := store.submissions.get(identity):
                 reason = _machine_failed(failed)
                 store.submissions.wait_again(identity, reason, attempts=known.attempts)
