@@ -183,10 +183,13 @@ def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name, marks=marks(row.name)) for row in LANGUAGES.values()])
 @at_every_level
-def test_every_language_is_built_and_plays(level: Level, row: Language, tmp_path: Path) -> None:
+def test_every_language_is_built_and_plays(
+    level: Level, row: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if lacks := [name for name in row.programs if tool(name) is None]:
         pytest.skip(f"NOT INSTALLED: {', '.join(lacks)}")
     source = written(row.empty.source, row.suffixes[0] if row.suffixes else "", tmp_path, "Hello")
+    monkeypatch.setenv("CROUPIER_CACHE", str(CACHE / "forced"))  # other test processes play what this one builds again
 
     bot = trio.run(lambda: build(spec_of(source, protocol="argv"), level, force=True))
 
