@@ -543,8 +543,11 @@ def test_an_upload_is_refused_if_unpacking_is_always_killed_and_waits_if_the_mac
                 return await unpacked_upload(UnpackRequest(str(upload), "mine.tar.gz", str(target), "mine", 16 << 20))
             except UserError as failed:
                 return failed
+            finally:
+                nursery.cancel_scope.cancel()
 
     found = trio.run(unpacking)
+    assert len(killed) == times
     if by == signal.SIGTERM:
         assert isinstance(found, UserError) and found.exit_code == 6
     elif times == 2:
@@ -581,8 +584,9 @@ def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path) -> None:
         async def both() -> None:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(here.intake.examine_next)
-                while (known := here.store.submissions.get(slow)) and known.state != "practising":
-                    await trio.sleep(0.05)
+                with trio.fail_after(60):
+                    while (known := here.store.submissions.get(slow)) and known.state != "practising":
+                        await trio.sleep(0.05)
                 await here.intake.examine_next()
                 known, other = here.store.submissions.get(slow), here.store.submissions.get(quick)
                 assert known and other and (known.state, other.state) == ("practising", "accepted")
@@ -613,8 +617,9 @@ def test_slow_bots_that_are_checked_do_not_keep_others_from_being_built(tmp_path
             async with trio.open_nursery() as nursery:
                 for _ in both:
                     nursery.start_soon(here.intake.examine_next)
-                while states(*both) != ["checking", "checking"]:
-                    await trio.sleep(0.05)
+                with trio.fail_after(60):
+                    while states(*both) != ["checking", "checking"]:
+                        await trio.sleep(0.05)
                 await here.intake.examine_next()
                 found = states(quick, *both)
                 nursery.cancel_scope.cancel()
