@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,7 +78,7 @@ def run_tests(seed: int, load: str, tests: list[str], processes: str) -> Run:
     commands, prefix = LOADS[load]
     with tempfile.TemporaryDirectory() as folder, beside(commands):
         report = Path(folder) / "report.xml"
-        order = ["-p", "flaky_tests", "-n", processes]
+        order = ["-p", "flaky_tests", "-n", processes, "--dist", "worksteal"]
         words = ["-q", *order, "--timeout", "900", "-m", SUITE, f"--junitxml={report}", *tests]
         paths = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         env = os.environ | {"FLAKY_TESTS_SEED": str(seed), "PYTHONPATH": paths}
@@ -109,6 +110,7 @@ def main() -> int:
     parser.add_argument("--processes", default="3", help="of pytest, as in make test")
     parser.add_argument("tests", nargs="*", default=["tests"])
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what runs beside the tests ends, too
     print(f"{'seed':>4}  {'load':<26} {'tests':>6} {'failed':>7} {'minutes':>8}", flush=True)
     failures = Counter[str]()
     for nth in range(asked.runs):
