@@ -51,7 +51,7 @@ class Opponent(msgspec.Struct, frozen=True):
 
     label: str
     tables: int
-    won: float  # a draw counts half
+    won: float  # by the rules of the game: in a draw nobody wins, or all who are equal do
 
 
 class LadderRow(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class MeetingRow(msgspec.Struct, frozen=True):
 
     labels: tuple[str, ...]
     tables: int
-    won: tuple[float, ...]  # by label; a draw counts half
+    won: tuple[float, ...]  # by label, by the rules of the game: in a draw nobody wins, or all who are equal do
     faults: tuple[int, ...]
 
 

@@ -51,7 +51,7 @@ def sure(probability: float | None) -> str:
 
 
 def half_points(won: float) -> str:
-    """Return a number of won tables, in which a draw counts half: "12.5"."""
+    """Return a number of won tables, which may have a half: "12.5"."""
     return thousands(won) if float(won).is_integer() else thousands(won, 1)
 
 
@@ -134,16 +134,19 @@ def _bounds(row: LadderRow) -> tuple[float, float, float]:
 
 
 def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
-    """Return sentences about neighbours, as "mine-4 ahead of davey-2: 97 % sure", and whether each order is certain."""
+    """Return sentences about ranked neighbours, as "mine-4 ahead of davey-2: 97 % sure", and whether each order is certain."""
+    ranked = [row for row in rows if row.rank]
     return [
         (f"{one_line(row.label)} ahead of {one_line(below.label)}: {sure(row.ahead)} sure", row.ahead >= CERTAIN)
-        for row, below in islice(pairwise(rows), SENTENCES)
+        for row, below in islice(pairwise(ranked), SENTENCES)
         if row.ahead is not None
     ]
 
 
 def rating_sentence(row: LadderRow) -> str:
     """Return a row of the ladder in words: "mine-4 stands 3rd with 1 612 ± 24, 3rd to 5th; …"."""
+    if not row.rank:
+        return f"{one_line(row.label)} is not ranked; its rating is {elo(row.rating)} ± {elo(row.interval)}."
     best, worst = row.ranks
     ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}"
     near = f"{100 * row.neighbours:.0f} % of its {thousands(row.tables)} tables were against neighbours"
