@@ -194,7 +194,7 @@ class BotPool:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture. If its game fails, no bot is to blame, and the record is that of an undecided fixture."""
+        """Play one fixture. If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture."""
         failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
         of_game: list[str] = []  # failures
@@ -206,7 +206,7 @@ class BotPool:
             except FixtureUndecided as undecided:
                 why = undecided.why
             except ModelUnreachable as unreachable:
-                why = Undecided(reason=f"{unreachable.bot}: {unreachable}")
+                why = Undecided(reason=f"{unreachable.bot}: {unreachable}", cause="model")
         # After the block: what a process has used is known when it has ended.
         fixture = job.fixture
         try:
@@ -216,7 +216,7 @@ class BotPool:
                 else recorded(self.game, fixture, played, seats)
             )
         except AnswersTooLong as refused:
-            record = undecided_record(fixture.path, fixture.bots, Undecided(reason=str(refused)))
+            record = undecided_record(fixture.path, fixture.bots, Undecided(reason=str(refused), cause="size"))
         states = tuple((name, self.read_state(name, before)) for name, before in job.states)
         for name in {seat.bot.name for seat in seats.values() if seat.has_lost_sandbox}:
             await self.replace(name)

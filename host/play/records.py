@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
 from host.bots.values import BENCHING, BankTime, Evidence, Timing, Usage
@@ -63,8 +63,13 @@ StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
 """Bots, with the end of their standard error in pieces, each with the name of its table, or of its question: `TABLE:3`."""
 
 
+UndecidedCause = Literal["game", "model", "size"]
+"""What kept a fixture from a result: its game failed twice at the same answer of a table, a model that a bot asks did not
+answer, or a record cannot hold it."""
+
+
 class Undecided(NamedTuple):
-    """Why a fixture has no result: its game has failed twice at the same answer of a table. No bot is to blame."""
+    """Why a fixture has no result. No bot is to blame."""
 
     reason: str  # what failed, as text for people. It can hold what a stranger's program wrote
     where: str = ""  # file and line, if the code of an organiser raised an exception
@@ -76,11 +81,25 @@ class Undecided(NamedTuple):
     given_by: tuple[str, ...] = ()  # the bots that gave the last of these answers: several if they were asked together
     said: bytes = b""  # the end of what the process of the game wrote
     transcript: bytes = b""  # of the table so far, if its rules run elsewhere (transcript.py)
+    cause: UndecidedCause = "game"
 
     @property
     def answer(self) -> int:
         """The number of the answer at which the game failed, from 1; 0 if it failed before any."""
         return len(self.answers.split(",")) if self.answers else 0
+
+
+CAUSES: Mapping[UndecidedCause, str] = {
+    "game": "the game failed",
+    "model": "a model did not answer",
+    "size": "the tables were too long to store",
+}
+
+
+def cause_text(undecided: Iterable[Undecided | None]) -> str:
+    """Return in words what kept some fixtures from a result. Those that have one do not count."""
+    causes = {why.cause for why in undecided if why}
+    return " or ".join(text for cause, text in CAUSES.items() if cause in causes)
 
 
 class Record(NamedTuple):
@@ -139,7 +158,7 @@ def check_sums(record: Record) -> None:
 
 
 def undecided_record(path: str, bots: Iterable[str], why: Undecided) -> Record:
-    """Return the record of a fixture whose game has failed: no results, no faults."""
+    """Return the record of a fixture without a result: no faults, and results of 0."""
     nothing = Result(tables=0, wins=0, score=0, low=0, high=0, final=0)
     return Record(path, dict.fromkeys(bots, nothing), {}, {}, (), (), b"", undecided=why)
 

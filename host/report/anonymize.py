@@ -106,6 +106,7 @@ class Anonymizer:
             table=self.path(why.table),
             bots=tuple(self.all_of(why.bots)),
             given_by=tuple(self.all_of(why.given_by)),
+            cause=why.cause,
         )
 
     def change(self, change: Change) -> Change:

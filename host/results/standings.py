@@ -14,7 +14,7 @@ from host.bots.values import Usage
 from host.journal.state import RecordedBot, RunState, StageState
 from host.play.fixture_id import group_of
 from host.play.lines import may_repeat, repeats_in
-from host.play.records import Record, Undecided
+from host.play.records import Record, Undecided, cause_text
 from host.rating.evidence import Effect, Evidence, Meeting, Unit
 from host.rating.rankings import Estimate, Ranking, Sure, ranking_of, words_of
 from host.rating.statistics import MIN_CERTAINTY, how_sure, needed, words
@@ -247,7 +247,7 @@ def certainties(
 
 
 def _missing(state: StageState, records: Sequence[Record], field: Sequence[str]) -> list[str]:
-    """Return sentences about the fixtures that have no result, because their game failed, and what was decided without."""
+    """Return sentences about the fixtures that have no result, and what was decided without."""
     undecided = [record.undecided for record in records if record.undecided]
     if not undecided:
         return []
@@ -270,7 +270,8 @@ def missing_sentence(undecided: Sequence[Undecided]) -> str:
     after = ", ".join(f"{bot} ×{times}" for bot, times in answered.most_common(MAX_NAMED_BOTS))
     number = counted(len(undecided), "fixture")
     sentence = (
-        f"{number} undecided: the game failed, no bot is charged; the last time: {one_line(undecided[-1].reason)}"
+        f"{number} undecided: {cause_text(undecided)}, no bot is charged; "
+        f"the last time: {one_line(undecided[-1].reason)}"
     )
     return f"{sentence}; after answers of {one_line(after)}" if after else sentence
 

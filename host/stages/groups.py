@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from host.games.engine import Game, Scores
 from host.games.luck import Luck, Shuffler
 from host.play.fixture_id import FixtureId, contestants, group_of
-from host.play.records import Fixture, Record, Result
+from host.play.records import Fixture, Record, Result, cause_text
 from host.rating.results import Fact, Sampling
 from host.stages.agenda import Lazy, Records, Schedule
 from host.stages.kind import (
@@ -289,7 +289,8 @@ def awarded(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) ->
     """Return a sentence about each group of whose games none has a result."""
     failed = {group_of(record.path) for record in records if record.undecided}
     left = failed - {group_of(record.path) for record in records if not record.undecided}
-    return [f"{group}: undecided, because the game failed; the better seeds go on" for group in sorted(left)]
+    why = {group: cause_text(each.undecided for each in records if group_of(each.path) == group) for group in left}
+    return [f"{group}: undecided, because {why[group]}; the better seeds go on" for group in sorted(left)]
 
 
 def picture(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Picture:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from host.base.toml_file import to_toml
 from host.base.value_types import Text, TextOrNothing, integer, one_of
 from host.play.fixture_id import FixtureId, contestants
-from host.play.records import Fixture, Record
+from host.play.records import Fixture, Record, cause_text
 from host.rating.results import Sampling
 from host.stages import elimination, pairing
 from host.stages.agenda import Records, Schedule
@@ -275,7 +275,8 @@ def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) ->
 def awarded(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> list[str]:
     """Return a sentence about each tie that stayed undecided."""
     return [
-        f"{tie.bots[0]} against {tie.bots[1]}, {of.title}: undecided, because the game failed in "
+        f"{tie.bots[0]} against {tie.bots[1]}, {of.title}: undecided, because "
+        f"{cause_text(record.undecided for record in records if record.results.keys() == {*tie.bots})} in "
         f"{MOST_UNDECIDED_SETS} sets; {tie.winner} goes on as the better seed"
         for of, ties in _ties(stage, order, {record.path: record for record in records})
         for tie in ties

@@ -13,7 +13,7 @@ from host.base.format import counted, thousands
 from host.base.grouping import grouped
 from host.base.value_types import integer_or_auto
 from host.play.fixture_id import FixtureId, contestants
-from host.play.records import Fixture, Record
+from host.play.records import Fixture, Record, cause_text
 from host.rating.results import PAIRS, Fact, PairedRound, PairedSet, Sampling
 from host.stages import pairing
 from host.stages.agenda import Records, Schedule
@@ -98,7 +98,7 @@ def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs:
 def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str]) -> tuple[int, int]:
     """Return twice the points of the two bots of a set that has been played.
 
-    If a fixture of it has no result, because the game failed, the better seed gets them: the earlier bot of `order`.
+    If a fixture of it has no result, the better seed gets them: the earlier bot of `order`.
     """
     if any(record.undecided for record in played):
         return (2, 0) if pair[0] == pairing.better_seed(pair, order) else (0, 2)
@@ -126,7 +126,7 @@ def awarded(stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> li
     """Return a sentence about each set that stayed undecided."""
     found = {FixtureId.parse(record.path).group: record for record in records if record.undecided}
     return [
-        f"{one} against {other}, round {FixtureId.parse(path).round}: undecided, because the game failed; "
+        f"{one} against {other}, round {FixtureId.parse(path).round}: undecided, because {cause_text([record.undecided])}; "
         f"{pairing.better_seed((one, other), order)} gets the point as the better seed"
         for path, record in sorted(found.items())
         for one, other in [sorted(record.results)]

@@ -13,6 +13,7 @@ from host.base.safe_text import one_line
 from host.journal.lock import lock_holder
 from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageStatus
+from host.play.records import cause_text
 from host.results.course import Position, positions_of
 from host.results.withdrawal import left_out
 from host.tournament.progress import Progress, Tally, ranked_in_turn
@@ -29,7 +30,7 @@ class StageProgress(NamedTuple):
     known: int  # fixtures played and due
     state: str
     seal: str | None  # of a finished stage
-    undecided: int  # fixtures that have no result, because the game failed
+    undecided: int  # fixtures that have no result
 
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageProgress]:
@@ -54,7 +55,8 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
         some = f"{row.fixtures} of {row.known} fixtures" if row.known else ""
         yield f"  {row.stage:<16} {row.kind:<12} {some:<24} {row.state}"
         if row.undecided:
-            yield f"    {counted(row.undecided, 'fixture')} undecided: the game failed"
+            why = cause_text(each.why for each in journal.undecided(row.stage))
+            yield f"    {counted(row.undecided, 'fixture')} undecided: {why}"
         if row.seal:
             yield f"    to publish: seal {row.seal}"
     for change in run.changes:

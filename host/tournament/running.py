@@ -19,6 +19,7 @@ from host.journal.state import RunStatus, StageStatus
 from host.journal.tournament_dir import Folder, commitment
 from host.journal.writer import JournalWriter, writing
 from host.play.jobs import WorkerSetup
+from host.play.records import cause_text
 from host.results.bot_logs import Logs
 from host.results.course import Played, Position, course
 from host.results.disqualification import excess, rule
@@ -66,7 +67,7 @@ class LoggingObserver(NamedTuple):
             at = f" at table {why.table}" if why.table else ""
             after = f", after an answer of {' and '.join(why.given_by)}" if why.given_by else ""
             self.say(
-                f"WARNING  {one_line(progress.record.path)} is undecided: {where}the game failed{one_line(at + after)}: "
+                f"WARNING  {one_line(progress.record.path)} is undecided: {where}{cause_text([why])}{one_line(at + after)}: "
                 f"{one_line(why.reason)}; no bot is charged, and the rest is played; kept as "
                 f"{self.undecided(progress.record.path)}"
             )

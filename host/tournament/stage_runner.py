@@ -69,7 +69,7 @@ def require_decided(game: Game, record: Record) -> None:
     """Raise UserError if a fixture has no result: outside a tournament, nothing else matters. Exit code 3: its game failed."""
     if why := record.undecided:
         place = f"at table {why.table}" if why.table else f"in {record.path}"
-        if not ref_of(game).said:  # a game of croupier does not fail, but a bot's model may be silent
+        if why.cause == "model" or not ref_of(game).said:  # a game of croupier does not fail
             hint = "no bot is charged, and what was played is kept: play again"
             raise UserError([Problem("S020", record.path, f"has no result: {why.reason}", hint=hint)], 6)
         raise failed_game(game, f"failed {place}: {why.reason}", why.where)

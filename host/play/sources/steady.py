@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from typing import NamedTuple, NoReturn
 
 from host.base.errors import UserError
-from host.play.records import Undecided, spelled_answer
+from host.play.records import Undecided, UndecidedCause, spelled_answer
 from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
 from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps
@@ -51,9 +51,9 @@ class SourceTable:
         """All that the table has said, if a record needs it."""
         return b"" if self.encoded is None else join_steps(self.encoded)
 
-    def refuse(self, reason: str) -> NoReturn:
+    def refuse(self, reason: str, cause: UndecidedCause = "game") -> NoReturn:
         """Raise FixtureUndecided for what the table has said last."""
-        raise FixtureUndecided(self.undecided(len(self.given), reason))
+        raise FixtureUndecided(self.undecided(len(self.given), reason)._replace(cause=cause))
 
     def undecided(self, step: int, reason: str, said: bytes = b"", where: str = "") -> Undecided:
         """Return why its fixture is undecided if the source fails at a step."""
@@ -163,7 +163,7 @@ class SteadySource:
             self._bytes += len(encoded)
             if self._bytes > MAX_TRANSCRIPT_BYTES:
                 reason = f"the questions and events of its tables have more than {MAX_TRANSCRIPT_BYTES >> 20} MiB"
-                table.refuse(reason)
+                table.refuse(reason, "size")
             table.encoded.append(encoded)
         table.steps.append(said)
         table.last = said
