@@ -243,7 +243,7 @@ def test_a_call_ends_with_its_question(tmp_path: Path) -> None:
     body = r"""
     relay = opened()
     relay.sendall(post(GOOD))
-    time.sleep(0.5)
+    time.sleep(0.2)
     print("STAND", flush=True)
     sys.stdin.readline()
     said.append(len(answer(relay)))
