@@ -9,7 +9,7 @@ entry is closed, and a few bots are handed in late.
 
 It checks that no acknowledged submission is lost and no other is stored, that every verdict is the one that the file deserves,
 that what was handed in after the freeze is late and nothing else, that no good bot has a fault, and that `season verify` and
-check.py find the same season. It exits with 1 if one of that is wrong. The disk is a tmpfs, so it must run as root; for the
+check.py find the same season. It exits with 1 if any of these checks fails. The disk is a tmpfs, so it must run as root; for the
 clock it needs a C compiler.
 """
 

@@ -60,9 +60,8 @@ class Budget(Protocol):
     """What a bot may still use of its models in a fixture."""
 
     refusals: int
-    unanswered: (
-        int  # requests that the model could not answer, though it could be reached or the bot did not wait for that
-    )
+    unanswered: int
+    """Requests that the model could not answer, though it could be reached or the bot did not wait for that."""
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
