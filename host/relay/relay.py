@@ -211,7 +211,7 @@ class Relay:
                 reply = Reply(refused.status, msgspec.json.encode(body))
             except (OSError, trio.BrokenResourceError):  # the bot has closed its connection
                 raise
-            except Exception as unforeseen:
+            except Exception as unforeseen:  # an error of the relay ends this call, not the worker
                 caller.fail(unforeseen)
                 await trio.sleep_forever()  # the clock ends the question, and this call with it
             caller.go_on(time.perf_counter())  # a bot that does not read its answer must not stop its clock with that

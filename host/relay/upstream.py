@@ -134,7 +134,7 @@ def _tls() -> ssl.SSLContext:
 async def read_message(
     http: h11.Connection, receive: Callable[[int], Awaitable[bytes | bytearray]], most: int
 ) -> tuple[Reply, float]:
-    """Read one answer of at most so many bytes; of one that no bot gets, only its head. Raise TooLong if it is longer."""
+    """Read an answer of at most `most` bytes. If no bot may get it, read only its head. Raise TooLong if it is longer."""
     status, after, parts, size = 0, 0.0, list[bytes](), 0
     while True:
         event = http.next_event()

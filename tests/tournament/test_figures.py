@@ -449,7 +449,7 @@ def bots_counted(played: Played) -> list[Any]:
 
 
 def opponents(played: Played) -> list[Any]:
-    """Return what the pages of the bots say of each opponent: tables won, drawn and lost, and who is better."""
+    """Return the rows about opponents on the pages of bots: tables won, drawn and lost, and which bot is better."""
     found = []
     for number, bot in enumerate(sorted(BOTS), 1):
         words = page(played, f"bot-{number}", f"bot-{number + 1}" if number < len(BOTS) else "faults")
@@ -538,7 +538,7 @@ def rounded_down(sure: float) -> str:
 
 
 def at_least(wins: int, tables: int) -> float:
-    """Return the probability of at least so many wins at tables that are as easily lost."""
+    """Return the probability of at least this many wins if each table is won with a probability of one half."""
     return sum(math.comb(tables, each) for each in range(wins, tables + 1)) / 2**tables
 
 
