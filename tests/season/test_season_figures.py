@@ -318,7 +318,7 @@ def test_each_figure_of_a_sentence_about_a_move(shown: Shown) -> None:
         for label, row in now.items():
             sentence = row["moved"]
             if label not in old:
-                assert sentence == f"new: its first {last.tables[label]} tables"
+                assert sentence == f"new: its first {spelled(last.tables[label])} tables"
                 seen["new"] += 1
                 continue
             if found := re.match(r"moved from (\d)(st|nd|rd|th) because ", sentence):
@@ -341,8 +341,8 @@ def test_each_figure_of_a_sentence_about_a_move(shown: Shown) -> None:
                     due += last.met[who, other] / (1 + math.exp(-lead / ELO))
                 if result[2] == "lost":
                     won, due = n - won, n - due
-                assert (float(result[3]), int(result[4])) == (won, n), sentence
-                assert float(result[6]) == pytest.approx(due, abs=0.051), sentence
+                told = [float(result[nth].replace("\u202f", "")) for nth in (3, 4, 6)]
+                assert told == [won, n, pytest.approx(due, abs=0.051)], sentence
                 seen["result"] += 1
             rest = re.sub(r"\b(plain|stands|wild)-\d", "", RESULT.sub("", sentence)[len(found[0]) if found else 0 :])
             assert not re.search(r"\d", rest), sentence
