@@ -15,7 +15,8 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import helpers
@@ -44,6 +45,7 @@ from host.sandbox import landlock
 from host.season.entries.database import Database
 from host.season.entries.inbox import Cancel, Manage, Practise
 from host.season.entries.names import submitted_file_name
+from host.season.entries.queue import MAX_ATTEMPTS
 from host.season.entries.store import Store
 from host.season.entries.table import Table, V
 from host.season.entries.values import Practice, Verdict, Version
@@ -518,44 +520,52 @@ def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["target", "upload"]
 
 
-@pytest.mark.parametrize(
-    ("by", "times"), [(signal.SIGKILL, 3), (signal.SIGKILL, 2), (signal.SIGTERM, 1)], ids=["always", "twice", "stopped"]
-)
-def test_an_upload_is_refused_if_unpacking_is_always_killed_and_waits_if_the_machine_stops(
-    tmp_path: Path, by: int, times: int
-) -> None:
-    upload, target, killed = tmp_path / "upload", tmp_path / "target", set[int]()
-    upload.write_bytes(tar({"bot.py": STANDS}))
+async def while_unpacking_is_killed(work: Callable[[], Awaitable[object]], by: signal.Signals) -> object:
+    """Return the result of work, or the UserError that it raised. Every process that unpacks an upload meanwhile is killed."""
 
     async def kill() -> None:
-        while len(killed) < times:
+        while True:
             for child in psutil.Process().children():
                 with contextlib.suppress(psutil.Error):
-                    if child.pid not in killed and "host.season.intake.unpack" in child.cmdline():
+                    if "host.season.intake.unpack" in child.cmdline():
                         child.send_signal(by)
-                        killed.add(child.pid)
             await trio.sleep(0.001)
 
-    async def unpacking() -> object:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(kill)
-            try:
-                return await unpacked_upload(UnpackRequest(str(upload), "mine.tar.gz", str(target), "mine", 16 << 20))
-            except UserError as failed:
-                return failed
-            finally:
-                nursery.cancel_scope.cancel()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(kill)
+        try:
+            return await work()
+        except UserError as failed:
+            return failed
+        finally:
+            nursery.cancel_scope.cancel()
 
-    found = trio.run(unpacking)
-    assert len(killed) == times
-    if by == signal.SIGTERM:
-        assert isinstance(found, UserError) and found.exit_code == 6
-    elif times == 2:
-        assert isinstance(found, Unpacked) and found.folder == str(target / "mine")
-    else:
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_an_upload_is_refused_if_it_ends_its_unpacking_and_waits_if_the_machine_does(
+    tmp_path: Path, by: signal.Signals
+) -> None:
+    (tmp_path / "upload").write_bytes(tar({"bot.py": STANDS}))
+    request = UnpackRequest(str(tmp_path / "upload"), "mine.tar.gz", str(tmp_path / "target"), "mine", 16 << 20)
+    found = trio.run(while_unpacking_is_killed, partial(unpacked_upload, request), by)
+    said = f"error[B016] mine.tar.gz: cannot be unpacked: the process that did it was killed ({by.name})"
+    if by == signal.SIGSEGV:
         assert isinstance(found, Unpacked) and not found.folder
-        said = "error[B016] mine.tar.gz: cannot be unpacked: the process that did it was killed (SIGKILL)"
         assert str(found.problems[0]).startswith(said)
+    else:
+        assert isinstance(found, UserError) and found.exit_code == 6
+        assert str(found.problems[0]).startswith(said) or by == signal.SIGTERM
+
+
+def test_an_upload_that_never_gets_unpacked_is_refused_at_its_last_examination(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        mine = here.submit("ada", "mine.tar.gz", tar({"bot.py": STANDS})).submission
+        for attempts in range(MAX_ATTEMPTS):
+            (known,) = here.store.submissions.open()
+            assert (known.state, known.attempts) == ("waiting", attempts)
+            here.run(partial(while_unpacking_is_killed, here.intake.examine_next, signal.SIGKILL))
+        last = here.store.submissions.get(mine)
+        assert last and last.state == "refused" and "was killed (SIGKILL)" in last.reason
 
 
 def test_a_file_whose_name_no_file_system_takes_is_refused_when_it_is_handed_in(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ from protocols.wire import Fault
 MAX_SHOWN_CHARS = 4096  # of each text of a verdict
 MAX_LOG_CHARS = 16 << 10  # of what the compiler has printed
 MAX_PROBLEMS, MAX_SLOWEST = 20, 5
-UNPACK_TIMEOUT_S, UNPACK_ATTEMPTS = 60.0, 3
-KILLERS = (signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
+UNPACK_TIMEOUT_S = 60.0
+KILLERS = (signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
 """The signals by which an archive can end the process that unpacks it. Others come from who stops the machine."""
 
 MISSING_PROGRAM = "S005"
@@ -217,25 +217,27 @@ def practice_finding(played: Practised) -> Finding:
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
     """Unpack an upload into an empty folder, in a process of its own. Cancelling ends it.
 
-    A process that is killed is started again: only an archive kills it every time, not a machine that is short of memory.
+    Raise UserError with exit code 6 if it is killed by SIGKILL: an archive does not do so, but a machine that is short of memory.
     """
     command, target = [sys.executable, "-P", "-m", "host.season.intake.unpack"], Path(request.target)
     refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
     with trio.move_on_after(UNPACK_TIMEOUT_S):
-        for _ in range(UNPACK_ATTEMPTS):
-            paths.remove_tree(target)
-            target.mkdir()
-            done = await trio.run_process(
-                command, stdin=msgspec.json.encode(request), capture_stdout=True, capture_stderr=True, check=False
-            )
-            if done.returncode == 0:
-                return msgspec.json.decode(done.stdout, type=Unpacked)
-            if -done.returncode not in KILLERS:
-                last = _decoded(done.stderr).strip().rpartition("\n")[2]
-                said = last or f"it ended with {done.returncode} and said nothing"
-                raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {said}")], 6)
-        why = f"cannot be unpacked: the process that did it was killed ({signal.Signals(-done.returncode).name})"
+        paths.remove_tree(target)
+        target.mkdir()
+        done = await trio.run_process(
+            command, stdin=msgspec.json.encode(request), capture_stdout=True, capture_stderr=True, check=False
+        )
+        if done.returncode == 0:
+            return msgspec.json.decode(done.stdout, type=Unpacked)
+        by = -done.returncode
+        if by not in (signal.SIGKILL, *KILLERS):
+            last = _decoded(done.stderr).strip().rpartition("\n")[2]
+            said = last or f"it ended with {done.returncode} and said nothing"
+            raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {said}")], 6)
+        why = f"cannot be unpacked: the process that did it was killed ({signal.Signals(by).name})"
         refused = refused._replace(message=why)
+        if by == signal.SIGKILL:
+            raise UserError([refused], 6)
     return Unpacked(problems=(refused,))
 
 
