@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -37,6 +38,8 @@ from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
 ASKER = SAMPLES / "models" / "asker"
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
+ASKERS = [ASKER, pytest.param(SAMPLES / "models" / "asker_js", marks=needs_node)]
 KEY = "sk-0123456789abcdef"
 
 pytestmark = pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
@@ -162,6 +165,16 @@ def test_an_address_can_be_a_unix_socket(tmp_path: Path) -> None:
         record = against_nestor(caller(access(server)))
     assert record.faults == {}
     assert {path for path, _, _ in server.heard} == {"/v1/chat/completions"}
+
+
+@pytest.mark.parametrize("source", ASKERS)
+def test_a_sample_bot_plays_what_the_model_says_last_and_goes_on_without_it(source: Path) -> None:
+    with serving() as server:
+        server.said = "To stand is too early.\nPLAY 9"  # a card that the bot does not have
+        record = against_nestor(caller(access(server, requests=2), source))
+    assert record.usage[source.name].questions > 2
+    assert dict(record.faults[source.name]) == {"illegal": 2}
+    assert [body["messages"][0]["content"].startswith("You play Pazaak") for _, _, body in server.heard] == [True] * 2
 
 
 def test_no_other_request_gets_through(tmp_path: Path) -> None:
