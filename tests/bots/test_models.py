@@ -16,7 +16,7 @@ import pytest
 import trio
 from command import ROOT, croupier, environment
 from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, played, written
-from model_server import TOKENS, ModelServer, serving
+from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
@@ -29,11 +29,12 @@ from host.games import GAMES
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
-from host.relay.upstream import Repeatable, ask
+from host.relay.relay import _use
+from host.relay.upstream import Repeatable, Reply, ask
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import UNPROTECTED
-from host.sandbox.limits import Limits, ModelAccess
+from host.sandbox.limits import Limits, ModelAccess, ModelUse
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -339,7 +340,19 @@ def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: p
     assert server.address not in repr(record)
 
 
-@pytest.mark.parametrize(("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3)])
+PRICES = {"prompt_price": 2.0, "completion_price": 4.0}
+COST = (2.0 * PROMPT_TOKENS + 4.0 * COMPLETION_TOKENS) / 1_000_000  # of an answer
+
+
+@pytest.mark.parametrize(
+    ("budget", "granted"),
+    [
+        ({"requests": 3}, 3),
+        ({"tokens": 2 * TOKENS + 1}, 3),
+        ({"money": 3 * COST} | PRICES, 3),
+        ({"money": 2.1 * COST} | PRICES, 3),
+    ],
+)
 def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, tmp_path: Path) -> None:
     body = r"""
     replies = [ask(post(GOOD)) for _ in range(5)]
@@ -350,8 +363,45 @@ def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, t
         record = against_nestor(caller(access(server, patience=0.3, **budget), prober(tmp_path, body)))
     words = words_of(record)
     assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
-    assert words[5:] == [str(len({"requests", *budget}))] * granted + ["0"] * (5 - granted)
+    assert words[5:] == [str(len({"requests", *budget} - PRICES.keys()))] * granted + ["0"] * (5 - granted)
     assert len(server.heard) == granted
+
+
+def test_a_bot_reads_how_much_money_is_left(tmp_path: Path) -> None:
+    body = r"""
+    said += [ask(post(GOOD)).split(b"Croupier-Money-Left: ")[1].split()[0].decode() for _ in range(3)]
+    """
+    with serving() as server:
+        record = against_nestor(caller(access(server, money=2.5 * COST, **PRICES), prober(tmp_path, body)))
+    assert words_of(record) == ["0.000150", "0.000050", "0.000000"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        (USAGE, (PROMPT_TOKENS, COMPLETION_TOKENS)),
+        ({"total_tokens": 40}, (0, 40)),
+        (USAGE | {"total_tokens": 50}, (PROMPT_TOKENS, 20)),  # some count the tokens of thoughts in the total only
+        ({"prompt_tokens": 3}, (3, 0)),
+    ],
+)
+def test_the_two_kinds_of_tokens_are_counted(usage: Any, counted: tuple[int, int]) -> None:
+    answer = Reply(200, json.dumps({"usage": usage}).encode())
+    assert _use(access_to("http://h", money=1.0), answer) == ModelUse(0, *counted)
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, [], {"total_tokens": -1}, {"total_tokens": 1 << 40}, USAGE | {"prompt_tokens": "30"}]
+)
+@pytest.mark.parametrize("budget", [{"tokens": 1000}, {"money": 1.0} | PRICES])
+def test_an_answer_with_a_wrong_count_of_tokens_is_as_one_without(usage: Any, budget: dict[str, Any]) -> None:
+    with serving() as server:
+        server.usage = usage
+        free = against_nestor(caller(access(server)))
+        limited = against_nestor(caller(access(server, **budget)))
+    assert free.faults == {} and free.undecided is None
+    assert limited.undecided is not None
+    assert "the answer does not say how many tokens it has cost" in limited.undecided.reason
 
 
 # The files, and a whole run.
@@ -475,6 +525,9 @@ def test_a_key_that_is_missing_is_refused_before_a_table_is_played(tmp_path: Pat
         ('key_env = "A_KEY"', 'key_env = "A_KEY"\nkey_file = "key"', "models.small has key_env and key_file"),
         ("[models.small]", '[models."a b"]', '"a b" is not a name of a model'),
         ('model = "tiny"', "requests = 0", "requests = 0 is out of range"),
+        ('model = "tiny"', "money = nan", "money = nan is out of range"),
+        ('model = "tiny"', 'prompt_price = "1 €"', "is not a number"),
+        ('model = "tiny"', "money = 0.5", "models.small has money, and no price"),
         ('model = "tiny"', 'answer = "1 GiB"', 'answer = "1 GiB" is out of range'),
         ('model = "tiny"', 'key = "sk-1"', "key"),
     ],
