@@ -1,13 +1,13 @@
 """A server in the format of chat completions, for tests and for the example of docs/models.md.
 
-`python tests/model_server.py 8080 [STEP…]` listens on that port of this machine. It answers the first requests as the steps
-say, and all others with END. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer after a second),
-`retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
+`python tests/model_server.py 8080 [STEP…] [--say MOVE]` listens on that port of this machine. It answers the first requests as
+the steps say, and all others with END or the move. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer
+after a second), `retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
 """
 
+import argparse
 import json
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,4 +90,11 @@ def serving(*steps: str, where: int | str = 0) -> Iterator[ModelServer]:
 
 
 if __name__ == "__main__":
-    ModelServer(int(sys.argv[1]), sys.argv[2:]).serve_forever()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("steps", nargs="*")
+    parser.add_argument("--say", default="END")
+    words = parser.parse_args()
+    server = ModelServer(words.port, words.steps)
+    server.said = words.say
+    server.serve_forever()

@@ -1,7 +1,9 @@
 """Bots that ask a model: only what the organiser allows gets through, and nobody pays for an address that does not answer."""
 
+import contextlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 import trio
 from command import ROOT, croupier, environment
-from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, played, written
+from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, own_port, played, written
 from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
 from host.base.errors import UserError
@@ -452,16 +454,78 @@ def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monk
     assert not [*(CACHE / "relays").iterdir()]
 
 
-def test_the_example_of_the_page_plays(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "models.md").read_text()
-    steps = re.findall(r"^python tests/model_server.py 8080 (.*)", page, re.MULTILINE)[0].split()
+    (start, *steps), *blocks = [block.split() for block in re.findall(r"```console\npython (.*)\n```", page)]
+    assert start == "tests/model_server.py" and steps.pop(0) == "8080" and not blocks
+    commands = [line for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     with serving(*steps) as server:
-        place = tournament(tmp_path, "")
-        text = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
-        (place / "croupier.toml").write_text(text.replace("http://127.0.0.1:8080/v1", server.address))
-        checked, done = croupier("-C", place, "check", "asker"), croupier("-C", place, "run")
-    assert (checked.code, done.code) == (0, 0), checked.out + done.err
-    assert not server.steps and "undecided" not in done.out
+        for program, *words in map(shlex.split, commands[1:]):
+            if program == "croupier":
+                done = croupier(*words)
+                assert done.code == 0, (words, done.out + done.err)
+            else:
+                assert program == "cp"
+                subprocess.run([program, *words], check=True)
+            if words[0] == "new":
+                config = tmp_path / "arena" / "croupier.toml"
+                text = config.read_text().replace("http://127.0.0.1:8080/v1", server.address)
+                config.write_text(text.replace("tables_per_pair = 20", "tables_per_pair = 2"))
+        assert not server.steps
+    standings = croupier("-C", "arena", "standings", "--json").json
+    assert {row["bot"]: row["faults"] for row in standings["rows"]} == {"asker": 0, "careful": 0, "austin_powers": 0}
+
+
+def test_the_model_server_of_the_page_says_what_it_is_told() -> None:
+    port = own_port()
+    command = [sys.executable, ROOT / "tests" / "model_server.py", str(port), "503", "--say", "HIGH"]
+    with subprocess.Popen(command) as server:
+        try:
+            reply = trio.run(asked_until_it_listens, access_to(f"http://127.0.0.1:{port}/v1"))
+        finally:
+            server.kill()
+    assert b"HIGH" in reply.body
+
+
+async def asked_until_it_listens(model: ModelAccess) -> Reply:
+    """Ask a model until it answers."""
+    while True:
+        with contextlib.suppress(Repeatable):
+            return await ask(model, b"{}")
+        await trio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("game", "move"),
+    [("cardshark", "S"), ("holdem", "0"), ("hearts", "HIGH"), (SAMPLES / "referees" / "undercut_python", "1")],
+)
+def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str, tmp_path: Path) -> None:
+    place = tmp_path / "arena"
+    made = croupier("new", place, "-g", game, "--models", "--json")
+    assert made.code == 0, made.err
+    with serving() as server:
+        server.said = f"I think about it.\n{move}"
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace("http://127.0.0.1:8080/v1", server.address))
+        checked = croupier("-C", place, "check", "asker")
+    assert checked.code == 0, checked.out
+    assert server.heard
+
+
+def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -> None:
+    place = tmp_path / "my arena"
+    made = croupier("new", place, "-g", "pazaak", "--models")
+    assert made.out.splitlines() == [
+        f"{place}: a pazaak tournament with 1 sample bot",
+        f"  {place}/croupier.toml: [models.small] says which model bots/asker asks",
+        f"  croupier -C '{place}' check asker",
+        f"  croupier -C '{place}' run",
+    ]
+    source = (place / "bots" / "asker" / "asker.py").read_text()
+    assert " ".join(GAMES["pazaak"].card.split()) in " ".join(source.split())
+    season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
+    assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err
 
 
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

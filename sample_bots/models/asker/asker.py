@@ -9,8 +9,8 @@ import sys
 
 OTHERWISE = "STAND"  # the move if croupier or the model refuses a request
 PROMPT = """You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
-opponent_hand, your_side_deck and three more. The last line of your answer is your move and nothing else: END for another card,
-or STAND. The question: """
+opponent_hand, your_side_deck and three more. Answer END for another card, or STAND.
+The last line of your answer is your move and nothing else. The question: """
 
 
 class Relay(http.client.HTTPConnection):
