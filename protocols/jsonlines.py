@@ -74,16 +74,18 @@ def encode_all(views: Iterable[View]) -> bytes:
 def receive(grammar: Grammar, line: bytes) -> Answer:
     """Parse one answer line.
 
-    Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON.
+    Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON. Beside a note,
+    which may have all characters, the rest of the line may have them too: only the move must match the grammar.
     """
     line = without_line_end(line)
     if len(line) > grammar.longest:
         return Fault(FaultKind.FLOOD)
-    if text_of(grammar, line) is None:
-        return Fault(FaultKind.UNREADABLE)
     try:
-        move = read_json(line)["move"]
+        answer = read_json(line)
+        move = answer["move"]
     except (ValueError, KeyError, TypeError):
+        return Fault(FaultKind.UNREADABLE)
+    if not isinstance(answer.get("note"), str) and text_of(grammar, line) is None:
         return Fault(FaultKind.UNREADABLE)
     if isinstance(move, int) and not isinstance(move, bool):
         move = str(move) if abs(move) < 10**12 else ""
@@ -92,6 +94,12 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
     if not isinstance(move, str):
         return Fault(FaultKind.UNREADABLE)
     return read_move(grammar, move.encode("utf-8", "surrogatepass"))
+
+
+def note(line: bytes) -> str:
+    """Return the member "note" of an answer that has been parsed; "" if it has none, or if that is not a string."""
+    found = read_json(line).get("note") if b'"note"' in line else ""
+    return found if isinstance(found, str) else ""
 
 
 def number(table: int, line: bytes) -> bytes:
@@ -139,4 +147,5 @@ PROTOCOL = Protocol(
     over=over,
     write=write,
     framing=framing(encode, encode_all),
+    note=note,
 )

@@ -118,6 +118,8 @@ class AnswerReader:
         answer = self.protocol.receive(self._grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
+        if self.protocol.note and self.protocol.note(text):  # hardly any of them comes twice
+            return Input.ANSWERS, answer
         if not self.table_ids and len(raw) <= MAX_LINE_BYTES and len(self._moves) < MAX_REMEMBERED_ANSWERS:
             self._moves[raw] = answer
             self.whole_lines[raw + b"\n"] = answer

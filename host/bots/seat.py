@@ -17,6 +17,7 @@ from host.bots.clock import Clock, HostStall, ModelUnreachable
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor, MonitoredSandbox
+from host.bots.notes import Notes
 from host.bots.one_shot import OneShot
 from host.bots.persistent import PersistentProcess
 from host.bots.stderr_log import Asked, StderrLog
@@ -66,9 +67,8 @@ class Seat:
         self.bot, self.benched = bot, False
         self.has_lost_sandbox = False  # through the fault of its bot
         self._process, self._restart, self._bank = process, restart, bank
-        self._encode = PROTOCOLS[bot.spec.protocol].encode
+        self._encode, self.notes = PROTOCOLS[bot.spec.protocol].encode, Notes(PROTOCOLS[bot.spec.protocol])
         self._questions: Sequence[HasQuestion] = ()
-        self._grave = 0  # faults that count towards benching
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
         self._times: list[tuple[int, int, float, float]] = []  # table, number, wall and cpu in seconds; see `times`
@@ -226,6 +226,7 @@ class Seat:
                 if question.table > TIMED_TABLES:
                     break
                 self._time(question, walls[index], result.cpus[index] if result.cpus else 0.0)
+        self.notes.add(questions, result)
         if Fault in map(type, result.answers):
             for question, answer, raw, wall in zip(questions, result.answers, result.raws, walls, strict=False):
                 if isinstance(answer, Fault):
@@ -264,8 +265,7 @@ class Seat:
         """
         self._store_evidence(question, outcome, fault.kind, fault.detail)
         if fault.kind in BENCHING:
-            self._grave += 1
-            self.benched |= self._grave >= BENCHED_AFTER
+            self.benched |= sum(self.faults[kind] for kind in BENCHING) >= BENCHED_AFTER
 
     def _store_evidence(self, question: HasQuestion, outcome: Outcome, kind: FaultKind, detail: str) -> None:
         self.faults[kind] += 1

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from host.base.errors import Problem, UserError
+from host.bots.notes import NotesByTable
 from host.bots.values import Evidence
 from host.games.engine import Game, GameFailed, Scores, Table, Tell
 from host.inspect.rules_place import begin_table
@@ -20,7 +21,7 @@ from host.journal.check import does_not_fit
 from host.journal.reader import Journal
 from host.journal.tournament_dir import Folder, commitment, read_seed, seed_text
 from host.play.lines import line_of, line_of_moves
-from host.play.records import Fixture, Record, UnpackedLimits, unpack
+from host.play.records import Fixture, Record, UnpackedLimits, unpack_noted
 from host.play.sources.source import Step
 from host.play.table_plans import TOURNEYS, TableSetup, table_setups
 from host.play.transcript import decode_steps, unpack_transcript
@@ -91,6 +92,7 @@ class RecordedTable(NamedTuple):
     scores: Scores
     seed: bytes
     banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
+    notes: Mapping[int, str] = MappingProxyType({})  # of its bots, by number of the question
     steps: tuple[Step, ...] | None = None  # its transcript, if its rules ran elsewhere
 
     def play(self, tell: Tell = None) -> "Table | ToldTable":
@@ -176,11 +178,17 @@ class RecordedFixture:
     sittings: tuple[TableSetup, ...]
     seed: bytes
 
-    @cached_property
+    @property
     def answers(self) -> tuple[tuple[Answer, ...], ...]:
         """The answers of all tables. Raise UserError (exit code 1) if they are damaged."""
+        return self._noted[0]
+
+    @cached_property
+    def _noted(self) -> tuple[tuple[tuple[Answer, ...], ...], NotesByTable]:
+        """The answers of all tables, and the notes beside them."""
         try:
-            return tuple(map(tuple, unpack(self.record.answers, UnpackedLimits.of(self.record).answers)))
+            answers, notes = unpack_noted(self.record.answers, UnpackedLimits.of(self.record).answers)
+            return tuple(map(tuple, answers)), notes
         except ValueError as damaged:
             raise does_not_fit(self.journal, damaged) from damaged
 
@@ -218,6 +226,7 @@ class RecordedFixture:
             scores=scores,
             seed=self.seed,
             banks=self._banks.get(at + 1, {}),
+            notes=self._noted[1].get(at + 1, {}),
             steps=steps,
         )
 

@@ -88,6 +88,8 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
             yield Event("ask", {"n": number, "seat": request.seat, "q": question})
             asked = number
         answered = {"n": decision.number, "seat": decision.seat, "a": spelled(decision.answer, game)}
+        if decision.number in recorded.notes:
+            answered["note"] = escape_control_chars(recorded.notes[decision.number])
         yield Event("answer", answered if decision.allowed else answered | {"illegal": True})
     yield from told
     table = replay.game
@@ -109,7 +111,7 @@ def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) 
     """Yield what one seat could observe: its own questions, the answers, and what lies open on the table.
 
     Its questions contain all that it may see. The answers of the others to questions that were asked at the same time
-    are hidden; all their answers are hidden if the game has `secret_answers`.
+    are hidden; all their answers are hidden if the game has `secret_answers`. The notes of the others are always hidden.
     """
     open_questions, together = 0, False
     for event in happened:
@@ -120,8 +122,12 @@ def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) 
             if facts["seat"] == seat:
                 yield event
         elif ev == "answer":
-            secret = facts["seat"] != seat and (together or secret_answers)
-            yield Event(ev, {"n": facts["n"], "seat": facts["seat"], "a": HIDDEN}) if secret else event
+            if facts["seat"] == seat:
+                yield event
+            elif together or secret_answers:
+                yield Event(ev, {"n": facts["n"], "seat": facts["seat"], "a": HIDDEN})
+            else:
+                yield Event(ev, {key: fact for key, fact in facts.items() if key != "note"})
             open_questions -= 1
             together = together and open_questions > 0
         elif (ev in ("table.start", "table.end") and not event.twice) or (ev in PUBLIC_EVENTS and _has_sentence(event)):
@@ -155,6 +161,8 @@ def as_text(
             yield f"{facts['n']:>4}  {names[facts['seat']]:<{width}}  {question}  →  {answer}{mark}"
             if piece is not None and piece.kind != "slowest":
                 yield from _shown(piece)
+            for line in facts.get("note", "").splitlines():
+                yield f"        note: {line}"
             for line in (stderr or {}).get(facts["n"], "").splitlines():
                 yield f"        stderr: {escape_control_chars(line)}"
         elif ev == "table.end":

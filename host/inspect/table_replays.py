@@ -90,9 +90,9 @@ class ShownFixture(NamedTuple):
         return sittings[nth].path
 
     def table(self, nth: int) -> RecordedTable:
-        """Return the nth table, from 0; -1 is the last. If it is limited, its faults have no details: bots write them."""
+        """Return the nth table, from 0; -1 is the last. If it is limited, what bots write besides moves is left out."""
         table = self.recorded.table(nth)
-        return table._replace(answers=tuple(map(_without_detail, table.answers))) if self.limited else table
+        return table._replace(answers=tuple(map(_without_detail, table.answers)), notes={}) if self.limited else table
 
 
 def _without_detail(answer: Answer) -> Answer:

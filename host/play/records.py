@@ -3,11 +3,12 @@
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
+from host.bots.notes import MAX_NOTE_BYTES, NO_NOTES, NotesByTable
 from host.bots.values import BENCHING, BankTime, Evidence, Timing, Usage
 from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
@@ -178,7 +179,8 @@ class UnpackedLimits(NamedTuple):
         answers = sum(used.questions for used in record.usage.values())
         answers += sum(sum(kinds.values()) for kinds in record.faults.values())
         # An escaped character of a text has three bytes; the numbers of msgpack have up to nine.
-        per_record = {"answers": 3 * MAX_ANSWER_BYTES * answers, "tables": 32 * seated, "questions": 256 * answers}
+        answer_bytes = 3 * (MAX_ANSWER_BYTES + MAX_NOTE_BYTES)
+        per_record = {"answers": answer_bytes * answers, "tables": 32 * seated, "questions": 256 * answers}
         return cls(**{name: min(FEW_BYTES + each, MAX_UNPACKED_BYTES) for name, each in per_record.items()})
 
 
@@ -270,12 +272,12 @@ class _AnswerCache(dict[Answer, str]):
 
 
 def _escaped(text: str) -> str:
-    """Return a move's text without commas and line ends, which separate the answers and the tables of a fixture."""
-    return text.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A")
+    """Return a text without tabs, commas and line ends, which separate notes, answers and tables of a fixture."""
+    return text.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A").replace("\t", "%09")
 
 
 def _unescaped(text: str) -> str:
-    return text.replace("%0A", "\n").replace("%2C", ",").replace("%21", "!").replace("%25", "%")
+    return text.replace("%09", "\t").replace("%0A", "\n").replace("%2C", ",").replace("%21", "!").replace("%25", "%")
 
 
 _spelling = _AnswerCache()
@@ -286,16 +288,28 @@ def spelled_answer(answer: Answer) -> str:
     return _spelling[answer]
 
 
-def pack(tables: Iterable[Sequence[Answer]]) -> bytes:
+def pack(tables: Sequence[Sequence[Answer]], notes: NotesByTable = NO_NOTES) -> bytes:
     """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib.
 
-    Raise AnswersTooLong if nobody could read them.
+    A note follows its answer after a tab. Notes are left out if nobody could read so many bytes. Raise AnswersTooLong if nobody
+    could read the answers alone.
     """
     spelled = _spelling.__getitem__
-    text = "\n".join(",".join(map(spelled, table)) for table in tables).encode()
+    rows: Iterable[Iterable[str]] = (map(spelled, table) for table in tables)
+    if notes:
+        rows = (_with_notes(row, notes.get(number, {})) for number, row in enumerate(rows, 1))
+    text = "\n".join(map(",".join, rows)).encode()
     if len(text) > MAX_UNPACKED_BYTES:
+        if notes:
+            return pack(tables)
         raise AnswersTooLong(f"the answers of its tables have more than {MAX_UNPACKED_BYTES >> 20} MiB")
     return zlib.compress(text, 3)
+
+
+def _with_notes(spelled: Iterable[str], notes: Mapping[int, str]) -> Iterator[str]:
+    """Yield the spelled answers of a table, each with its note."""
+    for number, answer in enumerate(spelled, 1):
+        yield f"{answer}\t{_escaped(notes[number])}" if number in notes else answer
 
 
 class AnswersTooLong(ValueError):
@@ -304,11 +318,24 @@ class AnswersTooLong(ValueError):
 
 def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
     """Return the answers of each table. Raise ValueError if the bytes are damaged, or more than `limit` unpacked."""
+    return unpack_noted(packed, limit)[0]
+
+
+def unpack_noted(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> tuple[list[list[Answer]], NotesByTable]:
+    """Return the answers of each table, and the notes beside them. Raise ValueError as `unpack` does, or for a long note."""
     try:
-        lines = decompress(packed, limit).decode().split("\n")
+        text = decompress(packed, limit).decode()
     except (zlib.error, ValueError, TypeError) as broken:  # SQLite may contain text instead of bytes
         raise ValueError(f"the journalled answers are damaged: {broken}") from broken
-    return [[read_answer(answer) for answer in line.split(",")] if line else [] for line in lines]
+    tables, notes = [line.split(",") if line else [] for line in text.split("\n")], dict[int, dict[int, str]]()
+    for table, answers in enumerate(tables if "\t" in text else (), 1):
+        for nth, spelled in enumerate(answers):
+            answers[nth], has_note, note = spelled.partition("\t")
+            if has_note:
+                notes.setdefault(table, {})[nth + 1] = note = _unescaped(note)
+                if len(note.encode()) > MAX_NOTE_BYTES:
+                    raise ValueError(f"table {table} has a note of more than {MAX_NOTE_BYTES} bytes")
+    return [list(map(read_answer, answers)) for answers in tables], notes
 
 
 def read_answer(spelled: str) -> Answer:

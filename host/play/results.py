@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import mul
 
+from host.bots.notes import merged
 from host.bots.seat import Seat
 from host.bots.values import Evidence, Usage
 from host.games.engine import Game
@@ -75,7 +76,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         usage={name: total_usage([seat.usage() for seat in some]) for name, some in own.items()},
         evidence=tuple(piece for some in own.values() for piece in _evidence(some)),
         scores=tuple(table.scores for table in played),
-        answers=pack(table.answers for table in played),
+        answers=pack([table.answers for table in played], merged(seat.notes for seat in seats.values())),
         benched=tuple(name for name, some in own.items() if any(seat.benched for seat in some)),
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),

@@ -9,6 +9,7 @@ from typing import Any
 
 from host.bots.values import Evidence
 from host.games.engine import Game
+from host.inspect.replay import Event
 from host.inspect.table_replays import ReplayedTable, retitled
 from host.journal.changes import Change
 from host.journal.reader import Journal, Packed
@@ -134,6 +135,11 @@ class Anonymizer:
             ended=self._cleared(piece.ended),
         )
 
+    def event(self, event: Event) -> Event:
+        """Return an event of a table without names in the note of a bot."""
+        facts = event.facts
+        return Event(event.ev, facts | {"note": self._cleared(facts["note"])}) if "note" in facts else event
+
     def _part(self, part: str) -> str:
         """Return a part of a path. If it names the bots of a pairing (stages.contestants), replace them by their masks."""
         bots = contestants_in(part)
@@ -168,4 +174,6 @@ def renamed(table: ReplayedTable, names: Anonymizer) -> ReplayedTable:
     if not names.masks:
         return table
     masked = retitled(table, names.path(table.sitting.path), tuple(names.all_of(table.sitting.bots)))
-    return masked._replace(evidence=list(map(names.evidence, table.evidence)))
+    return masked._replace(
+        events=list(map(names.event, masked.events)), evidence=list(map(names.evidence, table.evidence))
+    )

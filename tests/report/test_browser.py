@@ -708,6 +708,24 @@ def test_dropped_events_are_shown(page: Page, reported: Reported) -> None:
     assert "The game is over" in page.text("#saying")
 
 
+def test_a_note_is_text_and_not_for_the_eyes_of_another_bot(page: Page, holdem: Reported) -> None:
+    note, file = "<img src=x onerror=window.evil=7>\nsecond line", io.StringIO()
+    with reading(holdem.journal) as book:
+        write_events(book, "last", False, file)
+    events = [json.loads(line) for line in file.getvalue().splitlines()]
+    noted = next(event for event in events if event["ev"] == "answer")
+    noted["note"] = note
+    page.open(holdem.url)
+    page.drop("events.jsonl", "\n".join(map(json.dumps, events)))
+    page.wait("document.querySelector('#picture .felt')")
+    page.wait(
+        "window.casino.shown().steps[window.casino.shown().at].answer?.note || void document.getElementById('next').click()"
+    )
+    assert f"note\n{note}" in page.text("#decision")
+    page.js(LOOK_AS, str(int(noted["seat"] == 0)))
+    assert "second line" not in page.text("#decision")
+
+
 TORN = {
     "torn": (lambda log: log[: len(log) // 2], "cut off"),
     "cut off": (lambda log: "\n".join(log.split("\n")[:20]) + "\n", "cut off"),

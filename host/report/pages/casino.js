@@ -272,6 +272,7 @@ function decision(step, table) {
     el("dl.evidence", {},
       row("asked", hidden ? "(hidden from this bot)" : ask ? ask.q.join(" ") : "–"),
       row("answer", hidden && game.hidesAnswers ? "(hidden from this bot)" : answer.a, answer.illegal ? el("b.bad", {}, " not allowed here") : null),
+      answer.note && !hidden ? row("note", String(answer.note)) : [],
       piece ? row("wrote", hidden ? "(hidden from this bot)" : piece.raw || "nothing") : [],
       row("time", took ? `${took.us ? time(took.us) : "together with the previous answer"}${took.cpu ? `, CPU ${time(took.cpu)}` : ""}${took.waited ? `, waited for a processor ${time(took.waited)}` : ""}${!piece ? "" : piece.kind === "slowest" ? " – its slowest answer" : ` – ${piece.kind}`}`
         : el("span.quiet", {}, "recorded only for faults, the slowest answer and the first tables of a fixture")),
