@@ -27,12 +27,18 @@ pytest.importorskip("multipart")
 from season_client import Browser, Site, serving_season
 from season_process import TestSeason, plain_bot
 
-LATER_WRONG = """\
-import os, random, time
-luck = random.Random(os.environ['CROUPIER_SEED'])
+from host.submissions.conformance import CHECK_SEED_OF_BOTS
+
+SOMETIMES_WRONG = f"""\
+import os, random
+seed = os.environ['CROUPIER_SEED']
+luck = random.Random(seed)
 while input():
-    print('what' if time.time() > {at} and luck.random() < 0.03 else luck.choice(['END', 'STAND']), flush=True)
+    wrong = seed != '{CHECK_SEED_OF_BOTS}' and luck.random() < 0.03
+    print('what' if wrong else luck.choice(['END', 'STAND']), flush=True)
 """
+"""A bot that passes its check, and makes faults in rounds."""
+
 AUTHORS = {"plain": "ada", "stands": "grace", "wild": "kim"}
 UNCOUNTED = {
     "language": "follows from the name of the file",
@@ -173,9 +179,7 @@ def lines(path: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
-    """A season of four versions, of which two are of one author, and a few rounds; one makes faults from some time on."""
-    import time
-
+    """A season of four versions, of which two are of one author, and a few rounds; one makes faults."""
     place = tmp_path_factory.mktemp("figures")
     season = TestSeason(place / "cup", terms="active = 2")
     season.invite(*AUTHORS.values())
@@ -189,13 +193,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
     with season.opened():
         season.submit("grace", "stands", plain_bot("STAND"))
-        season.submit("kim", "wild", LATER_WRONG.format(at=(wrong := time.time() + 12)).encode())
+        season.submit("kim", "wild", SOMETIMES_WRONG.encode())
         season.accepted("stands-1", "wild-1")
         season.until(rounds, "a ladder")
         season.submit("ada", "plain", plain_bot("END", "one"))
         season.submit("ada", "plain", plain_bot("END", "another"))
         season.until(lambda: rounds() and season.events("accepted", "ada/plain-2 "), "the verdict")
-        season.until(lambda: rounds() and time.time() > wrong, "faults")
         until = rounds() + 3
         season.until(lambda: rounds() >= until, "more rounds")
         season.until(lambda: season.document("mine/kim")["faults"], "faults with evidence")
