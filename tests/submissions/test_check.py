@@ -235,7 +235,7 @@ def test_a_name_of_python_2_is_diagnosed_and_the_cure_is_what_the_machine_has(he
 
 def test_a_program_that_never_flushes_is_told_how_to(here: Path) -> None:
     unflushed = '#include <stdio.h>\n#include <unistd.h>\nint main(void) { char s[99]; while (fgets(s, 99, stdin)) puts("S"); _exit(0); }\n'
-    done = checked({"bot.toml": LINES + 'language = "c"\n', "bot.c": unflushed})
+    done = checked({"bot.toml": LINES + BRIEF, "bot.c": unflushed})
     assert "error[B031]" in done.out and "; and flush the output after each answer: C: fflush(stdout)" in done.out
 
 
