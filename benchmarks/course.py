@@ -19,9 +19,9 @@ from statistics import median
 import trio
 from pazaak import LIMITS, NEWCOMERS, played_by_all
 
+from host.base.python_module import reduce_gc
 from host.bots.bot_spec import BuiltBot
 from host.journal.reader import reading
-from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.build import build

@@ -26,6 +26,7 @@ from floors import Floors, on_one_core
 
 from host.backends.local import local_workers
 from host.backends.placement import usable_cores
+from host.base.python_module import reduce_gc
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import Monitor
 from host.games import GAMES
@@ -34,7 +35,6 @@ from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record, unpack
 from host.play.table_plans import table_setups
-from host.play.worker import reduce_gc
 from host.sandbox.detect import require_level
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.submissions.build import build

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import trio
 from floors import Floors, on_one_core
 
+from host.base.python_module import reduce_gc
 from host.bots.bot_spec import BuiltBot
 from host.bots.monitor import running_monitor
 from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture
-from host.play.worker import reduce_gc
 from host.rules.catalogue import load_game
 from host.sandbox.detect import detect
 from host.sandbox.levels import Level

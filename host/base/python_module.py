@@ -1,5 +1,6 @@
-"""Says how another process runs a module of croupier: with this interpreter, and the same croupier."""
+"""Says how another process runs a module of croupier: with this interpreter, the same croupier, and less garbage collection."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -14,3 +15,9 @@ def module_environment() -> dict[str, str]:
     """Return the environment in which Python finds croupier also if it is not installed."""
     root = str(Path(__file__).parents[2])
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
+
+
+def reduce_gc() -> None:
+    """Run the garbage collector less often: fixtures create no cycles, and scanning their tables costs 3 % of play time."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)

@@ -6,7 +6,6 @@ coordinator has gone, and the worker exits.
 """
 
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ import msgspec
 import trio
 
 from host.base.errors import UserError
+from host.base.python_module import reduce_gc
 from host.bots.monitor import Monitor
 from host.play.bot_pool import BotPool
 from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode
@@ -65,12 +65,6 @@ def send(line: bytes) -> None:
     """Write one whole line to standard output."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
-
-
-def reduce_gc() -> None:
-    """Run the garbage collector less often: fixtures create no cycles, and scanning their tables costs 3 % of play time."""
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
 
 
 def main() -> None:

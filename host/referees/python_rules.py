@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 import msgspec
 
 from host.base.errors import UserError
+from host.base.python_module import reduce_gc
 from host.games.engine import Game, GameFailed, Table
 from host.games.luck import Deal, Luck
 from host.play.lines import moves_of
 from host.play.records import read_answer
 from host.play.sources.batches import HEAD, READY, Batch, Failure, Kind, Opening, Reply, Said, framed
-from host.play.worker import reduce_gc
 from host.rules.catalogue import GameRef, game_failure, reload_game
 from protocols.wire import MAX_CACHED_CHARS, Answer
 

@@ -405,8 +405,9 @@ def test_the_command_line_knows_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_keys_of_croupier_toml_are_described_without_what_plays() -> None:
-    told = "import sys, host.config.reference; print([name for name in ('trio', 'psutil', 'numpy') if name in sys.modules])"
+@pytest.mark.parametrize("module", ["host.config.reference", "host.referees.python_rules"])
+def test_neither_the_reference_of_keys_nor_a_process_of_rules_imports_what_plays(module: str) -> None:
+    told = f"import sys, {module}; print([name for name in ('trio', 'psutil', 'numpy') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", told], env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
