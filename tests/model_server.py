@@ -1,13 +1,13 @@
 """A server in the format of chat completions, for tests and for the example of docs/models.md.
 
-`python tests/model_server.py 8080 [STEP…]` listens on that port of this machine. It answers the first requests as the steps
-say, and all others with END. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer after a second),
-`retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
+`python tests/model_server.py 8080 [STEP…] [--say MOVE]` listens on that port of this machine. It answers the first requests as
+the steps say, and all others with END or the move. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer
+after a second), `retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
 """
 
+import argparse
 import json
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,9 @@ from socketserver import TCPServer
 from threading import Thread
 from typing import Any
 
-TOKENS = 40  # of each answer
+PROMPT_TOKENS, COMPLETION_TOKENS = 30, 10  # of each answer
+TOKENS = PROMPT_TOKENS + COMPLETION_TOKENS
+USAGE = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS, "total_tokens": TOKENS}
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -29,7 +31,7 @@ class ModelServer(ThreadingHTTPServer):
         self.address_family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
         super().__init__(where if isinstance(where, str) else ("127.0.0.1", where), Handler)  # type: ignore[arg-type]
         self.steps, self.heard, self.said = list(steps), list[tuple[str, dict[str, str], Any]](), "END"
-        self.usage = True
+        self.usage: Any = USAGE  # None: answers without it
 
     def server_bind(self) -> None:
         TCPServer.server_bind(self)  # the other looks for a name of the machine
@@ -61,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
             for _ in range(10):
                 time.sleep(0.1)
         answer = {"choices": [{"message": {"role": "assistant", "content": self.server.said}}]}
-        usage = {"usage": {"total_tokens": TOKENS}} if self.server.usage else {}
+        usage = {} if self.server.usage is None else {"usage": self.server.usage}
         reply = json.dumps(answer | usage).encode()
         self.send_response(int(step) if step.isdigit() else 429 if step == "retry" else 200)
         if step == "retry":
@@ -88,4 +90,11 @@ def serving(*steps: str, where: int | str = 0) -> Iterator[ModelServer]:
 
 
 if __name__ == "__main__":
-    ModelServer(int(sys.argv[1]), sys.argv[2:]).serve_forever()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("steps", nargs="*")
+    parser.add_argument("--say", default="END")
+    words = parser.parse_args()
+    server = ModelServer(words.port, words.steps)
+    server.said = words.say
+    server.serve_forever()

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 import trio
@@ -11,7 +11,7 @@ from host.base.errors import HostFailure
 from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
 from host.bots.monitor import MonitoredSandbox
 from host.bots.values import HasQuestion
-from host.sandbox.limits import Limits, ModelAccess
+from host.sandbox.limits import Limits, ModelAccess, ModelUse
 
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
@@ -23,7 +23,7 @@ class ModelBudget:
     def __init__(self) -> None:
         self.tables = 1  # started so far
         self.refusals = self.unanswered = 0
-        self._requests, self._tokens = Counter[str](), Counter[str]()
+        self.uses = defaultdict[str, ModelUse](ModelUse)  # by the name of the model
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
@@ -32,23 +32,26 @@ class ModelBudget:
         spent = [f"{name} = {getattr(model, name)}" for name, left in self.left(model).items() if left <= 0]
         if spent:
             return f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
-        self._requests[model.name] += 1
+        self.count(model, ModelUse(requests=1))
         return ""
 
-    def count_tokens(self, model: ModelAccess, tokens: int) -> None:
-        """Count the tokens of an answer."""
-        self._tokens[model.name] += tokens
+    def count(self, model: ModelAccess, use: ModelUse) -> None:
+        """Count what the bot has used of a model."""
+        self.uses[model.name] = self.uses[model.name].plus(use)
 
     def give_back(self, model: ModelAccess) -> None:
         """Count a request less: the model could not be reached, and its question is asked again."""
-        self._requests[model.name] -= 1
+        self.count(model, ModelUse(requests=-1))
         self.unanswered -= 1
 
-    def left(self, model: ModelAccess) -> dict[str, int]:
-        """Return the requests and, if they are limited, the tokens that are left, by name."""
-        left = {"requests": model.requests * self.tables - self._requests[model.name]}
+    def left(self, model: ModelAccess) -> dict[str, float]:
+        """Return the requests and, if they are limited, the tokens and the money that are left, by name."""
+        use = self.uses[model.name]
+        left: dict[str, float] = {"requests": model.requests * self.tables - use.requests}
         if model.tokens:
-            left["tokens"] = max(model.tokens * self.tables - self._tokens[model.name], 0)
+            left["tokens"] = max(model.tokens * self.tables - use.tokens, 0)
+        if model.money:
+            left["money"] = max(round(model.money * self.tables - model.cost(use), 9), 0.0)  # 0.3 - 3 * 0.1 is not 0
         return left
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from host.base.errors import Problem, UserError, unknown_name
+from host.base.format import counted
 from host.base.system_errors import file_problem
 from host.cli import CliContext, Facts, completers, print_result
 from host.ops.bots import find_game
@@ -24,14 +25,18 @@ from host.ops.bots import find_game
     help="the kind of stage: gauntlet for a course …",
 )
 @click.option("--with-samples", is_flag=True, help="add the sample bots of the game")
+@click.option("--models", is_flag=True, help="bots may ask a language model: add a sample bot that does")
 @click.option("--season", is_flag=True, help="a season: people hand in bots, and a ladder of rounds runs")
 @click.pass_obj
-def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: bool, season: bool) -> None:
+def new(
+    context: CliContext, folder: Path, game: str, kind: str, with_samples: bool, models: bool, season: bool
+) -> None:
     """Create the folder of a tournament or of a season."""
     from host.config.reference import write_with_schema
     from host.config.template import template, templates_of
     from host.stages import KINDS
     from host.submissions.sample_bots import samples
+    from host.submissions.scaffold import asker_files
 
     found = find_game(game)
     game = found.name
@@ -51,16 +56,25 @@ def new(context: CliContext, folder: Path, game: str, kind: str, with_samples: b
         raise click.UsageError(f"--with-samples: the sample bots are the references of a {kind}")
     if season and (kind or with_samples):
         raise click.UsageError("--season: its rounds have their own kind of stage, and people hand in the bots")
-    names = known if with_samples else []
-    text = template(found, season or bool(names), known, kind, season=season)
+    if season and models:
+        raise click.UsageError("--season: the bots of a season cannot ask a model yet")
+    opponents = max(1, found.seats[0] - 1) if models and not guests else 0
+    names = known if with_samples else known[:opponents]
+    text = template(found, season or bool(names), names or known, kind, season=season, models=models)
     try:
         (folder if season else folder / "bots").mkdir(parents=True, exist_ok=True)
+        if models:
+            (folder / "bots" / "asker").mkdir()
+            for name, content in asker_files(found).items():
+                (folder / "bots" / "asker" / name).write_text(content)
         write_with_schema(folder / "croupier.toml", text)
     except OSError as failed:
         raise UserError([file_problem("created", folder, failed)], 2) from failed
     what = f"a season of {game}" if season else f"a {game} tournament"
-    sampled = "" if season else f" with {len(names)} sample bots" if names else ", bots go into bots/"
+    sampled = "" if season else f" with {counted(len(names), 'sample bot')}" if names else ", bots go into bots/"
     steps = ["season invite NAME…", "season open"] if season else ["run"] if names else ["add FILE…", "run"]
+    steps = ["check asker", *steps] if models else steps
     here = f"  croupier -C {shlex.quote(str(folder))}"
-    lines = [f"{folder}: {what}{sampled}", *(f"{here} {step}" for step in steps)]
+    model = [f"  {folder / 'croupier.toml'}: [models.small] says which model bots/asker asks"] if models else []
+    lines = [f"{folder}: {what}{sampled}", *model, *(f"{here} {step}" for step in steps)]
     print_result(context, "new", Facts({"folder": str(folder), "game": game, "samples": names}, lines))

@@ -33,10 +33,19 @@ def _environment() -> Environment:
     return made
 
 
-def template(game: Game, with_samples: bool, names: Sequence[str], kind: str = "", *, season: bool = False) -> str:
+def template(
+    game: Game,
+    with_samples: bool,
+    names: Sequence[str],
+    kind: str = "",
+    *,
+    season: bool = False,
+    models: bool = False,
+) -> str:
     """Return the text of a new croupier.toml, with the given kind of stage or the usual ones.
 
-    `names` are the sample bots of the game. Some of them are the references of a `season`.
+    `names` are sample bots of the game. Some of them are the references of a `season`. With `models` a bot may ask a language
+    model, and there are few tables, because each question can cost money.
     """
     rules = next(iter(game.presets.values()))._asdict()
     return (
@@ -44,13 +53,14 @@ def template(game: Game, with_samples: bool, names: Sequence[str], kind: str = "
         .get_template("croupier.toml.jinja")
         .render(
             season=season,
+            models=models,
             game=ref_of(game).said or game.name,
             name=game.title,
             bots=["bots/*", *(SAMPLE_PREFIX + name for name in names if with_samples)],
             references=[name for name in _references(game, names) if name != OWN_REFERENCES],
             presets=list(game.presets),
             rules={key: value for key, value in rules.items() if value != () and key != "engine"},
-            stages=_stages_shown(game, with_samples, names, kind),
+            stages=_stages_shown(game, with_samples, names, kind, models),
             level=to_toml(DEFAULT_LEVEL),
             levels=f"{', '.join(STRONGEST_FIRST[:-1])} or {STRONGEST_FIRST[-1]}",
         )
@@ -64,7 +74,7 @@ def templates_of(game: Game) -> dict[str, Kind[Any]]:
     return {name: kind for name, kind in KINDS.items() if name in written and kind.plays.is_met(game, rules)}
 
 
-def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: str) -> str:
+def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: str, models: bool) -> str:
     """Return the stage of the chosen kind, or those of the first suitable kind.
 
     Other kinds that rank all bots follow as comments if they need more bots.
@@ -72,12 +82,12 @@ def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: 
     known = templates_of(game)
     suiting = [known[chosen]] if chosen else [kind for kind in known.values() if not kind.references]
     suiting = [kind for kind in suiting if not kind.plays.is_general] or suiting
-    tourneys, tables = ("100", "2_000") if with_samples else ("25", "100_000")
+    tourneys, tables = ("1", "20") if models else ("100", "2_000") if with_samples else ("25", "100_000")
     references = _references(game, names)
     parts = []
     for kind in suiting:
         stage = _environment().get_template(f"stages/{kind.name}.toml.jinja")
-        text = stage.render(tourneys=tourneys, tables=tables, references=references)
+        text = stage.render(tourneys=tourneys, tables=tables, references=references, models=models)
         enough = with_samples and len(names) >= kind.config().min_bots
         parts.append(text if kind is suiting[0] or enough else _as_comment(text))
     return "\n".join(parts).rstrip()

@@ -83,6 +83,19 @@ def _model_address(value: Any) -> str:
 
 _answer_size = amount_of(size, BYTES, ("MiB", "KiB"), 1024, 4 << 20)
 
+MAX_MONEY = 1_000_000_000
+
+
+def _money(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise InvalidValue("C006", "is not a number", "0.5")
+    if not 0 <= value <= MAX_MONEY:
+        raise InvalidValue("C009", "is out of range", f"0 to {MAX_MONEY}")
+    return float(value)
+
+
+Money = Annotated[float, ValueType(_money, {"type": "number", "title": f"number, 0 to {MAX_MONEY}"})]
+
 # The file.
 
 
@@ -151,6 +164,15 @@ class ModelTable:
     tokens: Annotated[int, integer(0, 1_000_000_000)] = 0
     """The most tokens of a bot at a table, as the answers count them. Later tables of the fixture may use what is left over.
     0: any number. Example: `tokens = 20000`"""
+    money: Money = 0
+    """The most money of a bot at a table, by the two prices. Later tables of the fixture may use what is left over.
+    0: any amount. Example: `money = 0.25`"""
+    prompt_price: Money = 0
+    """The price of a million tokens of the requests (`prompt_tokens`), in a currency of your choice.
+    Example: `prompt_price = 0.15`"""
+    completion_price: Money = 0
+    """The price of a million tokens of the answers (`completion_tokens`), in the same currency.
+    Example: `completion_price = 0.6`"""
     answer: Annotated[int, ValueType(lambda value: int(_answer_size(value)), {"type": "string", "title": A_SIZE})] = (
         1 << 18
     )
@@ -368,6 +390,9 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
             problems.append(
                 Problem("C013", toml.where("models", name, "key_file"), message, hint="leave out one of the two")
             )
+        if table.money and not (table.prompt_price or table.completion_price):
+            message, hint = f"models.{name} has money, and no price", "prompt_price = 0.15, completion_price = 0.6"
+            problems.append(Problem("C013", toml.where("models", name, "money"), message, hint=hint))
         found.append(
             ModelAccess(
                 name=name,
@@ -380,6 +405,9 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
                 answer=table.answer,
                 patience=table.patience,
                 counts_time=table.count_model_time,
+                money=table.money,
+                prompt_price=table.prompt_price,
+                completion_price=table.completion_price,
             )
         )
     if found and config.season:

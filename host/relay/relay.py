@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 import h11
 import msgspec
@@ -34,13 +34,14 @@ from msgspec import UNSET, UnsetType
 
 from host.base import paths
 from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, TooLong, Unusable, ask
-from host.sandbox.limits import ModelAccess
+from host.sandbox.limits import ModelAccess, ModelUse
 
 TARGET = b"/v1/chat/completions"
 MAX_REQUEST_BYTES = 1 << 20
 READ_TIMEOUT_S = 10  # within which a bot must have sent its request
 BACKLOG = 8  # connections that wait; they take memory of the kernel
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # between two attempts
+MAX_TOKENS = 1_000_000_000  # of an answer
 MAX_REASON = 200  # characters of what is wrong with a body
 MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
 
@@ -67,7 +68,7 @@ class Budget(Protocol):
         """Count a request. Return why it is not granted, or ""."""
         ...
 
-    def count_tokens(self, model: ModelAccess, tokens: int) -> None:
+    def count(self, model: ModelAccess, use: ModelUse) -> None:
         """Count the tokens of an answer."""
         ...
 
@@ -75,8 +76,8 @@ class Budget(Protocol):
         """Count a request less: the model could not be reached, and its question is asked again."""
         ...
 
-    def left(self, model: ModelAccess) -> dict[str, int]:
-        """Return the requests and the tokens that are left, by name."""
+    def left(self, model: ModelAccess) -> dict[str, float]:
+        """Return the requests, the tokens and the money that are left, by name."""
         ...
 
 
@@ -140,14 +141,21 @@ class ChatCompletion(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     stream: bool = False
 
 
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
+
+
 class _Usage(msgspec.Struct):
-    total_tokens: int
+    """The tokens of an answer. Some addresses count more in the total than in the two parts, or say only the total."""
+
+    prompt_tokens: _Tokens | None = None
+    completion_tokens: _Tokens | None = None
+    total_tokens: _Tokens | None = None
 
 
 class _Answer(msgspec.Struct):
     """What is read of an answer; the bot gets all of it."""
 
-    usage: _Usage | None = None
+    usage: msgspec.Raw = msgspec.Raw()
 
 
 class Request(NamedTuple):
@@ -196,7 +204,7 @@ class Relay:
             return
         with caller.calling() as is_asked:
             http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
-            left: dict[str, int] = {}
+            left: dict[str, float] = {}
             try:
                 if not is_asked:
                     raise Refused(409, "the bot has no question")
@@ -278,7 +286,7 @@ async def _asked(request: Request, caller: Caller) -> Reply:
         try:
             with trio.move_on_after(model.patience):
                 reply = await ask(model, request.body)
-                budget.count_tokens(model, _tokens(model, reply))
+                budget.count(model, _use(model, reply))
                 budget.unanswered -= has_failed
                 return reply
             reason, wait = f"no answer within {model.patience:g} s", 0.0
@@ -311,31 +319,39 @@ async def _is_reachable(model: ModelAccess) -> bool:
             reply = await ask(model, body)
         except TooLong:
             return True
-        _tokens(model, reply)
+        _use(model, reply)
         return reply.status == 200
     return False
 
 
-def _tokens(model: ModelAccess, reply: Reply) -> int:
+def _use(model: ModelAccess, reply: Reply) -> ModelUse:
     """Return the tokens of an answer. Raise Repeatable if it is not one, Unusable if it does not say what is limited."""
     if reply.status != 200:
-        return 0
+        return ModelUse()
     try:
-        usage = msgspec.json.decode(reply.body, type=_Answer).usage
+        answer = msgspec.json.decode(reply.body, type=_Answer)
     except (msgspec.MsgspecError, RecursionError) as wrong:
         raise Repeatable("the answer is not that of a chat completion") from wrong
-    if usage is None and model.tokens:
+    try:
+        usage = msgspec.json.decode(answer.usage, type=_Usage)
+    except (msgspec.MsgspecError, RecursionError):  # an answer with a wrong `usage` is as one without it
+        usage = _Usage()
+    if usage == _Usage() and (model.tokens or model.money):
         raise Unusable("the answer does not say how many tokens it has cost")
-    return max(usage.total_tokens, 0) if usage else 0
+    prompt = usage.prompt_tokens or 0
+    return ModelUse(0, prompt, max(usage.completion_tokens or 0, (usage.total_tokens or 0) - prompt))
 
 
-async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, int]) -> None:
+async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, float]) -> None:
     """Send an answer to the bot, and close the connection."""
     headers = [
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(reply.body))),
         ("Connection", "close"),
-        *((f"Croupier-{name}-Left", str(count)) for name, count in left.items()),
+        *(
+            (f"Croupier-{name.title()}-Left", f"{much:.6f}" if name == "money" else str(much))
+            for name, much in left.items()
+        ),
     ]
     head = http.send(h11.Response(status_code=reply.status, headers=headers))
     await stream.send_all((head or b"") + reply.body)

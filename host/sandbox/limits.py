@@ -24,6 +24,23 @@ class Bank(NamedTuple):
 NO_BANK = Bank()
 
 
+class ModelUse(NamedTuple):
+    """What a bot has used of a language model: its requests, and the tokens that the answers counted."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Return all tokens."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def plus(self, more: "ModelUse") -> "ModelUse":
+        """Return the sum of both."""
+        return ModelUse(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
+
+
 class ModelAccess(NamedTuple):
     """A language model that a bot may ask: where it is, how the key is found, and how much of it a bot may use."""
 
@@ -37,6 +54,13 @@ class ModelAccess(NamedTuple):
     answer: int  # bytes of one answer
     patience: float  # seconds for which a request is repeated that the address cannot answer now
     counts_time: bool  # whether the time of the answer is the bot's
+    money: float = 0.0  # per table, as `requests`; 0: any amount
+    prompt_price: float = 0.0  # of a million tokens, in the organiser's currency
+    completion_price: float = 0.0
+
+    def cost(self, use: ModelUse) -> float:
+        """Return what tokens cost, in the currency of the prices."""
+        return (use.prompt_tokens * self.prompt_price + use.completion_tokens * self.completion_price) / 1_000_000
 
 
 class Limits(NamedTuple):

@@ -1,6 +1,7 @@
 """Generates a starter bot for a game and a language: its bot.toml and one source file."""
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -134,6 +135,24 @@ def referee_files(name: str, language: str) -> dict[str, str]:
         files[GAME_FILE],
         count=1,
         flags=re.MULTILINE,
+    )
+    return files
+
+
+def asker_files(game: Game) -> dict[str, str]:
+    """Return the files of the sample bot that asks a language model, by name: it plays this game."""
+    files = {path.name: path.read_text() for path in (folder() / "models" / "asker").iterdir() if path.is_file()}
+    fields, opening = game.view._fields, game.opening
+    otherwise = next((word for word in (opening.otherwise, opening.below) if word not in fields), "")
+    prompt = textwrap.fill(in_comment(f"You play {game.title}. {game.card}"), 120)
+    about = "\n".join(line for line in files[MANIFEST].splitlines() if not line.startswith(("name", "author")))
+    files[MANIFEST] = about.replace('"pazaak"', to_toml(game.name)) + "\n"  # a copy of the folder is a bot too
+    files["asker.py"] = re.sub(
+        r'"STAND"(.*?)You play .*?\n(?=The last line)',
+        lambda match: f"{to_toml(otherwise)}{match[1]}{prompt}\n",
+        files["asker.py"],
+        count=1,
+        flags=re.DOTALL,
     )
     return files
 

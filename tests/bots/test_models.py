@@ -1,7 +1,10 @@
 """Bots that ask a model: only what the organiser allows gets through, and nobody pays for an address that does not answer."""
 
+import contextlib
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -14,8 +17,8 @@ from typing import Any
 import pytest
 import trio
 from command import ROOT, croupier, environment
-from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, played, written
-from model_server import TOKENS, ModelServer, serving
+from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, own_port, played, written
+from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
@@ -28,15 +31,18 @@ from host.games import GAMES
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
-from host.relay.upstream import Repeatable, ask
+from host.relay.relay import _use
+from host.relay.upstream import Repeatable, Reply, ask
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import UNPROTECTED
-from host.sandbox.limits import Limits, ModelAccess
+from host.sandbox.limits import Limits, ModelAccess, ModelUse
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
 ASKER = SAMPLES / "models" / "asker"
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
+ASKERS = [ASKER, pytest.param(SAMPLES / "models" / "asker_js", marks=needs_node)]
 KEY = "sk-0123456789abcdef"
 
 pytestmark = pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
@@ -162,6 +168,16 @@ def test_an_address_can_be_a_unix_socket(tmp_path: Path) -> None:
         record = against_nestor(caller(access(server)))
     assert record.faults == {}
     assert {path for path, _, _ in server.heard} == {"/v1/chat/completions"}
+
+
+@pytest.mark.parametrize("source", ASKERS)
+def test_a_sample_bot_plays_what_the_model_says_last_and_goes_on_without_it(source: Path) -> None:
+    with serving() as server:
+        server.said = "To stand is too early.\nPLAY 9"  # a card that the bot does not have
+        record = against_nestor(caller(access(server, requests=2), source))
+    assert record.usage[source.name].questions > 2
+    assert dict(record.faults[source.name]) == {"illegal": 2}
+    assert [body["messages"][0]["content"].startswith("You play Pazaak") for _, _, body in server.heard] == [True] * 2
 
 
 def test_no_other_request_gets_through(tmp_path: Path) -> None:
@@ -326,7 +342,19 @@ def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: p
     assert server.address not in repr(record)
 
 
-@pytest.mark.parametrize(("budget", "granted"), [({"requests": 3}, 3), ({"tokens": 2 * TOKENS + 1}, 3)])
+PRICES = {"prompt_price": 2.0, "completion_price": 4.0}
+COST = (2.0 * PROMPT_TOKENS + 4.0 * COMPLETION_TOKENS) / 1_000_000  # of an answer
+
+
+@pytest.mark.parametrize(
+    ("budget", "granted"),
+    [
+        ({"requests": 3}, 3),
+        ({"tokens": 2 * TOKENS + 1}, 3),
+        ({"money": 3 * COST} | PRICES, 3),
+        ({"money": 2.1 * COST} | PRICES, 3),
+    ],
+)
 def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, tmp_path: Path) -> None:
     body = r"""
     replies = [ask(post(GOOD)) for _ in range(5)]
@@ -337,8 +365,45 @@ def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, t
         record = against_nestor(caller(access(server, patience=0.3, **budget), prober(tmp_path, body)))
     words = words_of(record)
     assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
-    assert words[5:] == [str(len({"requests", *budget}))] * granted + ["0"] * (5 - granted)
+    assert words[5:] == [str(len({"requests", *budget} - PRICES.keys()))] * granted + ["0"] * (5 - granted)
     assert len(server.heard) == granted
+
+
+def test_a_bot_reads_how_much_money_is_left(tmp_path: Path) -> None:
+    body = r"""
+    said += [ask(post(GOOD)).split(b"Croupier-Money-Left: ")[1].split()[0].decode() for _ in range(3)]
+    """
+    with serving() as server:
+        record = against_nestor(caller(access(server, money=2.5 * COST, **PRICES), prober(tmp_path, body)))
+    assert words_of(record) == ["0.000150", "0.000050", "0.000000"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        (USAGE, (PROMPT_TOKENS, COMPLETION_TOKENS)),
+        ({"total_tokens": 40}, (0, 40)),
+        (USAGE | {"total_tokens": 50}, (PROMPT_TOKENS, 20)),  # some count the tokens of thoughts in the total only
+        ({"prompt_tokens": 3}, (3, 0)),
+    ],
+)
+def test_the_two_kinds_of_tokens_are_counted(usage: Any, counted: tuple[int, int]) -> None:
+    answer = Reply(200, json.dumps({"usage": usage}).encode())
+    assert _use(access_to("http://h", money=1.0), answer) == ModelUse(0, *counted)
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, [], {"total_tokens": -1}, {"total_tokens": 1 << 40}, USAGE | {"prompt_tokens": "30"}]
+)
+@pytest.mark.parametrize("budget", [{"tokens": 1000}, {"money": 1.0} | PRICES])
+def test_an_answer_with_a_wrong_count_of_tokens_is_as_one_without(usage: Any, budget: dict[str, Any]) -> None:
+    with serving() as server:
+        server.usage = usage
+        free = against_nestor(caller(access(server)))
+        limited = against_nestor(caller(access(server, **budget)))
+    assert free.faults == {} and free.undecided is None
+    assert limited.undecided is not None
+    assert "the answer does not say how many tokens it has cost" in limited.undecided.reason
 
 
 # The files, and a whole run.
@@ -389,16 +454,78 @@ def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monk
     assert not [*(CACHE / "relays").iterdir()]
 
 
-def test_the_example_of_the_page_plays(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "models.md").read_text()
-    steps = re.findall(r"^python tests/model_server.py 8080 (.*)", page, re.MULTILINE)[0].split()
+    (start, *steps), *blocks = [block.split() for block in re.findall(r"```console\npython (.*)\n```", page)]
+    assert start == "tests/model_server.py" and steps.pop(0) == "8080" and not blocks
+    commands = [line for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     with serving(*steps) as server:
-        place = tournament(tmp_path, "")
-        text = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
-        (place / "croupier.toml").write_text(text.replace("http://127.0.0.1:8080/v1", server.address))
-        checked, done = croupier("-C", place, "check", "asker"), croupier("-C", place, "run")
-    assert (checked.code, done.code) == (0, 0), checked.out + done.err
-    assert not server.steps and "undecided" not in done.out
+        for program, *words in map(shlex.split, commands[1:]):
+            if program == "croupier":
+                done = croupier(*words)
+                assert done.code == 0, (words, done.out + done.err)
+            else:
+                assert program == "cp"
+                subprocess.run([program, *words], check=True)
+            if words[0] == "new":
+                config = tmp_path / "arena" / "croupier.toml"
+                text = config.read_text().replace("http://127.0.0.1:8080/v1", server.address)
+                config.write_text(text.replace("tables_per_pair = 20", "tables_per_pair = 2"))
+        assert not server.steps
+    standings = croupier("-C", "arena", "standings", "--json").json
+    assert {row["bot"]: row["faults"] for row in standings["rows"]} == {"asker": 0, "careful": 0, "austin_powers": 0}
+
+
+def test_the_model_server_of_the_page_says_what_it_is_told() -> None:
+    port = own_port()
+    command = [sys.executable, ROOT / "tests" / "model_server.py", str(port), "503", "--say", "HIGH"]
+    with subprocess.Popen(command) as server:
+        try:
+            reply = trio.run(asked_until_it_listens, access_to(f"http://127.0.0.1:{port}/v1"))
+        finally:
+            server.kill()
+    assert b"HIGH" in reply.body
+
+
+async def asked_until_it_listens(model: ModelAccess) -> Reply:
+    """Ask a model until it answers."""
+    while True:
+        with contextlib.suppress(Repeatable):
+            return await ask(model, b"{}")
+        await trio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("game", "move"),
+    [("cardshark", "S"), ("holdem", "0"), ("hearts", "HIGH"), (SAMPLES / "referees" / "undercut_python", "1")],
+)
+def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str, tmp_path: Path) -> None:
+    place = tmp_path / "arena"
+    made = croupier("new", place, "-g", game, "--models", "--json")
+    assert made.code == 0, made.err
+    with serving() as server:
+        server.said = f"I think about it.\n{move}"
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace("http://127.0.0.1:8080/v1", server.address))
+        checked = croupier("-C", place, "check", "asker")
+    assert checked.code == 0, checked.out
+    assert server.heard
+
+
+def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -> None:
+    place = tmp_path / "my arena"
+    made = croupier("new", place, "-g", "pazaak", "--models")
+    assert made.out.splitlines() == [
+        f"{place}: a pazaak tournament with 1 sample bot",
+        f"  {place}/croupier.toml: [models.small] says which model bots/asker asks",
+        f"  croupier -C '{place}' check asker",
+        f"  croupier -C '{place}' run",
+    ]
+    source = (place / "bots" / "asker" / "asker.py").read_text()
+    assert " ".join(GAMES["pazaak"].card.split()) in " ".join(source.split())
+    season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
+    assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err
 
 
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,6 +589,9 @@ def test_a_key_that_is_missing_is_refused_before_a_table_is_played(tmp_path: Pat
         ('key_env = "A_KEY"', 'key_env = "A_KEY"\nkey_file = "key"', "models.small has key_env and key_file"),
         ("[models.small]", '[models."a b"]', '"a b" is not a name of a model'),
         ('model = "tiny"', "requests = 0", "requests = 0 is out of range"),
+        ('model = "tiny"', "money = nan", "money = nan is out of range"),
+        ('model = "tiny"', 'prompt_price = "1 €"', "is not a number"),
+        ('model = "tiny"', "money = 0.5", "models.small has money, and no price"),
         ('model = "tiny"', 'answer = "1 GiB"', 'answer = "1 GiB" is out of range'),
         ('model = "tiny"', 'key = "sk-1"', "key"),
     ],

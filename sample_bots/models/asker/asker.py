@@ -7,23 +7,22 @@ import os
 import socket
 import sys
 
+OTHERWISE = "STAND"  # the move if croupier or the model refuses a request
 PROMPT = """You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
-opponent_hand, your_side_deck and three more. Answer END for another card, or STAND. The question: """
+opponent_hand, your_side_deck and three more. Answer END for another card, or STAND.
+The last line of your answer is your move and nothing else. The question: """
 
 
 class Relay(http.client.HTTPConnection):
-    """A connection to the Unix socket that CROUPIER_MODEL_URL names."""
-
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(os.environ["CROUPIER_MODEL_URL"].removeprefix("unix:"))
 
 
 def ask(prompt: str) -> str:
-    """Return what the model says; "" if croupier or the model refuses the request."""
-    body = json.dumps({"model": "small", "messages": [{"role": "user", "content": prompt}]})
     relay = Relay("relay")
-    relay.request("POST", "/v1/chat/completions", body)
+    body = {"model": "small", "messages": [{"role": "user", "content": prompt}]}
+    relay.request("POST", "/v1/chat/completions", json.dumps(body))
     reply = relay.getresponse()
     answer = json.loads(reply.read())
     if reply.status == 200:
@@ -33,4 +32,4 @@ def ask(prompt: str) -> str:
 
 
 for question in sys.stdin:
-    print("END" if "END" in ask(PROMPT + question) else "STAND", flush=True)
+    print((ask(PROMPT + question).strip() or OTHERWISE).splitlines()[-1], flush=True)

@@ -1,0 +1,31 @@
+// Ask a language model for every move. The bot has no network: croupier passes its requests on (docs/models.md).
+const http = require("http");
+const readline = require("readline");
+
+const OTHERWISE = "STAND"; // the move if croupier or the model refuses a request
+const PROMPT = `You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
+opponent_hand, your_side_deck and three more. Answer END for another card, or STAND.
+The last line of your answer is your move and nothing else. The question: `;
+const RELAY = { method: "POST", path: "/v1/chat/completions", socketPath: process.env.CROUPIER_MODEL_URL.slice("unix:".length) };
+
+function ask(prompt) {
+  const body = { model: "small", messages: [{ role: "user", content: prompt }] };
+  return new Promise((resolve, reject) => {
+    const request = http.request(RELAY, async (reply) => {
+      const parts = [];
+      for await (const part of reply) parts.push(part);
+      const answer = JSON.parse(Buffer.concat(parts));
+      if (reply.statusCode === 200) return resolve(answer.choices[0].message.content);
+      console.error(answer.error.message);
+      resolve("");
+    });
+    request.on("error", reject);
+    request.end(JSON.stringify(body));
+  });
+}
+
+(async () => {
+  for await (const question of readline.createInterface({ input: process.stdin })) {
+    console.log(((await ask(PROMPT + question)).trim() || OTHERWISE).split("\n").pop());
+  }
+})();
