@@ -48,6 +48,7 @@ class FaultKind(StrEnum):
     CPU = "cpu"  # more processor time than the limit of a move
     MEMORY = "memory"  # more memory than the bot's limit
     FLOOD = "flood"  # more output than the limit of a move
+    BUDGET = "budget"  # a request to a model whose budget was used up at an earlier question
     CRASH = "crash"  # killed by a signal, or exited with an error, without an answer
     EXIT = "exit"  # exited with status 0 without an answer
     START = "start"  # could not be started

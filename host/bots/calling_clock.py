@@ -12,6 +12,7 @@ from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
 from host.bots.monitor import MonitoredSandbox
 from host.bots.values import HasQuestion
 from host.sandbox.limits import Limits, ModelAccess, ModelUse
+from protocols.wire import FaultKind
 
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
@@ -23,15 +24,22 @@ class ModelBudget:
     def __init__(self) -> None:
         self.tables = 1  # started so far
         self.refusals = self.unanswered = 0
+        self.question = (0, 0)  # that is open: table and number
+        self.is_overspent = False  # whether the last request came after a question at which nothing was left
+        self._refused_at = dict[str, tuple[int, int]]()  # the first such question, by the name of the model
         self.uses = defaultdict[str, ModelUse](ModelUse)  # by the name of the model
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
+        self.is_overspent = False
         if self.unanswered >= MAX_UNANSWERED:
             return f"{self.unanswered} requests of this fixture had no answer that croupier could pass on"
         spent = [f"{name} = {getattr(model, name)}" for name, left in self.left(model).items() if left <= 0]
         if spent:
-            return f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
+            self.is_overspent = self._refused_at.setdefault(model.name, self.question) != self.question
+            used_up = f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
+            return f"{used_up}; a request at a later question of this table is a fault"
+        self._refused_at.pop(model.name, None)
         self.count(model, ModelUse(requests=1))
         return ""
 
@@ -71,7 +79,9 @@ class CallingClock(Clock):
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
         """Start the open questions, as Clock does."""
         self._end_call()
-        self._open, self.model_budget.tables = len(questions), max(self.model_budget.tables, questions[-1].table)
+        budget, first, last = self.model_budget, questions[0], questions[-1]
+        self._open, budget.tables = len(questions), max(budget.tables, last.table)
+        budget.question = first.table, first.number
         super().begin(questions, asked)
 
     def answered(self, now: float, count: int = 1) -> float:
@@ -124,6 +134,13 @@ class CallingClock(Clock):
             finally:
                 self.go_on(time.perf_counter())
                 self._call, self._failure = None, None
+
+    def request(self, model: ModelAccess) -> str:
+        """Count a request. Return why it is not granted, or "". End the question if the bot was told so at an earlier one."""
+        refusal = self.model_budget.begin(model)
+        if self.model_budget.is_overspent and self._open > 0:
+            self._monitored.exceed(FaultKind.BUDGET)
+        return refusal
 
     def stand_still(self, since: float) -> None:
         """Stop the clock of the open answer, from that moment on, until `go_on`."""

@@ -121,7 +121,7 @@ class MonitoredSandbox:
         if breach is None and self._disk_is_full():
             breach = FaultKind.FLOOD
         if breach is not None:
-            self._break(breach)
+            self.exceed(breach)
 
     def _too_much(self) -> FaultKind | None:
         """Return the limit exceeded according to one look at every process, or None."""
@@ -147,13 +147,13 @@ class MonitoredSandbox:
         memory = await trio.to_thread.run_sync(_shared, descendant_numbers(self.sandbox.pid))
         if life == self._life and self.limit_exceeded is None:
             if memory > self.memory:
-                self._break(FaultKind.MEMORY)
+                self.exceed(FaultKind.MEMORY)
             else:
                 self.peak = max(self.peak, int(memory))
         await trio.sleep(SPARED * (time.perf_counter() - began))
         self._counts = False
 
-    def _break(self, breach: FaultKind) -> None:
+    def exceed(self, breach: FaultKind) -> None:
         """Record the exceeded limit, and kill everything."""
         self.limit_exceeded = breach
         self.sandbox.keeper.kill_now()

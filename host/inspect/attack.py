@@ -22,7 +22,7 @@ from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record, unpack
 from host.sandbox.detect import randomizes_pids
 from host.sandbox.levels import Level
-from host.sandbox.limits import Limits, seconds, size
+from host.sandbox.limits import Limits, ModelAccess, seconds, size
 from host.submissions import sample_bots
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
@@ -37,6 +37,19 @@ HOST_CPU_S = 5.0
 
 BROKEN_OUT = Move("B", 666)
 HONEST = "lim17"
+NO_BUDGET = ModelAccess(
+    name="small",
+    address="http://127.0.0.1:1",
+    model="small",
+    key_env="",
+    key_file="",
+    requests=0,
+    tokens=0,
+    answer=1,
+    patience=1.0,
+    counts_time=True,
+)
+"""A model whose budget is used up from the start, so no request ever leaves this machine."""
 
 
 class Rogue(msgspec.Struct, frozen=True):
@@ -71,7 +84,7 @@ class Rogue(msgspec.Struct, frozen=True):
         """
         changes = {"game": self.game} | self.spec_changes()
         if not self.made:
-            yield load_submission(self.file).with_keys(**changes)
+            yield load_submission(self.file, Limits(models=self.limits.models)).with_keys(**changes)
             return
         with tempfile.TemporaryDirectory() as place, Intake() as intake:
             subprocess.run([sys.executable, self.file / "make.py", place], check=True)
@@ -103,7 +116,8 @@ def _rogue(name: str, row: Mapping[str, Any], level: Level) -> Rogue:
     limits: dict[str, Any] = {
         key: (size if "iB" in value else seconds)(value) for key, value in row.get("limits", {}).items()
     }
-    about = {key: value for key, value in row.items() if key not in {*Level}}
+    about = {key: value for key, value in row.items() if key not in {*Level, "models"}}
+    limits["models"] = (NO_BUDGET,) if row.get("models") else ()
     about |= {"verdict": (verdict,) if isinstance(verdict, str) else tuple(verdict), "also": tuple(row.get("also", ()))}
     return Rogue(**about | {"name": name, "file": folder() / row["file"], "limits": AMPLE._replace(**limits)})
 

@@ -12,6 +12,7 @@ is nothing to smuggle, and a bot cannot ask for another model, a tool or a file 
     the same, but croupier's own request is         the bot gets 502, and its time goes on: its request was the cause
     answered
     a request that is wrong, or beyond the budget   the bot gets an answer from 400 on, and its time goes on
+    a request at a question after that              the bot: the question is a fault of the kind `budget`
     an answer that is too long                      likewise
 
 A call ends with its question: a bot cannot let a model think while another bot is asked.
@@ -64,10 +65,6 @@ class Budget(Protocol):
     unanswered: int
     """Requests that the model could not answer, though it could be reached or the bot did not wait for that."""
 
-    def begin(self, model: ModelAccess) -> str:
-        """Count a request. Return why it is not granted, or ""."""
-        ...
-
     def count(self, model: ModelAccess, use: ModelUse) -> None:
         """Count the tokens of an answer."""
         ...
@@ -88,6 +85,10 @@ class Caller(Protocol):
 
     def calling(self) -> contextlib.AbstractContextManager[bool]:
         """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
+        ...
+
+    def request(self, model: ModelAccess) -> str:
+        """Count a request. Return why it is not granted, or ""."""
         ...
 
     def stand_still(self, since: float) -> None:
@@ -209,7 +210,7 @@ class Relay:
                 if not is_asked:
                     raise Refused(409, "the bot has no question")
                 request = self._read(await _body(http, stream))
-                if refusal := caller.model_budget.begin(request.model):
+                if refusal := caller.request(request.model):
                     raise Refused(429, refusal)
                 reply = await _asked(request, caller)
                 left = caller.model_budget.left(request.model)

@@ -46,6 +46,7 @@ FAULT_MEANINGS: Mapping[str, str] = {
     "cpu": "more CPU time than the limit for one move",
     "memory": "more memory than its limit",
     "flood": "more output than the limit for one move",
+    "budget": "asked a model whose budget was used up",
     "crash": "ended with an error instead of an answer",
     "exit": "exited normally without an answer",
     "start": "could not be started",

@@ -32,6 +32,7 @@ CODES: Mapping[str, str] = {
     FaultKind.UNREADABLE: "B023",
     FaultKind.EARLY: "B024",
     FaultKind.START: "B018",
+    FaultKind.BUDGET: "B042",
 }
 ACCESS_DENIED = re.compile(
     r"PermissionError|(?<!timer_create failed: )Operation not permitted|Permission denied"
@@ -98,6 +99,7 @@ HINT_OF_CODE = {
     "B034": "build it with -g, and repeat the question by hand",
     "B035": "answer before exiting; a persistent bot reads until its input ends",
     "B037": "bots have no network and see only their folder: put what the bot needs there",
+    "B042": "after status 429, ask the model no more at this table; Croupier-Requests-Left and the other headers say it before",
 }
 STDERR_LINES_SHOWN = 5
 
@@ -342,6 +344,7 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
     "B038": lambda bot, _game, _piece: (
         f"wrote more than {format_limit(bot.longest_answer)} for one move: output cut, bot killed"
     ),
+    "B042": lambda _bot, _game, _piece: "asked a model whose budget was used up at an earlier question",
 }
 
 

@@ -369,6 +369,21 @@ def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, t
     assert len(server.heard) == granted
 
 
+def test_a_bot_that_asks_at_a_question_after_its_budget_was_used_up_has_over_spent(tmp_path: Path) -> None:
+    body = """
+    for _ in range(100):
+        status(post(GOOD)), status(post(GOOD))  # the second one gets 429
+        print("STAND", flush=True)
+        sys.stdin.readline()
+    """
+    with serving() as server:
+        record = against_nestor(caller(access(server, requests=1), prober(tmp_path, body)), tables=2)
+    (name,) = record.faults
+    assert len(server.heard) == 2  # one at each table
+    assert record.faults[name] == {"budget": record.usage[name].questions - 2}
+    assert record.faults[name]["budget"] > 2
+
+
 def test_a_bot_reads_how_much_money_is_left(tmp_path: Path) -> None:
     body = r"""
     said += [ask(post(GOOD)).split(b"Croupier-Money-Left: ")[1].split()[0].decode() for _ in range(3)]
