@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from croupier.checking import CheckedBot, check
 from croupier.comparing import Comparison, compare
-from croupier.playing import Bot, PlayedTable, Result, Standing, play
+from croupier.playing import Bot, Interrupted, PlayedTable, Result, Standing, play
 from croupier.session import Error, close, folder_of, limits_of, missing, whole
 from croupier.tournaments import Tournament, tournament
 from host import __version__
@@ -23,6 +23,7 @@ __all__ = [
     "CheckedBot",
     "Comparison",
     "Error",
+    "Interrupted",
     "PlayedTable",
     "Result",
     "Standing",

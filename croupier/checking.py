@@ -66,7 +66,8 @@ def check(
     began, place = time.monotonic(), folder_of(folder)
     if callable(bot):
         with errors():
-            return CheckedBot(check_function(bot, find_bots(place, (), game).game, began))
+            known = find_bots(place, (), game).game
+        return CheckedBot(session().run(partial(check_function, bot, known, began)))
     with errors():
         chosen = CheckOptions(limits=limits_of(limits), unsafe=unsafe)
         candidates = find_candidates(place, (str(bot),), game)

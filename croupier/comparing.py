@@ -118,7 +118,7 @@ def compare(
         places = [place for place, bot in enumerate(bots * copies) if callable(bot)]
         seated = dict(zip(places, (bot for bot, _ in functions), strict=True))
         planned = plan_comparison(place, found, test, chosen, seated)
-    executor = executor_of(functions, found.game, session().workers.executor)
+    executor = executor_of(functions, found.game, session().workers.executor, workers)
     return _against_each_other(planned, _name(new), executor, shown=progress)
 
 

@@ -1,21 +1,25 @@
 """Lets Python functions sit at tables: in this process, beside bots in their sandboxes."""
 
+import asyncio
 import contextlib
+import inspect
+import math
+import sys
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
 
 import trio
 
-from host.base.errors import Problem, UserError
+from croupier.session import session
+from host.base.errors import Problem
 from host.bots.bot_spec import BotSpec, BuiltBot
-from host.bots.function_process import AnswerAll
+from host.bots.function_process import AnswerAll, Returned
 from host.bots.monitor import Monitor
-from host.bots.values import HasQuestion, Question
+from host.bots.values import RAW_BYTES, HasQuestion, Question
 from host.games.engine import Game
 from host.play.bot_pool import BotPool
 from host.play.jobs import Job, WorkerSetup
@@ -23,12 +27,14 @@ from host.play.match import MAX_PARALLEL_TABLES
 from host.play.records import Record
 from host.submissions.check import Report
 from host.submissions.finding import Finding
-from protocols.wire import Fault, Move, read_text
+from protocols.wire import Fault, FaultKind, read_move
 
-Player = Callable[[Any], str]
+Player = Callable[[Any], str | Awaitable[str]]
 """A bot as a Python function: it is shown the view of its seat, and returns its answer as text, for example `"PLAY 3"`."""
 
 LANGUAGE = "function"
+FIXTURES_AT_ONCE = 16
+"""Fixtures that are played at the same time if an async function plays. Each has one table, or those that share a deal."""
 
 
 def function_bots(players: Sequence[Player], taken: Collection[str]) -> list[tuple[BuiltBot, Player]]:
@@ -39,42 +45,94 @@ def function_bots(players: Sequence[Player], taken: Collection[str]) -> list[tup
         plain = plain if plain.isidentifier() else LANGUAGE  # that of a lambda is not
         numbered = (plain if number == 1 else f"{plain}#{number}" for number in count(1))
         names.append(next(name for name in numbered if name not in taken and name not in names))
-    spec = BotSpec(language=LANGUAGE, protocol="lines", parallel_tables=MAX_PARALLEL_TABLES)
-    return [
-        (BuiltBot(replace(spec, name=name), argv=(), folder="", sha256=""), player)
-        for name, player in zip(names, players, strict=True)
-    ]
+    found = list[tuple[BuiltBot, Player]]()
+    for name, player in zip(names, players, strict=True):
+        tables = 1 if is_async(player) else MAX_PARALLEL_TABLES
+        spec = BotSpec(language=LANGUAGE, protocol="lines", name=name, parallel_tables=tables)
+        found.append((BuiltBot(spec, argv=(), folder="", sha256=""), player))
+    return found
+
+
+def is_async(player: Player) -> bool:
+    """Return whether a function is an `async` one, or an object with an `async` `__call__`."""
+    return inspect.iscoroutinefunction(player) or inspect.iscoroutinefunction(getattr(player, "__call__", None))  # noqa: B004
 
 
 def answer_all(name: str, player: Player, game: Game) -> AnswerAll:
-    """Return what asks a function for its moves. An answer that is no answer of the game raises UserError."""
+    """Return what asks a function for its answers. It prints why the first of them is a fault."""
+    has_printed = False
 
-    async def answers(questions: Sequence[HasQuestion]) -> list[Move]:
-        return [_move(name, player, question, game) for question in questions]
+    async def answers(questions: Sequence[HasQuestion]) -> list[Returned]:
+        nonlocal has_printed
+        all_returned = await _ask(player, questions, game)
+        for question, returned in zip(questions, all_returned, strict=True):
+            if returned.stderr and not has_printed:
+                has_printed = True
+                where = f"{name}, question {question.number} at table {question.table}"
+                print(
+                    f"{where} (croupier prints no other fault of it):\n{returned.stderr.decode(errors='replace')}",
+                    file=sys.stderr,
+                )
+        return all_returned
 
     return answers
 
 
-def _move(name: str, player: Player, question: HasQuestion, game: Game) -> Move:
-    text = player(question.view)
-    answer = read_text(game.grammar, text) if isinstance(text, str) else None
-    if answer is None or isinstance(answer, Fault):
-        message = f"{text!r} is not an answer of {game.name} (question {question.number} at table {question.table})"
-        raise UserError([Problem("U001", name, message, hint=f"return {game.grammar.expected} as a text")], 2)
-    return answer
+async def _ask(player: Player, questions: Sequence[HasQuestion], game: Game) -> list[Returned]:
+    """Ask a function some questions: one after the other, or an async one all at the same time."""
+    if is_async(player):
+        awaited = session().in_event_loop(_all_awaited([_awaited(player, question.view) for question in questions]))
+        return [_read(value, game) for value in await awaited]
+    return [_read(_called(player, question.view), game) for question in questions]
 
 
-def check_function(player: Player, game: Game, began: float) -> Report:
+def _called(player: Player, view: Any) -> object:
+    """Return what a function returns, or the exception that it raises."""
+    try:
+        return player(view)
+    except Exception as raised:  # whatever it is, it is the function's fault
+        return raised
+
+
+async def _awaited(player: Any, view: Any) -> object:
+    """Return what an async function returns, or the exception that it raises."""
+    try:
+        return await player(view)
+    except (Exception, SystemExit, KeyboardInterrupt) as raised:  # the last two would end the event loop
+        return raised
+
+
+async def _all_awaited(work: Sequence[Awaitable[object]]) -> list[object]:
+    """Await all at the same time. A function that cancels itself has raised that."""
+    return await asyncio.gather(*work, return_exceptions=True)
+
+
+def _read(value: object, game: Game) -> Returned:
+    """Return the answer in what a function has returned or raised. Raise what ends the process: SystemExit."""
+    if isinstance(value, SystemExit | KeyboardInterrupt):
+        raise value
+    if isinstance(value, BaseException):
+        raw, trace = f"! {type(value).__name__}".encode(errors="replace"), "".join(traceback.format_exception(value))
+        return Returned(read_move(game.grammar, raw), raw, trace.encode(errors="replace")[-RAW_BYTES:])
+    raw = (value if isinstance(value, str) else repr(value)).encode(errors="replace")
+    answer = read_move(game.grammar, raw) if isinstance(value, str) else Fault(FaultKind.UNREADABLE)
+    if not isinstance(answer, Fault):
+        return Returned(answer, raw)
+    why = f"{value!r:.200} is not an answer of {game.name}: return {game.grammar.expected} as a text"
+    return Returned(answer, raw[:RAW_BYTES], why.encode(errors="replace"))
+
+
+async def check_function(player: Player, game: Game, began: float) -> Report:
     """Return the report about a function: whether it answers the edge cases of a game with legal moves."""
     ((bot, _),) = function_bots([player], ())
     rules, problems, illegal = next(iter(game.presets.values())), list[Problem](), list[str]()
     for number, (edge, view) in enumerate(game.edges.items(), 1):
-        try:
-            move = _move(bot.name, player, Question(1, number, view), game)
-        except UserError as refused:
-            problems += [problem._replace(message=f"{edge}: {problem.message}") for problem in refused.problems]
+        (returned,) = await _ask(player, [Question(1, number, view)], game)
+        if isinstance(returned.answer, Fault):
+            why = returned.stderr.decode(errors="replace").splitlines()[-1]
+            problems.append(Problem("U001", bot.name, f"{edge}: {why}"))
         else:
-            illegal += [] if game.allows(rules, view, move) else [edge]
+            illegal += [] if game.allows(rules, view, returned.answer) else [edge]
     lines = [Finding("!", "rules", f"an illegal move at {edge}") for edge in illegal]
     asked = Finding(
         "✗" if problems else "✓", f"{len(game.edges)} questions", f"{len(game.edges) - len(problems)} answered"
@@ -92,43 +150,58 @@ def check_function(player: Player, game: Game, began: float) -> Report:
 
 
 class InProcessPool:
-    """Plays fixtures one after the other in this process."""
+    """Plays fixtures in this process: `count` of them at the same time, each with sandboxes of its own."""
 
-    description, count = "this process", 1
+    description = "this process"
 
-    def __init__(self, pool: BotPool) -> None:
-        self._pool, self._records = pool, deque[Record]()
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.jobs, self._waiting = trio.open_memory_channel[Job](0)
+        self._played, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Play a fixture."""
-        self._records.append(await self._pool.play(job))
+        """Hand a fixture to a task that is free; wait until there is one."""
+        await self.jobs.send(job)
+
+    async def work(self, setup: WorkerSetup, monitor: Monitor, functions: Mapping[str, AnswerAll]) -> None:
+        """Play fixtures, one after the other, until `jobs` is closed."""
+        async with contextlib.AsyncExitStack() as stack:
+            pool = BotPool(setup, stack, monitor, functions=functions)
+            async for job in self._waiting:
+                self._played.send_nowait(await pool.play(job))
 
     @property
     def has_result(self) -> bool:
         """Whether a fixture has ended, so that `next_result` returns at once."""
-        return bool(self._records)
+        return self._records.statistics().current_buffer_used > 0
 
     async def next_result(self) -> Record:
-        """Return the record of the fixture that has ended first."""
-        return self._records.popleft()
+        """Return the record of the fixture that ends next."""
+        return await self._records.receive()
 
 
 @contextlib.asynccontextmanager
 async def _in_this_process(
-    functions: Mapping[str, AnswerAll], setup: WorkerSetup, _on_lost: Callable[[str], None], _workers: int
+    functions: Mapping[str, AnswerAll], count: int, setup: WorkerSetup, _on_lost: Callable[[str], None], _workers: int
 ) -> AsyncIterator[InProcessPool]:
-    async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
-        monitor = Monitor(pondering=setup.pondering, logs=setup.logs)
-        nursery.start_soon(monitor.run)
-        yield InProcessPool(BotPool(setup, stack, monitor, functions=functions))
-        await stack.aclose()
-        nursery.cancel_scope.cancel()
+    async with trio.open_nursery() as monitoring:
+        monitor, pool = Monitor(), InProcessPool(count)
+        monitoring.start_soon(monitor.run)
+        async with trio.open_nursery() as nursery:
+            for _ in range(count):
+                nursery.start_soon(pool.work, setup, monitor, functions)
+            with pool.jobs:
+                yield pool
+        monitoring.cancel_scope.cancel()
 
 
-def executor_of(functions: Sequence[tuple[BuiltBot, Player]], game: Game, usual: Any) -> Any:
+def executor_of(
+    functions: Sequence[tuple[BuiltBot, Player]], game: Game, usual: Any, workers: int | None = None
+) -> Any:
     """Return the executor that asks these functions, and plays the other bots in sandboxes of this process.
 
-    Without functions, return the usual one.
+    With an async function it plays `workers` fixtures at the same time. Without functions, return the usual one.
     """
     answers = {bot.name: answer_all(bot.name, player, game) for bot, player in functions}
-    return partial(_in_this_process, answers) if answers else usual
+    count = (workers or FIXTURES_AT_ONCE) if any(is_async(player) for _, player in functions) else 1
+    return partial(_in_this_process, answers, count) if answers else usual

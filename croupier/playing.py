@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 from croupier.functions import Player, executor_of, function_bots
 from croupier.session import Bar, Error, errors, folder_of, limits_of, seed_of, session, whole
 from host.base.errors import Problem, UserError
+from host.base.format import counted
 from host.inspect.replay import as_text
 from host.inspect.table_lookup import find_table
 from host.inspect.table_replays import ReplayedTable, load_table
 from host.journal.reader import reading
 from host.journal.tournament_dir import seed_text
-from host.ops.adhoc import Conditions, PlayResult, plan_tables, play_tables
+from host.ops.adhoc import Conditions, PlannedTables, PlayResult, plan_tables, play_tables
 from host.ops.bots import find_bots
 from host.play.fixture_id import group_of
 from host.report.export import COLUMNS, seat_rows
 from host.report.terminal import without_colour
 from host.results.standings import Row
 from host.stages import registry_of_game
-from host.tournament.adhoc import AdhocMatch
+from host.tournament.adhoc import AdhocMatch, match_in
 
 Bot = str | PathLike[str] | Player
 """A bot: the path of a file or folder, `sample:NAME`, a bot of the tournament in the folder, or a Python function."""
@@ -124,7 +125,7 @@ class Result:
         """The names of the bots, in the order in which they were given."""
         rows = result.standings.rows
         self.rows: tuple[Standing, ...] = tuple(map(Standing.of, rows))
-        self.scores: dict[str, float] = {row.bot: _mean_score(match, row.bot) for row in rows}
+        self.scores: dict[str, float] = {row.bot: _mean_score(match, row.bot) for row in rows if row.tables}
         """The mean score of each bot at a table, best rank first."""
         self.ranked_by: str = rows[0].ranking.name
         """What ranks the bots: `win_rate` (0 to 1), or `score`."""
@@ -211,6 +212,27 @@ class Result:
         return to_html(self.rows, self.ranked_by, self.sure)
 
 
+class Interrupted(KeyboardInterrupt):
+    """Raised by `croupier.play` at ^C if tables have been played. Its `result` has them."""
+
+    def __init__(self, result: Result, planned: int) -> None:
+        played = f"{result.tables} of {counted(planned, 'table')} have been played"
+        super().__init__(f"{played}: `result` of this exception has them")
+        self.result = result
+
+
+def _result_so_far(planned: PlannedTables, journal: Path, began: float) -> Result | None:
+    """Return what a call that was interrupted has stored; None if that is nothing."""
+    if not journal.exists():
+        return None
+    with reading(journal, registry_of_game(planned.settings.game)) as stored:
+        match = match_in(stored)
+    tables = sum(max(result.tables for result in record.results.values()) for record in match.records)
+    if not tables:
+        return None
+    return Result(PlayResult(planned._replace(tables=tables), match, time.monotonic() - began, journal))
+
+
 def _mean_score(match: AdhocMatch, bot: str) -> float:
     results = [record.results[bot] for record in match.records if bot in record.results]
     return sum(result.score for result in results) / sum(result.tables for result in results)
@@ -241,9 +263,10 @@ def play(
     `tables` is the number of tables, or of those of each pair. `game` is None if the bots name it. A `seed` repeats the
     deals. With `mirror`, each deal is played from every seat. `limits` are those of `[limits]`: `{"move": "200ms"}`.
     Paths start at the current directory; limits, rules and sandbox level are those of the tournament in `folder`, if
-    there is one. Functions play in this process, one table after the other, with bots in their sandboxes.
+    there is one. Functions play in this process, with bots in their sandboxes: one table after the other, or with an
+    `async` function `workers` (16) tables at the same time. What a function raises is a fault.
 
-    Raise Error where the command prints an error. What a function raises is raised here, too.
+    Raise Error where the command prints an error, and Interrupted at ^C if tables have been played.
     """
     began = time.monotonic()
     if isinstance(bots, str):
@@ -266,6 +289,11 @@ def play(
         players = dict(zip(places, (bot for bot, _ in functions), strict=True))
         planned = plan_tables(place, found, tables, chosen, players)
     own = session()
-    executor = executor_of(functions, found.game, own.workers.executor)
+    executor, journal = executor_of(functions, found.game, own.workers.executor, workers), own.new_journal()
     with Bar(shown=progress) as bar:
-        return Result(own.run(partial(play_tables, planned, own.new_journal(), executor, bar, began)))
+        try:
+            return Result(own.run(partial(play_tables, planned, journal, executor, bar, began)))
+        except KeyboardInterrupt as interrupt:
+            if (result := _result_so_far(planned, journal, began)) is None:
+                raise
+            raise Interrupted(result, planned.tables) from interrupt

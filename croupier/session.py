@@ -1,5 +1,6 @@
 """The thread of this process in which croupier plays, and the errors that it raises."""
 
+import asyncio
 import atexit
 import contextlib
 import fcntl
@@ -12,8 +13,9 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -126,6 +128,7 @@ class Session:
         self.lock = _locked(self.folder)
         self._ready, self._ends = threading.Event(), list[trio.Event]()
         self._one_at_a_time = threading.Lock()
+        self._functions: threading.Thread | None = None  # in which async functions run
         self._thread = threading.Thread(target=trio.run, args=(self._main,), name="croupier", daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -159,7 +162,7 @@ class Session:
             except BaseException as failed:  # the caller gets every exception, whoever has raised it
                 result.set_exception(failed)
 
-        if threading.current_thread() is self._thread:
+        if threading.current_thread() in (self._thread, self._functions):
             raise RuntimeError("a function at a table cannot call croupier itself")
         with self._one_at_a_time, errors():
             try:
@@ -173,6 +176,31 @@ class Session:
                 with contextlib.suppress(BaseException):
                     result.result(EXIT_TIMEOUT_S)
                 raise
+
+    @cached_property
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of async functions: one for all calls, because clients keep their connections in it."""
+        loop = asyncio.new_event_loop()
+
+        def serve() -> None:
+            try:
+                loop.run_forever()
+            finally:
+                loop.close()
+
+        self._functions = threading.Thread(target=serve, name="croupier functions", daemon=True)
+        self._functions.start()
+        return loop
+
+    async def in_event_loop(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """Await a coroutine of asyncio in the event loop of async functions. If this is cancelled, so is the coroutine."""
+        done, future = trio.Event(), asyncio.run_coroutine_threadsafe(work, self._event_loop)
+        future.add_done_callback(lambda _: self.soon(done.set))
+        try:
+            await done.wait()
+        finally:
+            future.cancel()
+        return future.result()
 
     def soon(self, call: Callable[[], object]) -> None:
         """Call a function in the thread, without waiting. Do nothing after the end."""
@@ -188,6 +216,9 @@ class Session:
         """End the workers and every bot, and delete the journals."""
         self.soon(self._end.set)
         self._thread.join(EXIT_TIMEOUT_S)
+        if self._functions is not None:
+            self._event_loop.call_soon_threadsafe(self._event_loop.stop)
+            self._functions.join(EXIT_TIMEOUT_S)
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.lock)
 

@@ -2,7 +2,8 @@
 
 `python tests/model_server.py 8080 [STEP…] [--say MOVE]` listens on that port of this machine. It answers the first requests as
 the steps say, and all others with END or the move. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer
-after a second), `retry` (429 with `retry-after: 1`), or `echo` (the key instead of HTTP).
+after a second), `retry` (429 with `retry-after: 1`), `echo` (the key instead of HTTP), or `meet` (an answer when four requests
+wait for one).
 """
 
 import argparse
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from threading import Thread
+from threading import Barrier, Thread
 from typing import Any
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 30, 10  # of each answer
@@ -32,6 +33,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(where if isinstance(where, str) else ("127.0.0.1", where), Handler)  # type: ignore[arg-type]
         self.steps, self.heard, self.said = list(steps), list[tuple[str, dict[str, str], Any]](), "END"
         self.usage: Any = USAGE  # None: answers without it
+        self.four = Barrier(4)
 
     def server_bind(self) -> None:
         TCPServer.server_bind(self)  # the other looks for a name of the machine
@@ -59,6 +61,8 @@ class Handler(BaseHTTPRequestHandler):
         if step == "echo":
             self.wfile.write(self.headers["Authorization"].encode() + b"\r\n\r\n")
             return
+        if step == "meet":
+            self.server.four.wait(300)
         if step == "slow":
             for _ in range(10):
                 time.sleep(0.1)

@@ -2,19 +2,25 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from host.base.errors import HostFailure
 from host.bots.bot_process import BotProcess
 from host.bots.stderr_log import StderrLog
 from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals
-from protocols import PROTOCOLS
-from protocols.wire import Grammar, Move
+from protocols.wire import Answer
 
-AnswerAll = Callable[[Sequence[HasQuestion]], Awaitable[Sequence[Move]]]
-"""Answers the questions of a batch, in their order. What it raises ends the fixture: it is the caller's own code."""
 
-PROTOCOL = PROTOCOLS["lines"]
-"""How records spell the questions and the answers of a function."""
+class Returned(NamedTuple):
+    """What a function has returned: its move or its fault, as a line, and what croupier says about a fault."""
+
+    answer: Answer
+    raw: bytes
+    stderr: bytes = b""
+
+
+AnswerAll = Callable[[Sequence[HasQuestion]], Awaitable[Sequence[Returned]]]
+"""Answers the questions of a batch, in their order."""
 
 
 class FunctionProcess:
@@ -22,8 +28,8 @@ class FunctionProcess:
 
     quick, is_timed = None, False
 
-    def __init__(self, answer_all: AnswerAll, grammar: Grammar) -> None:
-        self._answer_all, self._grammar = answer_all, grammar
+    def __init__(self, answer_all: AnswerAll) -> None:
+        self._answer_all, self._stderr = answer_all, dict[int, bytes]()
         self._questions: Sequence[HasQuestion] = ()
         self.stderr_log, self.totals = StderrLog(), ProcessTotals()
 
@@ -32,20 +38,21 @@ class FunctionProcess:
         self._questions = batch.questions
 
     async def finish(self) -> BatchResult:
-        """Return the answers. Raise what the function raises."""
+        """Return the answers."""
         began = time.perf_counter()
-        moves = [*await self._answer_all(self._questions)]
-        wall = (time.perf_counter() - began) / len(moves)
-        raws = [PROTOCOL.write(self._grammar, move).rstrip(b"\n") for move in moves]
-        return BatchResult([*moves], raws, [wall] * len(moves), [])
+        returned = await self._answer_all(self._questions)
+        wall = (time.perf_counter() - began) / len(returned)
+        answers, raws, stderr = zip(*returned, strict=True)
+        self._stderr = {question.table: text for question, text in zip(self._questions, stderr, strict=True)}
+        return BatchResult([*answers], [*raws], [wall] * len(returned), [])
 
     def answered(self) -> BatchResult:
         """Return an empty result."""
         return BatchResult.empty()
 
-    def stderr_tail(self, _table: int) -> bytes:
-        """Return b"", because a function writes to the standard error of this process."""
-        return b""
+    def stderr_tail(self, table: int) -> bytes:
+        """Return what croupier says about the last answer at a table, if that was a fault."""
+        return self._stderr.get(table, b"")
 
     async def shut_down(self, _patience: float) -> None:
         """Do nothing."""

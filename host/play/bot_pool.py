@@ -150,7 +150,7 @@ class BotPool:
         """Seat one process of a bot, for the length of the block. Its CROUPIER_SEED follows from the path."""
         bot, player = self._bots[name], player_name(name, process)
         if answer_all := self._functions.get(name):
-            yield Seat(bot, FunctionProcess(answer_all, self.game.grammar), never_restarted, None)
+            yield Seat(bot, FunctionProcess(answer_all), never_restarted, None)
             return
         sandbox = await self._sandbox_of(bot, process, state, failures)
         recovery = Recovery(failures, partial(self._replaced, bot, process, failures))

@@ -171,6 +171,7 @@ class Field(NamedTuple):
     more than `max_faults` faults is disqualified when the stage is over; 0: none is. Of the bots, those in `withdrawn`
     have left the stage: they keep their places in its draw, but are not paired any more. If bots came late or tables
     were added, `kept` has the number of tables of every fixture played so far, by its path: these stay as they are.
+    `block` is the number of tables in a fixture of a stage outside a tournament; 0: as many as `block_size` returns.
     """
 
     bots: Sequence[str]
@@ -179,6 +180,7 @@ class Field(NamedTuple):
     max_faults: int = 0
     withdrawn: Sequence[str] = ()
     kept: Mapping[str, int] = MappingProxyType({})
+    block: int = 0
 
 
 class Entrants(NamedTuple):

@@ -49,7 +49,7 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
     If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
     """
     bots, count = sorted(field.bots), comb(len(field.bots), 2)
-    size = block_size(stage, stage.tables_per_pair, count)
+    size = field.block or block_size(stage, stage.tables_per_pair, count)
     plans = block_plans(with_plan(stage, blank), stage.tables_per_pair, size, field)
 
     def meetings(pairs: Iterable[pairing.Pair]) -> Iterator[Meeting]:

@@ -14,6 +14,7 @@ from host import __version__
 from host.base import paths
 from host.bots.bot_spec import BuiltBot, Submission
 from host.games.engine import Game
+from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, RunStatus
 from host.journal.tournament_dir import commitment, read_seed
 from host.journal.writer import JournalWriter, writing
@@ -132,7 +133,14 @@ def _source_of(submission: Submission) -> str:
 async def played(settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer) -> AdhocMatch:
     """Play the stage's tables between the bots, which change seats from table to table."""
     async with adhoc_session(settings, place, executor, workers, watch) as session:
-        journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed)
+        # With a function that plays one table at a time, each table is a fixture: several are played at once, and stored.
+        block = int(any(bot.spec.parallel_tables == 1 for bot in settings.functions.values()))
+        journal, field = session.journal, Field([bot.name for bot in session.bots], session.seed, block=block)
         await run_stage(session.stage, field, Run(session.blank, journal, session.pool, watch.progress))
-        records = [journal.full_record(path) for path in journal.paths()]
-        return AdhocMatch(session.seed, journal.state(), records, journal.bots())
+        return match_in(journal)
+
+
+def match_in(journal: Journal) -> AdhocMatch:
+    """Return the results in the journal of a game outside a tournament, whether or not all its tables have been played."""
+    state = journal.state()
+    return AdhocMatch(state.seed or b"", state, [*map(journal.full_record, journal.paths())], journal.bots())
