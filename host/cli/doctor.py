@@ -23,18 +23,23 @@ INDENT = " " * 10  # of the lines below a heading
 
 @click.command()
 @click.option("--attack", is_flag=True, help="play some rogues (bots that attack the host), each with an honest bot")
+@click.option("--models", is_flag=True, help="ask each model of croupier.toml one word: it may cost money")
 @click.argument("rogues", nargs=-1)
 @click.pass_obj
-def doctor(context: CliContext, attack: bool, rogues: tuple[str, ...]) -> None:
+def doctor(context: CliContext, attack: bool, models: bool, rogues: tuple[str, ...]) -> None:
     """Report what this machine provides: isolation, clocks, languages; and how to install what is missing.
 
     The exit code is 6 if there is no sandbox. With --attack it is also 6 if a rogue did not get its expected verdict;
-    ROGUES are the rogues to play, from sample_bots/rogues.
+    ROGUES are the rogues to play, from sample_bots/rogues. With --models it is 6 if a model does not answer.
     """
+    if attack and models:
+        raise click.UsageError("--attack and --models are two different tests: choose one")
     if attack:
         _attack(context, rogues)
     if rogues:
         raise click.UsageError(f"{rogues[0]}: rogues are played with --attack")
+    if models:
+        _ask_models(context)
     report = diagnose_machine()
     print_result(context, "doctor", report)
     raise click.exceptions.Exit(0 if report.sandbox.level.traits.isolates else 6)
@@ -191,6 +196,24 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
     report = AttackReport(level, trio.run(attacked, level, chosen))
     print_result(context, "attack", report)
     raise click.exceptions.Exit(0 if report.held else 6)
+
+
+def _ask_models(context: CliContext) -> NoReturn:
+    """Ask each model of the tournament one word, print what came back, and exit with 6 if one did not answer."""
+    import trio
+
+    from host.config.tournament_config import load
+    from host.submissions.build import require_relay
+
+    models = load(context.folder).limits.models
+    if not models:
+        raise click.UsageError("--models: croupier.toml has no table [models.NAME]")
+    require_relay("--models")
+    from host.relay.diagnosis import diagnose
+
+    report = trio.run(diagnose, models)
+    print_result(context, "models", report)
+    raise click.exceptions.Exit(0 if report.all_answer else 6)
 
 
 class AttackReport(NamedTuple):

@@ -31,7 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "replay": ("replay last", "replay league/ada+grace/17", "replay last --as ada -o table.html"),
     "report": ("report --open", "report --for mine"),
     "serve": ("serve", "serve --bind 0.0.0.0:8080"),
-    "doctor": ("doctor", "doctor --json"),
+    "doctor": ("doctor", "doctor --json", "doctor --models -C arena"),
     "games": ("games", "games pazaak", "games pazaak --rules"),
     "status": ("status", "status --follow"),
     "verify": ("verify", "verify --sample 10"),

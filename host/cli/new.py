@@ -73,7 +73,7 @@ def new(
     what = f"a season of {game}" if season else f"a {game} tournament"
     sampled = "" if season else f" with {counted(len(names), 'sample bot')}" if names else ", bots go into bots/"
     steps = ["season invite NAME…", "season open"] if season else ["run"] if names else ["add FILE…", "run"]
-    steps = ["check asker", *steps] if models else steps
+    steps = ["doctor --models", "check asker", *steps] if models else steps
     here = f"  croupier -C {shlex.quote(str(folder))}"
     model = [f"  {folder / 'croupier.toml'}: [models.small] says which model bots/asker asks"] if models else []
     lines = [f"{folder}: {what}{sampled}", *model, *(f"{here} {step}" for step in steps)]

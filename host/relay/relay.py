@@ -314,15 +314,22 @@ async def _asked(request: Request, caller: Caller) -> Reply:
 
 async def _is_reachable(model: ModelAccess) -> bool:
     """Return whether a model answers a small request of croupier's own."""
-    body = msgspec.json.encode({"model": model.model, "messages": PROBE})
     with trio.move_on_after(model.patience), contextlib.suppress(Repeatable, Unusable):
-        try:
-            reply = await ask(model, body)
-        except TooLong:
-            return True
-        _use(model, reply)
-        return reply.status == 200
+        with contextlib.suppress(TooLong):
+            await probe(model)
+        return True
     return False
+
+
+async def probe(model: ModelAccess) -> ModelUse:
+    """Ask a model a small request of croupier's own, once. Return what it has used.
+
+    Raise Repeatable, Unusable or TooLong if the model does not answer it.
+    """
+    reply = await ask(model, msgspec.json.encode({"model": model.model, "messages": PROBE}))
+    if reply.status != 200:
+        raise Unusable(f"status {reply.status}", reply.status)
+    return _use(model, reply)
 
 
 def _use(model: ModelAccess, reply: Reply) -> ModelUse:

@@ -25,15 +25,22 @@ OF_THE_ADDRESS = (401, 402, 403, 404, 407)
 
 
 class Repeatable(Exception):
-    """Raised when the address cannot answer now. `after` is how many seconds it asks to wait; 0: it does not say."""
+    """Raised when the address cannot answer now. `after` is how many seconds it asks to wait; 0: it does not say.
 
-    def __init__(self, reason: str, after: float = 0.0) -> None:
+    `status` is that of its answer; 0: there is none.
+    """
+
+    def __init__(self, reason: str, after: float = 0.0, status: int = 0) -> None:
         super().__init__(reason)
-        self.after = after
+        self.after, self.status = after, status
 
 
 class Unusable(Exception):
-    """Raised when the address or the key is wrong, so that to repeat the request does not help."""
+    """Raised when the address or the key is wrong, so that to repeat the request does not help. `status`: see Repeatable."""
+
+    def __init__(self, reason: str, status: int = 0) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class TooLong(Exception):
@@ -78,9 +85,9 @@ async def ask(model: ModelAccess, body: bytes) -> Reply:
     except ValueError as wrong:
         raise Unusable("the address cannot be used") from wrong
     if reply.status in LATER or reply.status >= 500:
-        raise Repeatable(f"status {reply.status}", after)
+        raise Repeatable(f"status {reply.status}", after, reply.status)
     if not _reaches_bot(reply.status):
-        raise Unusable(f"status {reply.status}")
+        raise Unusable(f"status {reply.status}", reply.status)
     if key and key.encode() in reply.body:
         raise Unusable("the answer contains the key")
     return reply

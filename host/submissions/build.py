@@ -343,12 +343,9 @@ def _refuse_weak_level(submission: Submission, level: Level) -> None:
 
 def _refuse_models(submission: Submission) -> None:
     """Raise UserError (exit code 6) if the relay to the models of a bot is not installed, or if a key is missing."""
-    try:
-        from host.relay.upstream import Unusable, key_of
-    except ImportError as lacking:
-        hint = "pip install '.[models]'   in a clone of croupier"
-        problem = Problem("S008", submission.name, f"bots that ask models need the extra models: {lacking}", hint=hint)
-        raise UserError([problem], 6) from lacking
+    require_relay(submission.name)
+    from host.relay.upstream import Unusable, key_of
+
     for model in submission.limits.models:
         try:
             key_of(model)
@@ -357,6 +354,16 @@ def _refuse_models(submission: Submission) -> None:
             raise UserError(
                 [Problem("S019", submission.name, f"cannot ask {model.name}: {wrong}", hint=hint)], 6
             ) from wrong
+
+
+def require_relay(where: str) -> None:
+    """Raise UserError (exit code 6) if the relay to models is not installed."""
+    try:
+        import host.relay.upstream  # noqa: F401
+    except ImportError as lacking:
+        hint = "pip install '.[models]'   in a clone of croupier"
+        problem = Problem("S008", where, f"bots that ask models need the extra models: {lacking}", hint=hint)
+        raise UserError([problem], 6) from lacking
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 import textwrap
@@ -534,6 +535,7 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
     assert made.out.splitlines() == [
         f"{place}: a pazaak tournament with 1 sample bot",
         f"  {place}/croupier.toml: [models.small] says which model bots/asker asks",
+        f"  croupier -C '{place}' doctor --models",
         f"  croupier -C '{place}' check asker",
         f"  croupier -C '{place}' run",
     ]
@@ -541,6 +543,86 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
     assert " ".join(GAMES["pazaak"].card.split()) in " ".join(source.split())
     season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
     assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err
+
+
+def test_doctor_asks_each_model_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving("200", "401") as server:
+        place = tournament(tmp_path, server.address)
+        works, refused = (
+            croupier("-C", place, "doctor", "--models"),
+            croupier("-C", place, "doctor", "--models", "--json"),
+        )
+    assert works.code == 0, works.err
+    assert re.fullmatch(rf"small  {server.address} answers after .*: status 200, {TOKENS} tokens\n", works.out)
+    assert refused.code == 6
+    (row,) = refused.json["rows"]
+    assert (row["name"], row["address"], row["status"], row["tokens"]) == ("small", server.address, 401, 0)
+    assert row["problem"]["hint"] == "the address refuses the key: correct it, where key_env or key_file says"
+    assert [headers["authorization"] for _, headers, _ in server.heard] == [f"Bearer {KEY}"] * 2
+    assert KEY not in works.out + works.err + refused.out + refused.err
+
+
+@pytest.mark.parametrize(
+    ("step", "address", "cure"),
+    [
+        ("302", "{plain}", "croupier follows no redirect: correct `address`"),
+        ("402", "{plain}", "the account of the key has no money left"),
+        ("403", "{plain}", "the key may not use this model: correct the key or `model`"),
+        ("404", "{plain}", "correct the path of `address`, or `model`"),
+        ("422", "{plain}", "the address refuses the request: correct `model`, or the path of `address`"),
+        ("429", "{plain}", "the account has reached a limit: wait, or run with fewer workers"),
+        ("503", "{plain}", "the address cannot answer now: try again later"),
+        ("echo", "{plain}", "the address does not speak HTTP: correct `address`, perhaps to https://"),
+        ("200", "{tls}", "the address does not speak TLS: correct `address`, perhaps to http://"),
+        ("200", "unix:/nowhere", "start the server, or correct the host, the port or the path in `address`"),
+        (
+            "200",
+            "http://nowhere.invalid",
+            "no host has this name: correct `address`, or how this machine resolves names",
+        ),
+    ],
+)
+def test_doctor_says_what_to_correct(
+    step: str, address: str, cure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving(step) as server:
+        url = address.format(plain=server.address, tls=server.address.replace("http:", "https:"))
+        done = croupier("-C", tournament(tmp_path, url), "doctor", "--models")
+    assert done.code == 6
+    assert done.out.startswith(f"error[S020] small: {url}: ")
+    assert done.out.endswith(f"\n  hint: {cure}\n")
+    assert KEY not in done.out + done.err
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")
+def test_doctor_says_that_a_certificate_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=model -keyout key.pem -out own.pem"
+    subprocess.run(made.split(), cwd=tmp_path, capture_output=True, check=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "own.pem", tmp_path / "key.pem")
+    with serving() as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        done = croupier("-C", tournament(tmp_path, server.address.replace("http:", "https:")), "doctor", "--models")
+    assert done.code == 6
+    assert "hint: this machine does not trust the certificate: correct `address`, or add its authority" in done.out
+    assert server.heard == []
+
+
+def test_doctor_names_a_key_that_is_missing_and_a_model_that_is_slow(tmp_path: Path) -> None:
+    with serving("slow") as server:
+        place = tournament(tmp_path, server.address)
+        missing = croupier("-C", place, "doctor", "--models")
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace('key_env = "A_KEY"', 'patience = "0.2 s"'))
+        slow = croupier("-C", place, "doctor", "--models")
+        config.write_text(config.read_text().partition("[models.small]")[0])
+        without = croupier("-C", place, "doctor", "--models")
+    assert "error[S019] small: the variable A_KEY has no key" in missing.out and missing.code == 6
+    assert f"error[S020] small: {server.address}: no answer within 0.2 s" in slow.out and slow.code == 6
+    assert "croupier.toml has no table [models.NAME]" in without.err and without.code == 2
 
 
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
