@@ -79,17 +79,26 @@ def test_a_note_never_changes_the_move() -> None:
 
 @pytest.mark.parametrize("parallel_tables", [1, 4])
 def test_a_note_is_stored_with_its_move_and_moves_stay_as_they_are(parallel_tables: int) -> None:
-    bots = [noting(repr(TROUBLE)), bot_of(QUIET, "quiet")]
-    silent = played("pazaak", [bot_of(QUIET, "notes"), bots[1]], 3, parallel_tables)
+    keys = {"parallel_tables": parallel_tables}
+    quiet, silent = (bot_of(QUIET, name).with_keys(**keys) for name in ("quiet", "notes"))
+    without = played("pazaak", [silent, quiet], 6)
 
-    record = played("pazaak", bots, 3, parallel_tables)
+    record = played("pazaak", [noting(repr(TROUBLE)).with_keys(**keys), quiet], 6)
 
-    assert answers_of(record) == answers_of(silent) and record.faults == {}
-    assert record.answers != silent.answers and silent.answers == pack(answers_of(silent))
-    answers = answers_of(record)
-    written_by_it = sum(len(notes) for notes in notes_of(record).values())
-    assert {note for notes in notes_of(record).values() for note in notes} == {TROUBLE}
-    assert 0 < written_by_it < sum(map(len, answers))  # only its own answers have one
+    assert answers_of(record) == answers_of(without) and record.faults == {}
+    assert without.answers == pack(answers_of(without)) != record.answers
+    stored = [note for notes in notes_of(record).values() for note in notes]
+    assert {*stored} == {TROUBLE} and len(stored) < sum(map(len, answers_of(record)))  # only its own answers have one
+
+
+def test_the_same_notes_are_stored_however_many_tables_are_open() -> None:
+    opponent = bot_of(QUIET, "quiet").with_keys(parallel_tables=8)
+    alone, together = (
+        played("pazaak", [noting("'x' * 3000").with_keys(parallel_tables=count), opponent], 10, hands_to_win=10)
+        for count in (1, 8)
+    )
+
+    assert alone.answers == together.answers and max(map(len, notes_of(alone).values())) == 6
 
 
 def test_no_question_of_an_opponent_has_a_note() -> None:
