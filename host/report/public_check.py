@@ -3,7 +3,7 @@
 `check.py same FOLDER` also compares it with the public folder of the same tournament, played again.
 """
 
-import csv, hashlib, hmac, json, math, pathlib, sys, time
+import csv, hashlib, hmac, json, math, pathlib, re, sys, time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations, permutations, product
@@ -92,11 +92,12 @@ def check_bots() -> None:
 
 
 def compare(other: pathlib.Path) -> None:
-    """Compare each fixture that counts with the one of another folder: its seats, scores and, if both have them, answers."""
+    """Compare each fixture that counts with the one of another folder: its seats, scores and, if both have them, moves."""
     folders, nothing = [], (None, None)
     for folder in (FOLDER, other):
         lines, parts = (folder / "records.ndjson").open(), ("bots", "seats", "scores", "faults", "benched")
-        digests = {number: hashlib.sha256(text).digest() for number, _, text in answers_in(folder)}
+        without_notes = ((number, re.sub(rb"\t[^,\n]*", b"", text)) for number, _, text in answers_in(folder))
+        digests = {number: hashlib.sha256(text).digest() for number, text in without_notes}
         fixtures = [each for line in lines if (each := json.loads(line).get("fixture"))]
         folders.append({one["path"]: ([one[key] for key in parts], digests.get(one["number"])) for one in fixtures})
     here, there, compared = *folders, 0

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -183,6 +185,18 @@ def test_verify_holds_with_notes_and_finds_one_that_was_changed(cup: Path, tmp_p
         journal._database.execute("UPDATE record SET answers = ?", (changed,))
         journal._database.commit()
     assert "changed after it was sealed" in croupier("-C", other, "verify").out
+
+
+def test_a_tournament_played_again_may_have_other_notes_but_no_other_moves(cup: Path, tmp_path: Path) -> None:
+    croupier("-C", cup, "export", "public", tmp_path / "public")
+    shutil.copytree(tmp_path / "public", again := tmp_path / "again")
+    command = [sys.executable, tmp_path / "public" / "check.py", "same", again]
+    answers = (again / "answers.ndjson").read_text()
+
+    (again / "answers.ndjson").write_text(answers.replace("opponent", "other bot"))
+    assert "1 of them the same answers" in subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    (again / "answers.ndjson").write_text(answers.replace("STAND", "END"))
+    assert "is another fixture" in subprocess.run(command, capture_output=True, check=False, text=True).stderr
 
 
 def test_while_a_stage_runs_spectators_see_no_notes(cup: Path) -> None:
