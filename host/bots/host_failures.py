@@ -20,7 +20,7 @@ class HostFailures:
     def __init__(self) -> None:
         self._by_bot: Counter[str] = Counter()  # the bot that was being asked or prepared
         self._without_model: Counter[str] = Counter()  # the bot that asked a model which did not answer
-        self.stalls: list[str] = []  # stalls of the machine, as text for people
+        self.stalls: list[str] = []  # of the machine, and models that did not answer, as text for people
         self.deaths: list[str] = []  # deaths of keepers, with their reasons
 
     @property

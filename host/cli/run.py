@@ -89,7 +89,7 @@ def run(
         later = outcome.undecided - outcome.again
         stay = f"  {counted(later, 'fixture')} cannot be played again: what followed depends on it." if later else ""
         retry = f"  Try again:  {again}" if outcome.again else ""
-        click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: the game failed.{stay}{retry}", err=True)
+        click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: {outcome.cause}.{stay}{retry}", err=True)
         raise click.exceptions.Exit(7)
 
 

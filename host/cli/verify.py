@@ -109,7 +109,7 @@ class VerifyResult(NamedTuple):
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
 
-        tables, differences, sealed, since, changes, only_told, why_told, undecided, reduced = self.audit
+        tables, differences, sealed, since, changes, only_told, why_told, undecided, reduced, cause = self.audit
         if differences:
             number = f"{len(differences)} {plural(len(differences), 'difference')}"
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
@@ -124,7 +124,7 @@ class VerifyResult(NamedTuple):
             yield only_told_text(only_told, why_told)
         if undecided:
             number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
-            yield f"{number} undecided: the game failed, so there is nothing to check"
+            yield f"{number} undecided: {cause}, so there is nothing to check"
         yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"

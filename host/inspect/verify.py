@@ -25,7 +25,7 @@ from host.journal.reader import Journal
 from host.journal.state import RecordedBot, StageStatus
 from host.play import match
 from host.play.lines import NO_LINE, lines_of
-from host.play.records import count_faults
+from host.play.records import cause_text, count_faults
 from host.play.results import results_of, seats_of
 from host.results.course import Played, course
 from host.sandbox.levels import DEFAULT_LEVEL
@@ -53,6 +53,7 @@ class Audit(NamedTuple):
     why_told: str = ""
     undecided: int = 0  # fixtures without a result
     reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
+    cause: str = ""  # what kept the undecided fixtures from a result, in words
 
 
 def verify(
@@ -109,6 +110,7 @@ def verify(
         differences += wrong_places(journal, seed)
         differences += [f"{stage}: its stored sums are not those of its records" for stage in journal.wrong_sums()]
     at = next((nth for nth, entry in enumerate(entries, 1) if published and entry.seal == published), 0)
+    undecided = journal.undecided()
     return Audit(
         tables=tables,
         differences=differences,
@@ -117,8 +119,9 @@ def verify(
         changes=tuple(changes[entry.ref] for entry in entries[at:] if entry.kind == "change" and entry.ref in changes),
         only_told=told.only_told,
         why_told=told.reason,
-        undecided=len(journal.undecided()),
+        undecided=len(undecided),
         reduced=reduced,
+        cause=cause_text(each.why for each in undecided),
     )
 
 

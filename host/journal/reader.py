@@ -79,6 +79,7 @@ class UndecidedFixture(NamedTuple):
             "bots": list(why.given_by),
             "reason": why.reason,
             "where": why.where or None,
+            "cause": why.cause,
         }
 
 

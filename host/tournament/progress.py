@@ -124,7 +124,7 @@ class Tally:
         stages = self.stages.values()
         if replayed := sum(sums.replayed for sums in stages):
             stalled = sum(sums.stalled for sums in stages)
-            times = f"{replayed} times, {stalled} of them because the machine stalled"
+            times = f"{replayed} times, {stalled} of them because the machine stalled or a model did not answer"
             yield f"  repeated after failures of the host: {times}"
             stalls = [stall for sums in stages for stall in sums.stalls]
             failures = [failure for sums in stages for failure in sums.failures]

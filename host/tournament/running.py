@@ -82,13 +82,15 @@ class LoggingObserver(NamedTuple):
 class RunOutcome(NamedTuple):
     """How a run ended; `reason` says why if it was interrupted.
 
-    `undecided` is the number of fixtures without a result, and `again` the number of those that the next run tries again.
+    `undecided` is the number of fixtures without a result, `cause` what kept them from it in words, and `again` the number of
+    those that the next run tries again.
     """
 
     interrupted: bool = False
     reason: str = ""
     undecided: int = 0
     again: int = 0
+    cause: str = ""
 
 
 class RunOptions(NamedTuple):
@@ -148,7 +150,7 @@ async def play_tournament(
 ) -> RunOutcome:
     """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
 
-    Return how many fixtures have no result because the game failed. A caller that cancels it loses only the fixtures in
+    Return how many fixtures have no result, and why. A caller that cancels it loses only the fixtures in
     flight. Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = loaded
@@ -189,7 +191,9 @@ async def play_tournament(
             await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)
-        outcome = RunOutcome(undecided=len(journal.undecided()), again=len(may_be_tried_again(journal, seed)))
+        undecided, again = journal.undecided(), may_be_tried_again(journal, seed)
+        cause = cause_text(each.why for each in undecided)
+        outcome = RunOutcome(undecided=len(undecided), again=len(again), cause=cause)
     if finished:
         folder.reveal()
     return outcome

@@ -45,12 +45,17 @@ def test_a_silent_model_is_not_called_a_failure_of_the_game(config: str, more: s
     done = croupier("-C", tmp_path, "run")
     assert done.code == 7, done.err
     assert " is undecided: a model did not answer: asker: the model small does not answer: " in done.err
+    assert " undecided: a model did not answer." in done.err
+    verified = croupier("-C", tmp_path, "verify").out
+    assert " undecided: a model did not answer, so there is nothing to check" in verified
+    cause = {each["cause"] for each in croupier("-C", tmp_path, "faults", "--json").json["undecided"]}
+    assert cause == {"model"}
     shown = " ".join(croupier("-C", tmp_path, "standings").out.split())
     assert f"undecided, because a model did not answer{more}" in shown
     assert " undecided: a model did not answer, no bot is charged; the last time: asker: " in shown
     status = croupier("-C", tmp_path, "status").out
     assert "undecided: a model did not answer\n" in status
-    assert "the game failed" not in shown + status
+    assert "the game failed" not in shown + status + done.err + verified
 
 
 def test_several_causes_are_named_once_each() -> None:
