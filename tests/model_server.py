@@ -2,8 +2,8 @@
 
 `python tests/model_server.py 8080 [STEP…] [--say MOVE]` listens on that port of this machine. It answers the first requests as
 the steps say, and all others with END or the move. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer
-after a second), `retry` (429 with `retry-after: 1`), `echo` (the key instead of HTTP), or `meet` (an answer when four requests
-wait for one).
+after a second), `retry` (429 with `retry-after: 1`), `echo` (the key instead of HTTP), or `meet` (an answer when as many requests
+wait for one as `meeting` says: four).
 """
 
 import argparse
@@ -11,10 +11,10 @@ import json
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from threading import Barrier, Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 30, 10  # of each answer
@@ -33,7 +33,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(where if isinstance(where, str) else ("127.0.0.1", where), Handler)  # type: ignore[arg-type]
         self.steps, self.heard, self.said = list(steps), list[tuple[str, dict[str, str], Any]](), "END"
         self.usage: Any = USAGE  # None: answers without it
-        self.four = Barrier(4)
+        self.meeting = Barrier(4)
 
     def server_bind(self) -> None:
         TCPServer.server_bind(self)  # the other looks for a name of the machine
@@ -62,7 +62,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.headers["Authorization"].encode() + b"\r\n\r\n")
             return
         if step == "meet":
-            self.server.four.wait(300)
+            with suppress(BrokenBarrierError):
+                self.server.meeting.wait(300)
         if step == "slow":
             for _ in range(10):
                 time.sleep(0.1)

@@ -49,12 +49,14 @@ class PlacementRequest(NamedTuple):
     workers: int = 0  # 0 = as many as the machine has room for
     cores: int = 1  # the most cores that one of its bots asks for
     pondering: bool = False
+    models: bool = False  # whether a bot asks language models: while it waits for one, its core can do something else
 
 
 def placement_request(setup: WorkerSetup, workers: int) -> PlacementRequest:
     """Return what a tournament asks for. If `workers` is 0, the machine decides how many there are."""
     cores = max((bot.spec.cores for bot in setup.bots), default=1)
-    return PlacementRequest(setup.placement, workers, cores, setup.pondering)
+    models = any(bot.limits.models for bot in setup.bots)
+    return PlacementRequest(setup.placement, workers, cores, setup.pondering, models)
 
 
 def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Placement:
@@ -66,6 +68,8 @@ def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Place
     most = usable // width
     if request.placement == "free":
         return Placement(request.workers or most)
+    if request.placement == "auto" and request.models:
+        return Placement(request.workers or most, reason="bots ask models")
     workers = min(request.workers or most, most)
     are = "s are" if usable > 1 else " is"
     fewer = f"instead of {request.workers} ({usable} core{are} usable)" if request.workers > most else ""

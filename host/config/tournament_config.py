@@ -197,8 +197,8 @@ class RunTable:
     placement: Annotated[str, one_of(lambda: PLACEMENTS, "placement")] = "auto"
     """Which processor cores a worker and its bots use. `"core"`: they share one core, or as many as one of the bots asks
     for, and no other worker uses it; there are never more workers than cores. `"free"`: every core. `"auto"`: as `"core"`,
-    but as `"free"` if bots may ponder, if a quota allows fewer cores than there are, or if other programs load the
-    machine."""
+    but as `"free"` if bots may ponder, if a bot asks a language model, if a quota allows fewer cores than there are, or if
+    other programs load the machine."""
     cluster: Annotated[str, matches(ADDRESS, "address of a scheduler", '"tcp://host:8786"')] = ""
     """The address of a Dask scheduler, whose workers play instead of this machine's. Example: `cluster = "tcp://host:8786"`"""
 

@@ -19,6 +19,7 @@ A call ends with its question: a bot cannot let a model think while another bot 
 """
 
 import contextlib
+import fcntl
 import os
 import shutil
 import socket
@@ -370,9 +371,11 @@ def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
     """Open the relay of a sandbox, with its socket. Leaving the block ends it."""
     store = paths.cache_dir() / "relays"
     store.mkdir(exist_ok=True)
+    _remove_stale(store)
     folder = Path(tempfile.mkdtemp(dir=store))
     folder.chmod(0o711)  # the user of the sandbox mounts the socket
-    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(place, fcntl.LOCK_EX)
     listener = socket.socket(socket.AF_UNIX)
     relay = Relay(models, folder / "model", listener)
     try:
@@ -381,6 +384,18 @@ def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
         trio.lowlevel.spawn_system_task(relay.run)
         yield relay
     finally:
-        os.close(place)
         relay.hide()
+        os.close(place)
         relay.scope.cancel()
+
+
+def _remove_stale(store: Path) -> None:
+    """Remove the sockets that killed processes have left. A process locks the folder of its socket before it makes that."""
+    for left in store.glob("*/model"):
+        with contextlib.suppress(OSError):  # another process uses it, or has just removed it
+            place = os.open(left.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left.parent)
+            finally:
+                os.close(place)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -12,12 +13,13 @@ import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import Any
 
+import psutil
 import pytest
 import trio
-from command import ROOT, croupier, environment
+from command import CROUPIER, ROOT, croupier, environment
 from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, own_port, played, written
 from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
@@ -32,12 +34,13 @@ from host.games import GAMES
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
 from host.play.records import Record
-from host.relay.relay import _use
+from host.relay.relay import _use, open_relay
 from host.relay.upstream import Repeatable, Reply, ask
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import UNPROTECTED
 from host.sandbox.limits import Limits, ModelAccess, ModelUse
+from host.sandbox.process_tree import descendants
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 
@@ -543,6 +546,69 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
     assert " ".join(GAMES["pazaak"].card.split()) in " ".join(source.split())
     season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
     assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err
+
+
+def test_bots_that_wait_for_a_model_play_as_many_fixtures_at_once_as_there_are_workers(tmp_path: Path) -> None:
+    place = tournament(tmp_path, "")
+    for name in ("second", "third"):
+        shutil.copytree(place / "bots" / "asker", place / "bots" / name)
+        manifest = place / "bots" / name / "bot.toml"
+        manifest.write_text(manifest.read_text().replace('"asker"', f'"{name}"'))
+    workers = len(os.sched_getaffinity(0)) + 1
+    meet = Barrier(workers)  # no call is answered before each worker has one
+    with serving(*["meet"] * workers) as server:
+        server.meeting = meet
+        config = place / "croupier.toml"
+        text = (
+            config.read_text().replace('address = ""', f'address = "{server.address}"').replace('key_env = "A_KEY"', "")
+        )
+        config.write_text(text.replace("tables = 2", f"tables = {2 * workers}") + '[limits]\nmove = "5 min"\n')
+        done = croupier("-C", place, "run", "--workers", workers)
+    assert done.code == 0, done.err
+    assert not meet.broken
+
+
+def test_after_kill_9_the_next_run_leaves_no_socket_and_no_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    waiting = Barrier(2)
+    with serving("meet") as server:  # it does not answer the first call
+        server.meeting = waiting
+        place = tournament(tmp_path, server.address)
+        command = [*CROUPIER, "-C", str(place), "run", "--workers", "1"]
+        with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            while not server.heard:
+                assert run.poll() is None
+                time.sleep(0.01)
+            started = descendants(run.pid)
+            for process in (psutil.Process(run.pid), *started):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        assert psutil.wait_procs(started, timeout=60)[1] == []
+        waiting.abort()
+        killed_while_it_starts = """
+import os, signal, trio
+from host.relay.relay import open_relay
+async def start():
+    with open_relay([]):
+        os.kill(os.getpid(), signal.SIGKILL)
+trio.run(start)
+"""
+        subprocess.run([sys.executable, "-c", killed_while_it_starts], env=environment(), check=False)
+        assert [*(CACHE / "relays").glob("*/model")]
+        done = croupier("-C", place, "run")
+    assert done.code == 0, done.err
+    assert not [*(CACHE / "relays").iterdir()]
+    assert not [path for path in place.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def test_a_relay_that_starts_removes_no_socket_of_another() -> None:
+    async def both() -> None:
+        with open_relay([]) as first, open_relay([]) as second:
+            assert first.path.is_socket() and second.path.is_socket()
+
+    trio.run(both)
 
 
 def test_doctor_asks_each_model_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

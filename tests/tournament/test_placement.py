@@ -50,6 +50,12 @@ EIGHT = range(8)
         (PlacementRequest(workers=2), "2 workers, each on a core of its own", ((0,), (1,))),
         (PlacementRequest(pondering=True), "8 workers on any core (bots may ponder)", ()),
         (PlacementRequest("free"), "8 workers on any core", ()),
+        (PlacementRequest(workers=25, models=True), "25 workers on any core (bots ask models)", ()),
+        (
+            PlacementRequest("core", workers=25, models=True),
+            "8 workers instead of 25 (8 cores are usable), each on a core of its own",
+            tuple((core,) for core in EIGHT),
+        ),
         (PlacementRequest("free", workers=20), "20 workers on any core", ()),
         (PlacementRequest("core", workers=1), "1 worker on a core of its own", ((0,),)),
         (
