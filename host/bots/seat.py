@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -30,6 +31,7 @@ from host.bots.values import (
     BatchResult,
     Evidence,
     HasQuestion,
+    ModelCost,
     Outcome,
     ProcessTotals,
     QuickAnswer,
@@ -43,6 +45,9 @@ from host.sandbox.launch import Sandbox
 from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
+
+if TYPE_CHECKING:  # only bots that ask models need it
+    from host.bots.calling_clock import ModelBudget
 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
 TIMED = 1000  # maximum number of decisions whose times are stored
@@ -63,8 +68,16 @@ class Seat:
     that the bot has given stands, so a bot that causes such a failure cannot take back an answer.
     """
 
-    def __init__(self, bot: BuiltBot, process: BotProcess, restart: Restart, bank: TimeBank | None) -> None:
-        self.bot, self.benched = bot, False
+    def __init__(
+        self,
+        bot: BuiltBot,
+        process: BotProcess,
+        restart: Restart,
+        bank: TimeBank | None,
+        budget: "ModelBudget | None" = None,
+    ) -> None:
+        """`budget` is that of a bot that asks models."""
+        self.bot, self.benched, self._budget = bot, False, budget
         self.has_lost_sandbox = False  # through the fault of its bot
         self._process, self._restart, self._bank = process, restart, bank
         self._encode, self.notes = PROTOCOLS[bot.spec.protocol].encode, Notes(PROTOCOLS[bot.spec.protocol])
@@ -77,7 +90,6 @@ class Seat:
         self._slowest_wall = -1.0
         self._quick: QuickAnswer | None = None  # the last answer that came at once to `ask_one`
         self._quick_walls: list[float] = []  # of answers to `ask_one` that have not been counted yet
-        self._asked = 0  # questions asked so far
         self._wall = 0.0
         self._walls = [0] * WALLS
 
@@ -190,7 +202,7 @@ class Seat:
         self._count_walls(quick)
         totals = self._process.totals
         return Usage(
-            questions=self._asked,
+            questions=sum(self._walls),
             wall=self._wall,
             slowest=self._slowest.wall if self._slowest else 0.0,
             cpu=totals.cpu,
@@ -202,6 +214,15 @@ class Seat:
             pondered=totals.pondered,
         )
 
+    def model_costs(self) -> dict[str, ModelCost]:
+        """Return what the bot has used of each model in the fixture so far. Models that it has not used are left out."""
+        used = self._budget.uses if self._budget is not None else {}
+        return {
+            model.name: ModelCost(*used[model.name], money=model.cost(used[model.name]))
+            for model in self.bot.limits.models
+            if any(used.get(model.name, ()))
+        }
+
     def all_evidence(self) -> list[Evidence]:
         """Return the stored evidence, with the slowest decision last."""
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
@@ -210,7 +231,6 @@ class Seat:
         """Count the answers of a batch. It may have a hundred; few are a fault or the slowest, so it works on columns."""
         walls, count = result.walls, len(result.answers)
         waits = [wall for wall in walls if wall]  # all others arrived together with the answer before
-        self._asked += count - len(waits)
         self._walls[0] += count - len(waits)
         if waits:
             self._count_walls(waits)
@@ -234,7 +254,6 @@ class Seat:
 
     def _count_walls(self, walls: Sequence[float]) -> None:
         """Count answers that took these numbers of seconds."""
-        self._asked += len(walls)
         self._wall += sum(walls)
         for bits in map(int.bit_length, [int(wall * 1e6) for wall in walls]):  # half the time of `min` for each answer
             self._walls[bits if bits < WALLS else WALLS - 1] += 1
@@ -407,10 +426,12 @@ async def open_seat(
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
     new_clock: Callable[..., Clock] = Clock
+    budget = None
     if bot.limits.models:
         from host.bots.calling_clock import CallingClock, ModelBudget  # only these bots need it
 
-        new_clock = partial(CallingClock, budget=ModelBudget())
+        budget = ModelBudget()
+        new_clock = partial(CallingClock, budget=budget)
     async with contextlib.AsyncExitStack() as stack:
 
         async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
@@ -437,7 +458,7 @@ async def open_seat(
             process = await process_in(await recovery.new_sandbox(), process)
             return process
 
-        yield Seat(bot, process, restart, bank)
+        yield Seat(bot, process, restart, bank, budget)
 
 
 @contextlib.asynccontextmanager

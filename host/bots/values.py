@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
+
+from msgspec import Meta
 
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, Move, View
@@ -170,6 +172,27 @@ class Usage(NamedTuple):
     waited: float = 0.0
     pauses: int = 0  # number of times it was stopped off turn
     pondered: float = 0.0  # seconds of processor time used off turn before it was stopped, if measured
+
+
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+
+
+class ModelCost(NamedTuple):
+    """What a bot has used of a language model in a fixture, and what that cost by the prices of that time."""
+
+    calls: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    money: Annotated[float, Meta(ge=0, le=1e15)] = 0.0
+
+    def plus(self, more: "ModelCost") -> "ModelCost":
+        """Return the sum of both."""
+        return ModelCost(
+            calls=self.calls + more.calls,
+            prompt_tokens=self.prompt_tokens + more.prompt_tokens,
+            completion_tokens=self.completion_tokens + more.completion_tokens,
+            money=self.money + more.money,
+        )
 
 
 OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its tables was used up before")

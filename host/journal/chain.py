@@ -89,7 +89,9 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     about = stored.about
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
-    summary = dict(zip(Record._fields[:STORED_FIELDS], _unpack(stored.summary), strict=True))
+    values = _unpack(stored.summary)
+    has_models = len(values) > STORED_FIELDS
+    summary = dict(zip(Record._fields[: STORED_FIELDS + has_models], values, strict=True))
     limits = UnpackedLimits.of(msgspec.msgpack.decode(stored.summary, type=Record))
     private = {
         "summary": _sha256(stored.summary),

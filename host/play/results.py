@@ -6,7 +6,7 @@ from operator import mul
 
 from host.bots.notes import merged
 from host.bots.seat import Seat
-from host.bots.values import Evidence, Usage
+from host.bots.values import Evidence, ModelCost, Usage
 from host.games.engine import Game
 from host.play.lines import pack_lines
 from host.play.match import PlayedTable
@@ -83,6 +83,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
         seats=seats_of(fixture, (table.table_setup for table in played)),
         lines=pack_lines([table.line for table in played]),
+        models={name: costs for name, some in own.items() if (costs := total_model_costs(some))},
         transcript=pack_transcript([table.transcript for table in played])
         if any(table.transcript for table in played)
         else b"",
@@ -111,6 +112,15 @@ def total_usage(some: Sequence[Usage]) -> Usage:
         pauses=sum(usage.pauses for usage in some),
         pondered=sum(usage.pondered for usage in some),
     )
+
+
+def total_model_costs(some: Iterable[Seat]) -> dict[str, ModelCost]:
+    """Return what the seats of a bot have used of each model in a fixture together."""
+    sums = dict[str, ModelCost]()
+    for seat in some:
+        for model, cost in seat.model_costs().items():
+            sums[model] = sums.get(model, ModelCost()).plus(cost)
+    return sums
 
 
 def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:

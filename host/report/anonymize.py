@@ -95,6 +95,7 @@ class Anonymizer:
             results={self.bot(bot): result for bot, result in record.results.items()},
             faults={self.bot(bot): faults for bot, faults in record.faults.items()},
             usage={self.bot(bot): usage for bot, usage in record.usage.items()},
+            models={self.bot(bot): costs for bot, costs in record.models.items()},
             benched=tuple(self.all_of(record.benched)),
             evidence=tuple(map(self.evidence, record.evidence)),
             undecided=record.undecided and self._undecided(record.undecided),

@@ -1,0 +1,133 @@
+"""What bots use of models is stored with each fixture, and shown beside the score."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command import croupier
+from helpers import level
+from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, serving
+from test_chain import RECORD
+from test_models import ASKER, PRICES, access, against_nestor, caller
+
+from host.bots.values import ModelCost
+from host.play.records import STORED_FIELDS, Record
+from host.relay import relay
+from host.relay.upstream import Reply
+from host.sandbox.limits import ModelAccess, ModelUse
+
+pytestmark = pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
+
+CONFIG = """
+game = "pazaak"
+bots = ["bots/*", "sample:nestor"]
+seed = "costs"
+
+[[stage]]
+kind = "round-robin"
+tables_per_pair = 8
+practice = true
+
+[models.small]
+address = "{address}"
+model = "tiny"
+"""
+PRICE_LINES = "\n".join(f"{key} = {price}" for key, price in PRICES.items())
+
+
+def cost_of(calls: int) -> ModelCost:
+    """Return the cost of some answers of the server, counted by hand."""
+    prompt, completion = calls * PROMPT_TOKENS, calls * COMPLETION_TOKENS
+    money = (prompt * PRICES["prompt_price"] + completion * PRICES["completion_price"]) / 1_000_000
+    return ModelCost(calls, prompt, completion, pytest.approx(money))
+
+
+def summaries(journal: Path) -> dict[str, list[Any]]:
+    """Return what a journal stores of each fixture, by path."""
+    with closing(sqlite3.connect(journal)) as database:
+        rows = database.execute(
+            "SELECT path, summary FROM fixture JOIN record ON fixture.id = record.fixture"
+        ).fetchall()
+    return {path: msgspec.msgpack.decode(summary) for path, summary in rows}
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play a tournament of two bots that ask a model once for each question, and one that asks none."""
+    folder = tmp_path_factory.mktemp("costs")
+    with serving() as server:
+        (folder / "croupier.toml").write_text(CONFIG.format(address=server.address) + PRICE_LINES)
+        for name in ("asker", "other"):
+            place = shutil.copytree(ASKER, folder / "bots" / name) / "bot.toml"
+            place.write_text(place.read_text().replace('"asker"', f'"{name}"'))
+        done = croupier("-C", folder, "run")
+    assert done.code == 0, done.err
+    return folder
+
+
+def test_a_record_has_what_its_bots_have_used_of_each_model() -> None:
+    with serving("429", "200", "cut") as server:
+        model = access(server, **PRICES)
+        record = against_nestor(caller(model), tables=2)
+    assert record.faults == {}
+    calls = record.usage["asker"].questions  # a repetition by croupier is not a call of the bot
+    assert len(server.heard) == calls + 2
+    assert record.models == {"asker": {"small": cost_of(calls)}}
+
+
+def test_what_was_sent_before_a_sandbox_was_replaced_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, broken = relay._use, iter([False, True])
+
+    def breaks_once(model: ModelAccess, reply: Reply) -> ModelUse:
+        if next(broken, False):
+            raise TypeError("an error of the relay")
+        return real(model, reply)
+
+    monkeypatch.setattr(relay, "_use", breaks_once)
+    with serving() as server:
+        record = against_nestor(caller(access(server)))
+    assert record.replayed == 1 and record.undecided is None
+    (cost,) = record.models["asker"].values()
+    assert cost.calls == len(server.heard) == record.usage["asker"].questions + 1
+    assert cost.prompt_tokens == PROMPT_TOKENS * (cost.calls - 1)  # the relay has not read that answer
+
+
+def test_the_journal_has_the_costs_of_bots_that_used_models_and_of_no_others(cup: Path) -> None:
+    found = summaries(cup / "run" / "run.sqlite")
+    assert len(found) == 3
+    for path, (_, results, _, usage, *more) in found.items():
+        costs = more[STORED_FIELDS - 4]
+        assert costs == {bot: {"small": list(cost_of(usage[bot][0]))} for bot in results.keys() - {"nestor"}}, path
+    assert croupier("-C", cup, "verify").code == 0
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        {"stranger": {"small": [1, 2, 3, 0.5]}},
+        {"asker": {"small": [-1, 2, 3, 0.5]}},
+        {"asker": {"small": [1, 2, 3, float("nan")]}},
+        {"asker": {"small": [1, 2, 3, 0.5, 6]}},
+        {"asker": "many"},
+        "many",
+    ],
+)
+def test_a_journal_with_other_costs_is_refused(costs: Any, cup: Path, tmp_path: Path) -> None:
+    place = tmp_path / "copied"
+    shutil.copytree(cup, place)
+    with closing(sqlite3.connect(place / "run" / "run.sqlite")) as database, database:
+        number, summary = database.execute("SELECT fixture, summary FROM record LIMIT 1").fetchone()
+        values = [*msgspec.msgpack.decode(summary)[:STORED_FIELDS], costs]
+        database.execute("UPDATE record SET summary = ? WHERE fixture = ?", (msgspec.msgpack.encode(values), number))
+    for command, code in (("standings", 3), ("verify", 1), ("report", 3)):
+        done = croupier("-C", place, command)
+        assert done.code in (code, 3) and "H001" not in done.err, (command, done.err)
+
+
+def test_a_record_without_models_has_the_bytes_that_it_had() -> None:
+    assert len(RECORD.stored_summary()) == STORED_FIELDS == Record._fields.index("models")
+    assert len(RECORD._replace(models={"a": {"small": ModelCost(1)}}).stored_summary()) == STORED_FIELDS + 1
