@@ -12,9 +12,10 @@ from host.cli import MAX_COLUMNS, CliContext, Facts, completers, print_result
 from host.cli.common import wrap_prose
 from host.games.engine import Game
 from host.ops.bots import find_game
+from host.rules.catalogue import LISTS
 
 if TYPE_CHECKING:
-    from host.rules.openspiel import Playable
+    from host.rules.libraries import Playable
 
 MAX_EXAMPLE = 300  # characters of an example
 MAX_EXAMPLE_LINES = 9  # of the examples of a game
@@ -25,18 +26,23 @@ MAX_EXAMPLE_LINES = 9  # of the examples of a game
 @click.option("--protocol", "handout", flag_value="protocol", help="print the parts of the manual for this game")
 @click.option("--rules", "handout", flag_value="rules", help="print the rules of this game")
 @click.option("--example", "handout", flag_value="example", help="print a complete bot in Python")
-@click.option("--openspiel", "library", is_flag=True, help="list the games of OpenSpiel, and which cannot be played")
+@click.option(
+    "--openspiel", "library", flag_value="openspiel", help="list the games of OpenSpiel, and which cannot be played"
+)
+@click.option(
+    "--textarena", "library", flag_value="textarena", help="list the games of TextArena, and which cannot be played"
+)
 @click.pass_obj
-def games(context: CliContext, name: str | None, handout: str | None, library: bool) -> None:
+def games(context: CliContext, name: str | None, handout: str | None, library: str | None) -> None:
     """List the games. With a name, describe that game's questions and answers, with examples."""
     from host.games import GAMES
 
     if library:
         if name or handout:
-            raise click.UsageError("--openspiel lists all games: leave out GAME and the handouts")
-        known = openspiel_games()
+            raise click.UsageError(f"--{library} lists all games: leave out GAME and the handouts")
+        known = library_games(library)
         rows = [game._asdict() for game in known]
-        print_result(context, "games", Facts({"rows": rows}, _openspiel_lines(known)))
+        print_result(context, "games", Facts({"rows": rows}, _library_lines(library, known)))
         return
     if name is None:
         if handout:
@@ -94,22 +100,22 @@ def _shortened(examples: list[str]) -> Iterator[str]:
         yield line
 
 
-def openspiel_games() -> "list[Playable]":
-    """Return the games of OpenSpiel. Raise UserError (exit code 3) if it is not installed."""
-    from host.rules import openspiel
+def library_games(library: str) -> "list[Playable]":
+    """Return the games of a library. Raise UserError (exit code 3) if it is not installed."""
+    from host.rules.libraries import NotPlayable
 
     try:
-        return openspiel.playable_games()
-    except openspiel.NotPlayable as failed:
-        raise UserError([Problem("C018", "", f"--openspiel {failed}", hint=failed.hint)], 3) from failed
+        return LISTS[library]()
+    except NotPlayable as failed:
+        raise UserError([Problem("C018", "", f"--{library} {failed}", hint=failed.hint)], 3) from failed
 
 
-def _openspiel_lines(games: "list[Playable]") -> Iterator[str]:
-    """Yield the games of OpenSpiel that can be played as lines, then the others with the reason."""
+def _library_lines(library: str, games: "list[Playable]") -> Iterator[str]:
+    """Yield the games of a library that can be played as lines, then the others with the reason."""
     playable = [game for game in games if not game.obstacle]
     for game in playable:
         low, high = game.seats
-        yield f"openspiel:{game.name:<24} {game.title}   {f'{max(low, 2)}-{high}' if low != high else low} bots"
+        yield f"{library}:{game.name:<24} {game.title}   {f'{max(low, 2)}-{high}' if low != high else low} bots"
     yield f"\n{len(playable)} games can be played. {len(games) - len(playable)} cannot:"
     yield from (f"{game.name:<34} {game.obstacle}" for game in games if game.obstacle)
 

@@ -227,7 +227,8 @@ class ConfigFile:
 
     game: GameName
     """The game: one that croupier knows; `package.module:GAME` or a folder with a game.toml for one of your own; or
-    `openspiel:`, `brutaltester:`, `codingame:` or `botzone:` and a name for one of others. Every file needs this key."""
+    `openspiel:`, `textarena:`, `brutaltester:`, `codingame:` or `botzone:` and a name for one of others. Every file needs
+    this key."""
     name: Annotated[str, ValueType(_title, {"type": "string", "maxLength": 100})] = ""
     """The title of the tournament. Default: the title of the game. Example: `name = "Spring Cup"`"""
     seed: Annotated[str, ValueType(_seed, {"type": "string"})] = "random"

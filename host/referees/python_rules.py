@@ -1,8 +1,8 @@
 """`python -m host.referees.python_rules GAME FOLDER HERE`: holds the tables of a game whose rules are in Python.
 
-The game is one of an organiser's code in a folder, or one of OpenSpiel. The process works in the folder HERE. It reads and
-writes messages of host/play/sources/batches.py. It tells no events: a replay plays the recorded answers again. If the rules
-fail, the last line of standard error says how, and the process ends.
+The game is one of an organiser's code in a folder, or one of OpenSpiel or TextArena. The process works in the folder HERE. It
+reads and writes messages of host/play/sources/batches.py. It tells no events: a replay plays the recorded answers again. If
+the rules fail, the last line of standard error says how, and the process ends.
 """
 
 import os

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 from host.base.errors import Problem, UserError
 from host.base.on_demand import OnDemand
@@ -22,8 +22,17 @@ from host.rules.foreign import game_folder, is_foreign
 from host.rules.own_code import files_of, import_from, line_of
 from protocols.wire import View
 
-LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand({"openspiel": "host.rules.openspiel:game_named"})
+if TYPE_CHECKING:
+    from host.rules.libraries import Playable
+
+LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand(
+    {"openspiel": "host.rules.openspiel:game_named", "textarena": "host.rules.textarena:game_named"}
+)
 """Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
+LISTS: Mapping[str, Callable[[], "list[Playable]"]] = OnDemand(
+    {"openspiel": "host.rules.openspiel:playable_games", "textarena": "host.rules.textarena:playable_games"}
+)
+"""Functions that return all games of a library."""
 
 
 class CustomName(NamedTuple):
@@ -105,7 +114,7 @@ def sources(game: Game) -> list[Path]:
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Load the game that `package.module:GAME`, `openspiel:GAME`, `folder/` or `botzone:judge/` names.
+    """Load the game that `package.module:GAME`, `openspiel:GAME`, `textarena:GAME`, `folder/` or `botzone:judge/` names.
 
     Raise UserError if there is none.
     """
@@ -123,12 +132,13 @@ def reload_game(ref: GameRef, where: str = "") -> Game:
         return _referee_game(ref, named)
     library, _, name = ref.said.partition(":")
     if library in LIBRARIES:
-        from host.rules.openspiel import NotPlayable  # only these games need it
+        from host.rules.libraries import NotPlayable  # only these games need it
 
         try:
             return LIBRARIES[library](name)._replace(ref=ref)
         except NotPlayable as failed:
-            raise named.refused(str(failed), failed.hint) from failed
+            listed = f"croupier games --{library} lists the games that can be played"
+            raise named.refused(str(failed), failed.hint or listed) from failed
     try:
         game = import_value(named, ref.folder)
     except OSError as failed:

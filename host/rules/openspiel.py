@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from host.base.errors import Problem, UserError
 from host.games.engine import Chance, Display, Ended, Game, Opening, Play, Request, Scores, Tell, best_unless_equal
 from host.games.luck import Luck, Shuffler
+from host.rules.libraries import NotPlayable, Playable, check_version, installed_version
 from protocols.wire import MAX_TEXT, Answer, Grammar, Move, Range, encode_view, in_ranges, ranges
 from protocols.wire import View as AnyView
 
 if TYPE_CHECKING:
     import pyspiel
 
-GAME_PREFIX = "openspiel"
+GAME_PREFIX, PACKAGE = "openspiel", "open_spiel"
 MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
 MAX_STATE = 2000  # characters of the state
 MAX_SPELLED = 3  # bytes of a character on a line: `%25`
@@ -74,23 +74,6 @@ class View(NamedTuple):
     state: str
 
 
-class NotPlayable(Exception):
-    """Raised for a game that OpenSpiel does not have, or that croupier cannot play. `hint` names the cure."""
-
-    def __init__(self, why: str, hint: str = "croupier games --openspiel lists the games that can be played") -> None:
-        super().__init__(why)
-        self.hint = hint
-
-
-class Playable(NamedTuple):
-    """A game of OpenSpiel; `obstacle` says why croupier cannot play it, or is empty."""
-
-    name: str
-    title: str
-    seats: tuple[int, int]
-    obstacle: str
-
-
 _trying = False
 """Whether this process is a child in which a game is tried."""
 
@@ -103,14 +86,6 @@ def library() -> "pyspiel":
         hint = "pip install '.[openspiel]'   in a clone of croupier"
         raise NotPlayable(f"needs OpenSpiel, which cannot be imported: {failed}", hint) from failed
     return pyspiel
-
-
-@cache
-def installed_version() -> str:
-    """Return the version of OpenSpiel."""
-    from importlib.metadata import version
-
-    return version("open_spiel")
 
 
 def playable_games() -> list[Playable]:
@@ -161,7 +136,7 @@ def _loaded(game: str) -> "pyspiel.Game":
         from host.base.errors import closest_match
 
         near = closest_match(name, known)
-        hint = f"did you mean openspiel:{near}?" if near else "croupier games --openspiel lists the games"
+        hint = f"did you mean openspiel:{near}?" if near else ""
         raise NotPlayable("is not a game of OpenSpiel", hint)
     if not _trying:
         _try(game)
@@ -291,10 +266,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     The first `rules.opening` moves are drawn among those that do not end the game; there are fewer if all of them do.
     Raise UserError (exit code 3) if another version of OpenSpiel is installed than the rules name.
     """
-    if rules.version != (here := installed_version()):
-        message = f"{rules.game} was played with OpenSpiel {rules.version}, and {here} is installed"
-        hint = f"pip install 'open_spiel=={rules.version}'"
-        raise UserError([Problem("C018", "", message, hint=hint)], 3)
+    check_version("OpenSpiel", PACKAGE, rules.game, rules.version)
     game, texts = _loaded(rules.game), _texts_of(rules.game)
     state, moves, opening, chance = game.new_initial_state(), list[int](), rules.opening, False
     first = list[int]()  # the moves of the opening
@@ -374,7 +346,7 @@ def _questions(rules: Rules) -> dict[str, AnyView]:
 def _rules(said: str) -> Rules:
     """Return the rules of a game by its name and parameters. Raise NotPlayable if it cannot be played."""
     seats, original = _loaded(said).num_players(), str(library().load_game(said))
-    return Rules(seats, original, installed_version(), opening=_opening_of(said))
+    return Rules(seats, original, installed_version(PACKAGE), opening=_opening_of(said))
 
 
 @cache

@@ -24,6 +24,8 @@ STARTER_PROTOCOLS = ("argv", "lines")
 FIELD_KINDS = {int: "number", bool: "number", tuple[int, ...]: "numbers", tuple[str, ...]: "cards"}
 """How a starter bot reads a field, by its type in the view. It does not convert a field of another type: it is a text."""
 
+MAX_EXAMPLE = 200  # characters of an example in a comment
+
 
 def camel(name: str) -> str:
     """Return a field's name in the style of Java: yourHand."""
@@ -80,7 +82,7 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
             if hint is not Any
             else _kind_of([getattr(view, name) for view in game.examples])
         )
-        fields[name] = TemplateField(name, kind, in_comment(example))
+        fields[name] = TemplateField(name, kind, in_comment(example[:MAX_EXAMPLE]))
     return fields
 
 

@@ -426,7 +426,7 @@ def test_a_command_imports_only_the_kinds_and_games_that_it_needs(cup: Path) -> 
     done = subprocess.run(
         [sys.executable, "-c", told], cwd=cup, env=environment(), capture_output=True, text=True, check=True
     )
-    own = {"host.rules.openspiel", *(f"host.games.{game}" for game in GAMES)}
+    own = {"host.rules.openspiel", "host.rules.textarena", *(f"host.games.{game}" for game in GAMES)}
     own |= {kind.config.__module__ for kind in KINDS.values()}
     assert own & set(done.stdout.splitlines()) == {"host.stages.mixed_tables"}
 

@@ -213,6 +213,7 @@ def test_what_is_wrong_is_told_to_programs(words: str, code: int, first: str) ->
         (("grades", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
         (("games", "pazaak", "--openspiel"), "--openspiel lists all games: leave out GAME"),
         (("games", "--openspiel", "--rules"), "--openspiel lists all games: leave out GAME"),
+        (("games", "pazaak", "--textarena"), "--textarena lists all games: leave out GAME"),
         (("replay", "last", "--logs", ".", "--open"), "--logs is for the printed table"),
         (("replay", "last", "--logs", "nowhere"), "Directory 'nowhere' does not exist"),
     ],

@@ -144,7 +144,7 @@ def test_what_croupier_imports_is_what_it_says_it_needs() -> None:
     needed = {one.partition(";")[0].split("[")[0].split(">")[0].split("=")[0].strip().lower() for one in said}
     used = {name.partition(".")[0] for path in SOURCES for name in imports(path)}
     foreign = {name.lower() for name in used - sys.stdlib_module_names - {"host", "protocols"}}
-    brought = {"markupsafe": "jinja2", "pyspiel": "open_spiel", "re2": "google-re2"}
+    brought = {"markupsafe": "jinja2", "nltk": "textarena", "pyspiel": "open_spiel", "re2": "google-re2"}
     assert {brought.get(name, name.replace("_", "-")) for name in foreign} <= needed
 
 

@@ -108,7 +108,7 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 46_258
+MAX_CODE_LINES = 46_490
 """Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
 the commit."""
 
@@ -461,6 +461,6 @@ def test_one_extra_has_everything_that_a_message_asks_to_install() -> None:
     (everything,) = extras["all"]
     assert (
         named
-        and everything == "croupier[cluster,web,openspiel,env,models]"
+        and everything == "croupier[cluster,web,openspiel,textarena,env,models]"
         and named <= set(re.findall(r"\w+", everything))
     )

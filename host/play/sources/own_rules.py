@@ -1,4 +1,4 @@
-"""Opens the rules of a game that is not croupier's own: a referee, an organiser's Python code, or a game of OpenSpiel.
+"""Opens the rules of a game that is not croupier's own: a referee, an organiser's Python code, or a game of a library.
 
 Python rules run in a process of their own (host/referees/python_rules.py). They are as trusted as croupier: the process has
 its user and all its files. But no worker ends with it, and no worker waits for it longer than MAX_RULES_S.
