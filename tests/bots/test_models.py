@@ -542,6 +542,7 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
         f"  croupier -C '{place}' check asker",
         f"  croupier -C '{place}' run",
     ]
+    assert "workers    = 8 " in (place / "croupier.toml").read_text()
     source = (place / "bots" / "asker" / "asker.py").read_text()
     assert " ".join(GAMES["pazaak"].card.split()) in " ".join(source.split())
     season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
