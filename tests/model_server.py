@@ -2,8 +2,8 @@
 
 `python tests/model_server.py 8080 [STEP…] [--say MOVE]` listens on that port of this machine. It answers the first requests as
 the steps say, and all others with END or the move. A step is a status (`429`, `503`), `cut` (half an answer), `slow` (an answer
-after a second), `retry` (429 with `retry-after: 1`), `echo` (the key instead of HTTP), or `meet` (an answer when as many requests
-wait for one as `meeting` says: four).
+after a second), `retry` (429 with `retry-after: 1`), `hold` (an answer when a test sets `released`), `echo` (the key instead of
+HTTP), or `meet` (an answer when as many requests wait for one as `meeting` says: four).
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Barrier, BrokenBarrierError, Event, Thread
 from typing import Any
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 30, 10  # of each answer
@@ -33,7 +33,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(where if isinstance(where, str) else ("127.0.0.1", where), Handler)  # type: ignore[arg-type]
         self.steps, self.heard, self.said = list(steps), list[tuple[str, dict[str, str], Any]](), "END"
         self.usage: Any = USAGE  # None: answers without it
-        self.meeting = Barrier(4)
+        self.meeting, self.released = Barrier(4), Event()
 
     def server_bind(self) -> None:
         TCPServer.server_bind(self)  # the other looks for a name of the machine
@@ -64,6 +64,8 @@ class Handler(BaseHTTPRequestHandler):
         if step == "meet":
             with suppress(BrokenBarrierError):
                 self.server.meeting.wait(300)
+        if step == "hold":
+            self.server.released.wait()
         if step == "slow":
             for _ in range(10):
                 time.sleep(0.1)

@@ -55,11 +55,16 @@ def read_untrusted(path: Path) -> Toml:
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
     """Return a text file of at most `limit` bytes. Raise UserError (exit code 3) if it is missing, too large or not UTF-8."""
-    name = display_path(path)
     try:
-        return _content(path, name, 0, limit).decode()
+        return read_bytes(path, limit).decode()
     except UnicodeDecodeError:
+        name = display_path(path)
         raise UserError([Problem("C005", name, "is not UTF-8 text", hint="save the file as UTF-8")], 3) from None
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file, at most `limit`. Raise UserError (exit code 3) if it is missing or larger."""
+    return _content(path, display_path(path), 0, limit)
 
 
 def _read(path: Path, flags: int, limit: int) -> Toml:

@@ -2,10 +2,12 @@
 
 import contextlib
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
+import msgspec
 import trio
+from msgspec import Meta
 
 from host.base.errors import HostFailure
 from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
@@ -17,17 +19,28 @@ from protocols.wire import FaultKind
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
 
+MAX_COUNT = 1 << 53
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
-class ModelBudget:
-    """What a bot may use of its models in a fixture. Pure. Later tables may use what earlier tables left over."""
 
-    def __init__(self) -> None:
-        self.tables = 1  # started so far
-        self.refusals = self.unanswered = 0
-        self.question = (0, 0)  # that is open: table and number
-        self.is_overspent = False  # whether the last request came after a question at which nothing was left
-        self._refused_at = dict[str, tuple[int, int]]()  # the first such question, by the name of the model
-        self.uses = defaultdict[str, ModelUse](ModelUse)  # by the name of the model
+class ModelBudget(msgspec.Struct):
+    """What a bot has used of its models in a fixture. Pure. Later tables may use what earlier tables left over.
+
+    It is stored with each answer (storing_seat.py), so its fields are all that it knows.
+    """
+
+    tables: Count = 1  # started so far
+    refusals: Count = 0
+    unanswered: Count = 0
+    question: tuple[Count, Count] = (0, 0)  # that is open: table and number
+    is_overspent: bool = False  # whether the last request came after a question at which nothing was left
+    refused_at: dict[str, tuple[Count, Count]] = {}  # the first such question, by the name of the model
+    uses: dict[str, ModelUse] = {}  # by the name of the model
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for counts that no bot has: a stored budget can be a stranger's."""
+        if not all(0 <= count <= MAX_COUNT for use in self.uses.values() for count in use):
+            raise ValueError("no bot uses so much of a model")
 
     def begin(self, model: ModelAccess) -> str:
         """Count a request. Return why it is not granted, or ""."""
@@ -36,16 +49,16 @@ class ModelBudget:
             return f"{self.unanswered} requests of this fixture had no answer that croupier could pass on"
         spent = [f"{name} = {getattr(model, name)}" for name, left in self.left(model).items() if left <= 0]
         if spent:
-            self.is_overspent = self._refused_at.setdefault(model.name, self.question) != self.question
+            self.is_overspent = self.refused_at.setdefault(model.name, self.question) != self.question
             used_up = f"the budget of {model.name} is used up: {' and '.join(spent)} per table, table {self.tables}"
             return f"{used_up}; a request at a later question of this table is a fault"
-        self._refused_at.pop(model.name, None)
+        self.refused_at.pop(model.name, None)
         self.count(model, ModelUse(requests=1))
         return ""
 
     def count(self, model: ModelAccess, use: ModelUse) -> None:
         """Count what the bot has used of a model."""
-        self.uses[model.name] = self.uses[model.name].plus(use)
+        self.uses[model.name] = self.uses.get(model.name, ModelUse()).plus(use)
 
     def give_back(self, model: ModelAccess) -> None:
         """Count a request less: the model could not be reached, and its question is asked again."""
@@ -54,7 +67,7 @@ class ModelBudget:
 
     def left(self, model: ModelAccess) -> dict[str, float]:
         """Return the requests and, if they are limited, the tokens and the money that are left, by name."""
-        use = self.uses[model.name]
+        use = self.uses.get(model.name, ModelUse())
         left: dict[str, float] = {"requests": model.requests * self.tables - use.requests}
         if model.tokens:
             left["tokens"] = max(model.tokens * self.tables - use.tokens, 0)

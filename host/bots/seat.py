@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
@@ -46,8 +46,9 @@ from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
-if TYPE_CHECKING:  # only bots that ask models need it
+if TYPE_CHECKING:  # only bots that ask models need the first, and the other imports this module
     from host.bots.calling_clock import ModelBudget
+    from host.bots.storing_seat import SeatStore
 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
 TIMED = 1000  # maximum number of decisions whose times are stored
@@ -142,7 +143,11 @@ class Seat:
         for question, move in batch.illegal:
             self._store_evidence(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
-        return None if self.benched else self._process.send(batch)
+        return None if self.benched else self._begin(batch)
+
+    def _begin(self, batch: Batch) -> PolledProcess | None:
+        """Give a batch to the process. Return the process if it already has the questions."""
+        return self._process.send(batch)
 
     async def _finish(self) -> list[Answer]:
         """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again.
@@ -158,12 +163,7 @@ class Seat:
             if self.benched:
                 self.faults[FaultKind.BENCHED] += len(remaining)
                 return answers + [Fault(FaultKind.BENCHED)] * len(remaining)
-            if given:
-                self._process.send(Batch(remaining))
-            try:
-                result = await self._process.finish()
-            except (HostFailure, KeeperOutOfMemory) as failure:
-                result = await self._after(failure, remaining)
+            result = await self._next_result(remaining, is_begun=not given)
             given.append((remaining, result))
             self._record(remaining, result)
             answers += result.answers
@@ -171,6 +171,15 @@ class Seat:
                 self._record_outcome(remaining[len(result.answers)], result.failed)
                 answers.append(result.failed.answer)
         return answers
+
+    async def _next_result(self, questions: Sequence[HasQuestion], *, is_begun: bool) -> BatchResult:
+        """Return the results of open questions up to a fault that ends a process, or a failure of the host."""
+        if not is_begun:
+            self._process.send(Batch(questions))
+        try:
+            return await self._process.finish()
+        except (HostFailure, KeeperOutOfMemory) as failure:
+            return await self._after(failure, questions)
 
     async def _after(self, failure: HostFailure | KeeperOutOfMemory, questions: Sequence[HasQuestion]) -> BatchResult:
         """Return the results before a failure, and a fault if the bot is charged for it; else restart the bot."""
@@ -379,15 +388,30 @@ def _poll(processes: Collection[PolledProcess]) -> None:
             SPIN.failed()
 
 
+class _Earlier(Protocol):
+    """What a process goes on with: the standard error and the usage of the processes before it in the same fixture."""
+
+    @property
+    def stderr_log(self) -> StderrLog: ...
+    @property
+    def totals(self) -> ProcessTotals: ...
+
+
+class _Stored(NamedTuple):
+    """The processes before a fixture was begun again."""
+
+    stderr_log: StderrLog
+    totals: ProcessTotals
+
+
 class _LostProcess:
     """A bot for which no sandbox could be created. Its first question raises the failure, which its seat counts as a crash."""
 
     quick, is_timed = None, False
 
-    def __init__(self, failure: HostFailure, previous: BotProcess | None, monitor: Monitor) -> None:
+    def __init__(self, failure: HostFailure, previous: _Earlier) -> None:
         self._failure = failure
-        self.stderr_log = StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log
-        self.totals = ProcessTotals() if previous is None else previous.totals
+        self.stderr_log, self.totals = previous.stderr_log, previous.totals
 
     def send(self, _batch: Batch) -> None:
         """Take the next batch."""
@@ -417,32 +441,39 @@ async def open_seat(
     monitor: Monitor,
     *,
     recovery: Recovery | None = None,
+    store: "SeatStore | None" = None,
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
     `seed` is its CROUPIER_SEED. A bot without a sandbox, because of a failure, crashes at its first question. Without a
-    recovery the seat raises failures of the host.
+    recovery the seat raises failures of the host. With a store it stores the answers, and begins with those that are there.
     """
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
     new_clock: Callable[..., Clock] = Clock
-    budget = None
+    new_seat: Callable[..., Seat] = Seat
+    last, budget = store.last if store else None, None
     if bot.limits.models:
         from host.bots.calling_clock import CallingClock, ModelBudget  # only these bots need it
 
-        budget = ModelBudget()
+        budget = (last and last.budget) or ModelBudget()
         new_clock = partial(CallingClock, budget=budget)
+    if store:
+        from host.bots.storing_seat import StoringSeat  # only bots at a table with these need it
+
+        new_seat = partial(StoringSeat, store=store, grammar=game.grammar)
     async with contextlib.AsyncExitStack() as stack:
 
-        async def process_in(sandbox: Sandbox | HostFailure, previous: BotProcess | None = None) -> BotProcess:
+        async def process_in(sandbox: Sandbox | HostFailure, previous: _Earlier) -> BotProcess:
             if isinstance(sandbox, HostFailure):
-                return _LostProcess(sandbox, previous, monitor)
+                return _LostProcess(sandbox, previous)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
             clock = partial(new_clock, charged=charged, bank=bank, allowance=allowance)
             block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous)
             return await stack.enter_async_context(block)
 
-        process = await process_in(sandbox)
+        used = ProcessTotals(*last.totals) if last else ProcessTotals()
+        process = await process_in(sandbox, _Stored(StderrLog(complete=monitor.logs), used))
 
         async def restart(failure: HostFailure) -> BotProcess | None:
             nonlocal process
@@ -458,7 +489,7 @@ async def open_seat(
             process = await process_in(await recovery.new_sandbox(), process)
             return process
 
-        yield Seat(bot, process, restart, bank, budget)
+        yield new_seat(bot, process, restart, bank, budget)
 
 
 @contextlib.asynccontextmanager
@@ -470,7 +501,7 @@ async def open_process(
     monitor: Monitor,
     *,
     new_clock: Callable[[Limits, MonitoredSandbox], Clock] = Clock,
-    previous: BotProcess | None = None,
+    previous: _Earlier | None = None,
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 

@@ -36,6 +36,7 @@ class Folder:
         self.seed_file = self.run / "seed"
         self.commitment_file = self.run / "commitment.json"
         self.undecided = self.run / "undecided"  # bundles of tables at which the game has failed
+        self.open = self.run / "open"  # answers of fixtures that are being played, if a bot asks models
 
     def create_seed(self) -> None:
         """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
@@ -109,7 +110,7 @@ class Folder:
         # The journal first, because it is useless without its seed.
         for path in (self.journal, *wal_files(self.journal), kept_lines_file(self.journal), *seed):
             path.unlink(missing_ok=True)
-        for path in (self.run / "stderr", self.run / "build", self.undecided):
+        for path in (self.run / "stderr", self.run / "build", self.undecided, self.open):
             if path.is_symlink():
                 path.unlink()
             elif path.exists():

@@ -4,9 +4,12 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from host.base.errors import HostFailure, UserError
+from host.base.format import counted
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import ModelUnreachable
 from host.bots.function_process import AnswerAll, FunctionProcess, never_restarted
@@ -26,6 +29,10 @@ from host.play.table_plans import PLANS, bot_of, player_name
 from host.rules.catalogue import ref_of
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, starting_on, why_no_sandbox
+
+if TYPE_CHECKING:  # only fixtures with bots that ask models need them
+    from host.bots.storing_seat import SeatStore
+    from host.play.open_answers import OpenAnswers
 
 MAX_WAITING_BYTES = 256 << 20
 """Memory of the interpreters in the sandboxes that a worker keeps between fixtures."""
@@ -96,7 +103,7 @@ class BotPool:
     def read_state(self, name: str, before: bytes) -> bytes:
         """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
         made = self._made.get(name)
-        return made[0].read_state(self._bots[name].limits.state) if made is not None else before
+        return made[0].read_state(self._bots[bot_of(name)].limits.state) if made is not None else before
 
     async def replace(self, name: str) -> None:
         """Remove a bot's sandboxes, for example because a keeper has died. The next fixture gets new ones."""
@@ -133,30 +140,52 @@ class BotPool:
         await self._made.pop(player)[1].aclose()
 
     @contextlib.asynccontextmanager
-    async def seats(self, job: Job, failures: HostFailures) -> AsyncIterator[dict[str, Seat]]:
+    async def seats(
+        self, job: Job, failures: HostFailures, answers: "OpenAnswers | None"
+    ) -> AsyncIterator[dict[str, Seat]]:
         """Seat the bots of a fixture, for the length of the block. In a game for partners each has several processes."""
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name, process in self._players(job.fixture):
                 state = dict(job.states).get(name, b"")
-                block = self.seat(name, process, job.fixture.path, failures, state)
+                block = self.seat(name, process, job.fixture.path, failures, state, answers)
                 seats[player_name(name, process)] = await stack.enter_async_context(block)
             yield seats
 
     @contextlib.asynccontextmanager
     async def seat(
-        self, name: str, process: int, path: str, failures: HostFailures, state: bytes = b""
+        self,
+        name: str,
+        process: int,
+        path: str,
+        failures: HostFailures,
+        state: bytes = b"",
+        answers: "OpenAnswers | None" = None,
     ) -> AsyncIterator[Seat]:
         """Seat one process of a bot, for the length of the block. Its CROUPIER_SEED follows from the path."""
         bot, player = self._bots[name], player_name(name, process)
         if answer_all := self._functions.get(name):
             yield Seat(bot, FunctionProcess(answer_all), never_restarted, None)
             return
+        store = None
+        if answers is not None:
+            store, stored = self._seat_store(player, answers), answers.state(player)
+            state = state if stored is None else stored
         sandbox = await self._sandbox_of(bot, process, state, failures)
         recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
         seed = bot_seed(self.setup.seed, player, path)
-        async with open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery) as seat:
+        async with open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery, store=store) as seat:
             yield seat
+
+    def _seat_store(self, player: str, answers: "OpenAnswers") -> "SeatStore":
+        """Return the stored answers of a fixture for one of its seats."""
+        from host.bots.storing_seat import SeatStore
+
+        def new_state() -> bytes | None:
+            state = self.read_state(player, b"")
+            return None if state == answers.state(player) else state
+
+        return SeatStore(answers, player, new_state)
 
     def _players(self, fixture: Fixture) -> list[tuple[str, int]]:
         """Return the bots of a fixture, each with the numbers of its processes."""
@@ -194,15 +223,37 @@ class BotPool:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture. If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture."""
+        """Play one fixture. If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture.
+
+        If a bot of it asks models, store its answers, and begin with those that are stored.
+        """
+        bots = [self._bots[name] for name in job.fixture.bots]
+        if not (self.setup.open_folder and any(bot.limits.models for bot in bots)):
+            return await self._play(job)
+        from host.bots.storing_seat import OtherQuestions  # only these fixtures need them
+        from host.play.open_answers import OpenAnswers, open_file
+
+        belongs_to = (job, self.setup.seed, [(bot.sha256, bot.limits) for bot in bots])
+        answers = OpenAnswers(open_file(Path(self.setup.open_folder), job.fixture.path), belongs_to)
+        with contextlib.closing(answers):
+            try:
+                return await self._play(job, answers)
+            except OtherQuestions:  # the rules ask something else than before, or somebody has changed the file
+                answers.clear()
+                return await self._play(job, answers)
+
+    async def _play(self, job: Job, answers: "OpenAnswers | None" = None) -> Record:
+        """Play one fixture, as `play` does. Raise OtherQuestions if the stored answers are not those to its questions."""
         failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
-        of_game: list[str] = []  # failures
+        others: list[str] = []  # failures of the game, and of the run or the worker that played the fixture before
+        if answers is not None and answers.count:
+            others.append(f"it went on after {counted(answers.count, 'stored answer')}, with new processes of its bots")
         played: list[PlayedTable] = []
         why: Undecided | None = None
-        async with self.seats(job, failures) as seats:
+        async with self.seats(job, failures, answers) as seats:
             try:
-                played = await self._played(job, seats, of_game)
+                played = await self._played(job, seats, others)
             except FixtureUndecided as undecided:
                 why = undecided.why
             except ModelUnreachable as unreachable:
@@ -222,10 +273,10 @@ class BotPool:
             await self.replace(name)
         await self._shrink(seats)
         return record._replace(
-            replayed=failures.total + len(of_game),
+            replayed=failures.total + len(others),
             seconds=time.monotonic() - started,
             stalls=tuple(failures.stalls),
-            failures=(*failures.deaths, *of_game),
+            failures=(*failures.deaths, *others),
             states=job.states if record.undecided else states,
             overhead=time.process_time() - computed,
         )

@@ -27,6 +27,7 @@ class WorkerSetup(NamedTuple):
     pondering: bool = False  # whether bots may compute while they have no question
     placement: str = "auto"  # one of PLACEMENTS
     logs: bool = False  # whether records have all that the bots wrote to standard error, by question
+    open_folder: str = ""  # for the answers of fixtures that are being played (open_answers.py); "": none are stored
 
 
 class Job(NamedTuple):

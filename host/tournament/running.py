@@ -10,7 +10,7 @@ import trio
 
 from host.base.errors import UserError
 from host.base.format import counted
-from host.base.paths import display_path
+from host.base.paths import absolute, display_path
 from host.base.safe_text import one_line
 from host.config.tournament_config import Tournament
 from host.journal.late_bots import LateBots
@@ -176,6 +176,8 @@ async def play_tournament(
         logs.built(bots)
         _try_again(journal, seed, watch.say)
         setup = tournament._replace(game=game).setup(bots, seed, level)
+        if any(bot.limits.models for bot in bots):
+            setup = setup._replace(open_folder=str(absolute(folder.open)))
         async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
             watch.say(
@@ -187,7 +189,7 @@ async def play_tournament(
             begin()
             bundles = partial(keep_bundle, journal, folder, seed)
             observer = LoggingObserver(watch, logs, LateBots(), bundles)
-            run = Run(tournament.blank, journal, pool, observer.progress)
+            run = Run(tournament.blank, journal, pool, observer.progress, setup.open_folder)
             await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from host.base.errors import Problem, UserError
@@ -115,12 +116,16 @@ Watch = Callable[[Progress], None]
 
 
 class Run(NamedTuple):
-    """A run under way: the fixture whose game and rules all others have, what plays, and who records and shows it."""
+    """A run under way: the fixture whose game and rules all others have, what plays, and who records and shows it.
+
+    `open_folder` is that of the answers that workers store; "": they store none.
+    """
 
     blank: Fixture
     journal: JournalWriter
     pool: WorkerPool
     watch: Watch
+    open_folder: str = ""
 
 
 async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
@@ -129,7 +134,7 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     To resume a stage, call this function again. A fixture whose game fails is recorded as undecided, and the rest is
     played.
     """
-    blank, journal, pool, watch = run
+    blank, journal, pool, watch, open_folder = run
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
@@ -155,11 +160,15 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
             stored, scores = record._replace(states=changed), kind.keeps_scores(game, job.fixture)
             journal.add(stage.name, stored, job.fixture, with_scores=scores)
             states.update(changed)
+        if open_folder and not (record.undecided and record.undecided.cause == "model"):
+            forget_answers(open_folder, record.path)
         turns.played(job.fixture)
         done += 1
         tell(record)
 
     tell(None)
+    for path in records if open_folder else ():  # a run that was killed may have left some
+        forget_answers(open_folder, path)
     while True:
         if fixture := turns.next():
             lasting_states = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
@@ -171,6 +180,13 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
             return records
         while pool.has_result:
             await store_next()
+
+
+def forget_answers(open_folder: str, fixture: str) -> None:
+    """Remove the answers that a worker has stored, because the journal has the fixture now."""
+    from host.play.open_answers import open_file  # only runs whose bots ask models need it
+
+    open_file(Path(open_folder), fixture).unlink(missing_ok=True)
 
 
 class Turns:
