@@ -173,6 +173,13 @@ class ModelTable:
     completion_price: Money = 0
     """The price of a million tokens of the answers (`completion_tokens`), in the same currency.
     Example: `completion_price = 0.6`"""
+    requests_in_all: Annotated[int, integer(0, 1_000_000_000)] = 0
+    """The requests of all bots in all fixtures of a run after which it starts no other fixture. 0: any number.
+    Example: `requests_in_all = 50000`"""
+    tokens_in_all: Annotated[int, integer(0, 1_000_000_000_000)] = 0
+    """The same for tokens. It needs the key `tokens`. Example: `tokens_in_all = 10_000_000`"""
+    money_in_all: Money = 0
+    """The same for money. It needs the key `money`. Example: `money_in_all = 20`"""
     answer: Annotated[int, ValueType(lambda value: int(_answer_size(value)), {"type": "string", "title": A_SIZE})] = (
         1 << 18
     )
@@ -394,6 +401,12 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
         if table.money and not (table.prompt_price or table.completion_price):
             message, hint = f"models.{name} has money, and no price", "prompt_price = 0.15, completion_price = 0.6"
             problems.append(Problem("C013", toml.where("models", name, "money"), message, hint=hint))
+        for key, needed in (("tokens_in_all", table.tokens), ("money_in_all", table.money)):
+            if getattr(table, key) and not needed:
+                limit = key.removesuffix("_in_all")
+                message = f"models.{name} has {key}, and no {limit}: a fixture could use any amount"
+                hint = f"{limit} = what a bot may use at a table"
+                problems.append(Problem("C013", toml.where("models", name, key), message, hint=hint))
         found.append(
             ModelAccess(
                 name=name,
@@ -409,6 +422,9 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
                 money=table.money,
                 prompt_price=table.prompt_price,
                 completion_price=table.completion_price,
+                requests_in_all=table.requests_in_all,
+                tokens_in_all=table.tokens_in_all,
+                money_in_all=table.money_in_all,
             )
         )
     if found and config.season:

@@ -57,6 +57,14 @@ class ModelAccess(NamedTuple):
     money: float = 0.0  # per table, as `requests`; 0: any amount
     prompt_price: float = 0.0  # of a million tokens, in the organiser's currency
     completion_price: float = 0.0
+    requests_in_all: int = 0  # of all bots in all fixtures of a run; 0: any number
+    tokens_in_all: int = 0
+    money_in_all: float = 0.0
+
+    @property
+    def is_limited_in_all(self) -> bool:
+        """Return whether all fixtures of a run share a budget."""
+        return bool(self.requests_in_all or self.tokens_in_all or self.money_in_all)
 
     def cost(self, use: ModelUse) -> float:
         """Return what tokens cost, in the currency of the prices."""

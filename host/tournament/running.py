@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
@@ -31,6 +31,9 @@ from host.tournament.opening import choose_level, open_run
 from host.tournament.progress import Progress
 from host.tournament.signals import interruptible
 from host.tournament.stage_runner import Backend, BackendFactory, Run, run_stage
+
+if TYPE_CHECKING:
+    from host.tournament.run_budget import RunBudget
 
 WONDER = 1.0  # seconds; a preparation that takes longer is reported
 
@@ -120,7 +123,7 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
             if options.until is not None:
                 stop.scope.deadline = trio.current_time() + options.until
 
-        outcome = await play_tournament(loaded, watch, backend, options, begin)
+        outcome = await play_tournament(loaded, watch, backend, options, begin, stop.now)
     return outcome._replace(interrupted=True, reason=stop.reason) if stop.scope.cancelled_caught else outcome
 
 
@@ -141,14 +144,33 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
         return f"nothing, because {folder.undecided} cannot be written: {failed.strerror}"
 
 
+def _budget(
+    tournament: Tournament, setup: WorkerSetup, journal: Journal, stop: Callable[[str], None]
+) -> "RunBudget | None":
+    """Return the budget of the models in all fixtures, with what those of the journal have used; None if there is none."""
+    limited = [model for model in tournament.limits.models if model.is_limited_in_all]
+    if not limited:
+        return None
+    from host.tournament.run_budget import RunBudget  # only these runs need it
+
+    budget = RunBudget(setup, limited, stop)
+    for stage in tournament.stages:
+        for record in journal.stage_records(stage.name).values():
+            budget.count(record)
+    return budget
+
+
 async def play_tournament(
     loaded: "Loaded",
     watch: Observer,
     backend: Backend,
     options: RunOptions,
     begin: Callable[[], None] = lambda: None,
+    stop: Callable[[str], None] = lambda _reason: None,
 ) -> RunOutcome:
     """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
+
+    Call `stop` with the reason if a budget for all fixtures is used up: it must cancel this call.
 
     Return how many fixtures have no result, and why. A caller that cancels it loses only the fixtures in
     flight. Raise UserError for any problem, before any table is played.
@@ -189,7 +211,8 @@ async def play_tournament(
             begin()
             bundles = partial(keep_bundle, journal, folder, seed)
             observer = LoggingObserver(watch, logs, LateBots(), bundles)
-            run = Run(tournament.blank, journal, pool, observer.progress, setup.open_folder)
+            budget = _budget(tournament, setup, journal, stop)
+            run = Run(tournament.blank, journal, pool, observer.progress, setup.open_folder, budget)
             await play_stages(tournament, options.last, setup, run, observer.say)
         finished = all(found.over or found.status is StageStatus.SKIPPED for found in journal.state().stages)
         journal.set_status(RunStatus.FINISHED if finished else RunStatus.INTERRUPTED)

@@ -19,6 +19,11 @@ class Stop:
         self.scope = trio.CancelScope()
         self.reason = "its time is up"
 
+    def now(self, reason: str) -> None:
+        """Stop the run for a reason."""
+        self.reason = reason
+        self.scope.cancel()
+
 
 @asynccontextmanager
 async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
@@ -60,6 +65,6 @@ async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = tri
             count += 1
             if count > 1:
                 os._exit(130)
-            stop.reason = "^C" if number == signal.SIGINT else signal.Signals(number).name
-            say(f"{stop.reason}  dropping the unfinished fixtures; finished ones are saved")
-            stop.scope.cancel()
+            name = "^C" if number == signal.SIGINT else signal.Signals(number).name
+            say(f"{name}  dropping the unfinished fixtures; finished ones are saved")
+            stop.now(name)

@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import trio
 
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import Submission
@@ -21,6 +23,9 @@ from host.stages.agenda import Agenda, Due, Records
 from host.stages.kind import Field, StageConfig
 from host.submissions.examine import Ready
 from host.tournament.progress import Progress, ranked_in_turn
+
+if TYPE_CHECKING:  # only runs with a budget in all need it
+    from host.tournament.run_budget import RunBudget
 
 
 class WorkerPool(Protocol):
@@ -126,15 +131,16 @@ class Run(NamedTuple):
     pool: WorkerPool
     watch: Watch
     open_folder: str = ""
+    budget: "RunBudget | None" = None  # of the models in all fixtures
 
 
 async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
     To resume a stage, call this function again. A fixture whose game fails is recorded as undecided, and the rest is
-    played.
+    played. A budget in all fixtures that is used up stops the run as soon as no fixture is open.
     """
-    blank, journal, pool, watch, open_folder = run
+    blank, journal, pool, watch, open_folder, budget = run
     kind, records = kind_of(stage), journal.stage_records(stage.name)
     agenda = kind.agenda(stage, blank, field, records)
     lasting = {name for name, bot in journal.bots().items() if bot.lasting}
@@ -162,6 +168,8 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
             states.update(changed)
         if open_folder and not (record.undecided and record.undecided.cause == "model"):
             forget_answers(open_folder, record.path)
+        if budget:
+            budget.count(record)
         turns.played(job.fixture)
         done += 1
         tell(record)
@@ -170,7 +178,11 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     for path in records if open_folder else ():  # a run that was killed may have left some
         forget_answers(open_folder, path)
     while True:
-        if fixture := turns.next():
+        used_up = budget.used_up(job.fixture for job in playing.values()) if budget else ""
+        if not (used_up and playing) and (fixture := turns.next()):
+            if budget and used_up:
+                budget.stop(used_up)
+                await trio.sleep_forever()
             lasting_states = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
             playing[fixture.path] = job = Job(fixture, lasting_states)
             await pool.submit(job)

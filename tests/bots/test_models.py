@@ -24,16 +24,17 @@ from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, own_port, 
 from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
 from host.base.errors import UserError
-from host.bots.bot_spec import BuiltBot
+from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.calling_clock import CallingClock
 from host.bots.clock import HostStall, ModelUnreachable
 from host.bots.host_failures import HostFailures
 from host.bots.monitor import running_monitor
-from host.bots.values import Question
+from host.bots.values import ModelCost, Question
 from host.games import GAMES
 from host.inspect.bundle import MAX_LIMITS
 from host.journal.state import RecordedBot, bot_from_row
-from host.play.records import Record
+from host.play.jobs import WorkerSetup
+from host.play.records import Fixture, Record, Undecided, undecided_record
 from host.relay.relay import _use, open_relay
 from host.relay.upstream import Repeatable, Reply, ask
 from host.sandbox.bubblewrap import Home
@@ -43,6 +44,7 @@ from host.sandbox.limits import Limits, ModelAccess, ModelUse
 from host.sandbox.process_tree import descendants
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
+from host.tournament.run_budget import RunBudget
 
 ASKER = SAMPLES / "models" / "asker"
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
@@ -692,6 +694,50 @@ def test_doctor_names_a_key_that_is_missing_and_a_model_that_is_slow(tmp_path: P
     assert "croupier.toml has no table [models.NAME]" in without.err and without.code == 2
 
 
+IN_ALL = [
+    ("requests_in_all = 1", "requests_in_all = 1 in croupier.toml: "),
+    ("tokens = 1_000_000\ntokens_in_all = 1", "tokens_in_all = 1 in croupier.toml: "),
+    ("money = 1\nprompt_price = 2\nmoney_in_all = 0.000001", "money_in_all = 1e-06 in croupier.toml: "),
+]
+
+
+@pytest.mark.parametrize(("keys", "words"), IN_ALL)
+def test_a_run_stops_in_good_order_when_its_budget_in_all_is_used_up(keys: str, words: str, tmp_path: Path) -> None:
+    with serving() as server:
+        place = tournament(tmp_path, server.address)
+        config = place / "croupier.toml"
+        text = config.read_text().replace('key_env = "A_KEY"\n', "").replace('"league"', '"round-robin"')
+        text = text.replace("tables = 2", "tables_per_pair = 2").replace('"sample:nestor"', '"sample:*"')
+        config.write_text(f"{text}{keys}\n")
+        stopped = croupier("-C", place, "run")
+        asked = len(server.heard)
+        again = croupier("-C", place, "run")
+        assert len(server.heard) == asked + 1  # when the bot was prepared
+        config.write_text(text)
+        finished = croupier("-C", place, "run")
+    assert stopped.code == again.code == 5, stopped.err
+    assert f"stopped: the budget of small is used up, {words}" in stopped.err
+    assert f"stopped: the budget of small is used up, {words}" in again.err
+    assert 0 < asked < len(server.heard)
+    assert finished.code == 0, finished.err
+    assert croupier("-C", place, "verify").code == 0
+
+
+def test_fixtures_that_are_open_count_with_the_most_that_their_bots_may_use() -> None:
+    model = access_to("http://h", requests=10, requests_in_all=100)
+    bots = [BuiltBot(BotSpec(name=name), (), "", "", limits=Limits(models=(model,))) for name in ("a", "b")]
+    setup = WorkerSetup(GAMES["pazaak"], None, tuple(bots), b"", level())
+    budget = RunBudget(setup, [model], str)
+    fixture = Fixture("pazaak", None, "", "", ("a", "b"), tables=2)
+    record = undecided_record("", ("a", "b"), Undecided(""))
+    assert budget.used_up([fixture, fixture]) == ""  # 80 requests
+    budget.count(record._replace(models={"a": {"small": ModelCost(19)}}))
+    assert budget.used_up([fixture, fixture]) == ""
+    budget.count(record._replace(models={"a": {"small": ModelCost(1)}}))
+    assert "requests_in_all = 100 in croupier.toml: 20 used" in budget.used_up([fixture, fixture])
+    assert budget.used_up([fixture]) == ""
+
+
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
@@ -756,6 +802,8 @@ def test_a_key_that_is_missing_is_refused_before_a_table_is_played(tmp_path: Pat
         ('model = "tiny"', "money = nan", "money = nan is out of range"),
         ('model = "tiny"', 'prompt_price = "1 €"', "is not a number"),
         ('model = "tiny"', "money = 0.5", "models.small has money, and no price"),
+        ('model = "tiny"', "tokens_in_all = 5", "models.small has tokens_in_all, and no tokens"),
+        ('model = "tiny"', "money_in_all = 5", "models.small has money_in_all, and no money"),
         ('model = "tiny"', 'answer = "1 GiB"', 'answer = "1 GiB" is out of range'),
         ('model = "tiny"', 'key = "sk-1"', "key"),
     ],
