@@ -1,12 +1,13 @@
 """Measure what bots that ask language models cost the host.
 
     python benchmarks/models.py exchanges [--count 10000]
-    python benchmarks/models.py run [--bots 50] [--workers 25] [--seconds 2] [--tables 2]
+    python benchmarks/models.py run [--bots 50] [--workers 25] [--seconds 2] [--lasts 30]
 
 `exchanges` sends requests of 4 KiB through a relay, one after the other, and prints the processor time of the relay for each.
 
-`run` plays a league of sample bots that ask a model for every move; a server answers after some seconds. It prints the processor
-time of croupier's own processes (not of the bots and their sandboxes) as a share of all cores, and how many calls were in flight.
+`run` plays a league of sample bots that ask a model for every move; a server answers after some seconds. Once there were as many
+calls as workers, it measures for some seconds and stops the league. It prints the processor time of croupier's own processes (not
+of the bots and their sandboxes) as a share of all cores, and how many calls were in flight.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,7 +44,7 @@ CONFIG = """
 game = "pazaak"
 [[stage]]
 kind = "league"
-tables = {tables}
+tables = 100
 [limits]
 move = "5 min"
 [models.small]
@@ -82,16 +84,17 @@ class Server(ThreadingHTTPServer):
         """Return the address for croupier.toml."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
-    def in_flight(self) -> tuple[float, int, float]:
-        """Return the mean and the most of the calls in flight, and the seconds from the first call to the last."""
-        changes = sorted(self.changes)
-        now = most = 0
-        area, last = 0.0, changes[0][0]
-        for when, change in changes:
-            area += now * (when - last)
-            now, last = now + change, when
-            most = max(most, now)
-        return area / (last - changes[0][0]), most, last - changes[0][0]
+    def in_flight(self, began: float, ended: float) -> tuple[float, int, int]:
+        """Return the mean and the most of the calls in flight between two moments, and how many calls ended."""
+        now = most = calls = 0
+        area, last = 0.0, began
+        for when, change in [*sorted(self.changes), (ended, 0)]:
+            if began <= when <= ended:
+                area += now * (when - last)
+                calls += change < 0
+                most, last = max(most, now + change), when
+            now += change
+        return area / (ended - began), most, calls
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -148,35 +151,39 @@ async def exchanges(count: int, address: str) -> None:
     print(f"{count} exchanges of 4 KiB: {1000 * median(times):.2f} ms of processor time each (median of ten parts)")
 
 
-def run(bots: int, workers: int, seconds: float, tables: int) -> None:
-    """Play a league of bots that ask a model; print what it cost."""
-    server = Server(seconds, "END")
+def run(bots: int, workers: int, seconds: float, lasts: float) -> None:
+    """Play a league of bots that ask a model; print what it costs once all workers play, and stop it."""
+    server = Server(seconds, "STAND")
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        (place / "croupier.toml").write_text(CONFIG.format(tables=tables, address=server.address))
+        (place / "croupier.toml").write_text(CONFIG.format(address=server.address))
         for nth in range(bots):
             bot = place / "bots" / f"asker{nth:02}"
             shutil.copytree(ASKER, bot)
             (bot / "bot.toml").write_text((bot / "bot.toml").read_text().replace('"asker"', f'"{bot.name}"'))
         command = [sys.executable, "-m", "host", "-C", name, "run", "--workers", str(workers)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            used = dict[int, float]()
-            while process.poll() is None:
-                used |= host_seconds(psutil.Process(process.pid))
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while len(server.changes) < 2 * workers:
+                assert process.poll() is None, process.returncode
                 time.sleep(LOOK_S)
-        assert process.returncode == 0, process.returncode
-    mean, most, lasted = server.in_flight()
-    calls, cores = len(server.changes) // 2, len(os.sched_getaffinity(0))
-    total = sum(used.values())
-    print(f"{bots} bots, {workers} workers, {calls} calls of {seconds:g} s in {lasted:.0f} s")
-    print(f"in flight: {mean:.1f} on average, at most {most}")
-    print(f"host: {total:.1f} s of processor time, {100 * total / (lasted * cores):.1f} % of {cores} cores,", end=" ")
+            before, began = host_seconds(process.pid), time.perf_counter()
+            time.sleep(lasts)
+            after, ended = host_seconds(process.pid), time.perf_counter()
+            process.send_signal(signal.SIGINT)
+    average, most, calls = server.in_flight(began, ended)
+    cores, total = len(os.sched_getaffinity(0)), sum(used - before.get(pid, 0.0) for pid, used in after.items())
+    print(f"{bots} bots, {workers} workers, {calls} calls of {seconds:g} s within {ended - began:.0f} s")
+    print(f"in flight: {average:.1f} on average, at most {most}")
+    print(
+        f"host: {total:.1f} s of processor time, {100 * total / (ended - began) / cores:.1f} % of {cores} cores, ",
+        end="",
+    )
     print(f"{1000 * total / calls:.1f} ms a call")
 
 
-def host_seconds(first: psutil.Process) -> dict[int, float]:
+def host_seconds(pid: int) -> dict[int, float]:
     """Return the processor time of croupier's own processes by PID."""
-    used = {}
+    used, first = {}, psutil.Process(pid)
     with contextlib.suppress(psutil.NoSuchProcess):
         for process in (first, *first.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
@@ -191,14 +198,15 @@ def main() -> None:
     parts = parser.add_subparsers(dest="what", required=True)
     parts.add_parser("exchanges").add_argument("--count", type=int, default=10_000)
     league = parts.add_parser("run")
-    for name, usual in (("bots", 50), ("workers", 25), ("tables", 2)):
+    for name, usual in (("bots", 50), ("workers", 25)):
         league.add_argument(f"--{name}", type=int, default=usual)
-    league.add_argument("--seconds", type=float, default=2.0)
+    for name, length in (("seconds", 2.0), ("lasts", 30.0)):
+        league.add_argument(f"--{name}", type=float, default=length)
     words = parser.parse_args()
     if words.what == "exchanges":
         trio.run(partial(exchanges, words.count, Server(0.0, "x" * SIZE).address))
     else:
-        run(words.bots, words.workers, words.seconds, words.tables)
+        run(words.bots, words.workers, words.seconds, words.lasts)
 
 
 if __name__ == "__main__":

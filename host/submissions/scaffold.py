@@ -145,7 +145,7 @@ def asker_files(game: Game) -> dict[str, str]:
     """Return the files of the sample bot that asks a language model, by name: it plays this game."""
     files = {path.name: path.read_text() for path in (folder() / "models" / "asker").iterdir() if path.is_file()}
     fields, opening = game.view._fields, game.opening
-    otherwise = next((word for word in (opening.otherwise, opening.below) if word not in fields), "")
+    otherwise = next((word for word in (opening.otherwise, opening.below) if word not in fields), "-")
     prompt = textwrap.fill(in_comment(f"You play {game.title}. {game.card}"), 120)
     about = "\n".join(line for line in files[MANIFEST].splitlines() if not line.startswith(("name", "author")))
     files[MANIFEST] = about.replace('"pazaak"', to_toml(game.name)) + "\n"  # a copy of the folder is a bot too

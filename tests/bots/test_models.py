@@ -12,6 +12,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -48,6 +49,7 @@ from host.tournament.run_budget import RunBudget
 
 ASKER = SAMPLES / "models" / "asker"
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node")
+needs_textarena = pytest.mark.skipif(not find_spec("textarena"), reason="NOT INSTALLED: textarena")
 ASKERS = [ASKER, pytest.param(SAMPLES / "models" / "asker_js", marks=needs_node)]
 KEY = "sk-0123456789abcdef"
 
@@ -519,7 +521,13 @@ async def asked_until_it_listens(model: ModelAccess) -> Reply:
 
 @pytest.mark.parametrize(
     ("game", "move"),
-    [("cardshark", "S"), ("holdem", "0"), ("hearts", "HIGH"), (SAMPLES / "referees" / "undercut_python", "1")],
+    [
+        ("cardshark", "S"),
+        ("holdem", "0"),
+        ("hearts", "HIGH"),
+        (SAMPLES / "referees" / "undercut_python", "1"),
+        pytest.param("textarena:SimpleNegotiation-v0", "[Wheat]", marks=needs_textarena),
+    ],
 )
 def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str, tmp_path: Path) -> None:
     place = tmp_path / "arena"
@@ -531,7 +539,8 @@ def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str,
         config.write_text(config.read_text().replace("http://127.0.0.1:8080/v1", server.address))
         checked = croupier("-C", place, "check", "asker")
     assert checked.code == 0, checked.out
-    assert server.heard
+    prompts = [body["messages"][0]["content"] for _, _, body in server.heard]
+    assert prompts and not [prompt for prompt in prompts if "%20" in prompt or "%0A" in prompt]
 
 
 def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -> None:

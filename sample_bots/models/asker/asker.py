@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+import urllib.parse
 
 OTHERWISE = "STAND"  # the move if croupier or the model refuses a request
 PROMPT = """You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
@@ -32,4 +33,5 @@ def ask(prompt: str) -> str:
 
 
 for question in sys.stdin:
-    print((ask(PROMPT + question).strip() or OTHERWISE).splitlines()[-1], flush=True)
+    prompt = PROMPT + urllib.parse.unquote(question)  # in a text of a question, %20 is a blank
+    print((ask(prompt).strip() or OTHERWISE).splitlines()[-1], flush=True)
