@@ -11,7 +11,7 @@ from host.rating.rankings import ranking_of
 from host.report.bracket_chart import drawings
 from host.report.stage_results import Stage
 from host.report.summary import BotSummary, ResourceUse
-from host.report.terminal import NONE
+from host.report.terminal import MODEL_TITLES, NONE, model_cells, model_columns
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.standings import PairResult, Row
 from host.rules.catalogue import display_of
@@ -393,7 +393,82 @@ def chip_lines(chips: Chips) -> Lines:
     return Lines(height, lines, down, along(chips.rounds, RIGHT), label, "round", "chips")
 
 
+class Spot(NamedTuple):
+    """A bot in a scatter chart: its place, the ends of both intervals there, its name, and the place of the name."""
+
+    at: tuple[float, float]
+    across: tuple[float, float]
+    up: tuple[float, float]
+    name: str
+    name_at: tuple[float, float]
+    colour: int
+
+
+class Scatter(NamedTuple):
+    """A scatter chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
+
+    height: int
+    spots: list[Spot]
+    down: list[tuple[float, str]]
+    along: list[tuple[float, str]]
+    label: str
+    across: str
+    up: str
+
+
+def score_by_cost(stage: Stage) -> Scatter | None:
+    """Return the value that ranks each bot against the money it cost at a table; without prices, against its tokens or calls.
+
+    Return None if no bot used a model.
+    """
+    shown = [row for row in stage.rows if row.first.figure is not None and row.tables][:WAYS]
+    if not (shown and shown[0].models):
+        return None
+    key, estimates = [*shown[0].models][-1], [[*row.models.values()][-1] for row in shown]
+    costs = [(each.low or 0.0, each.value or 0.0, each.high or each.value or 0.0) for each in estimates]
+    scores = [
+        (
+            figure if row.first.low is None else row.first.low,
+            figure,
+            figure if row.first.high is None else row.first.high,
+        )
+        for row in shown
+        if (figure := row.first.figure) is not None
+    ]
+    axis = axis_of([end for ends in costs for end in ends])
+    side = axis_of([end for ends in scores for end in ends], rates=shown[0].ranking.percent)
+
+    def x(place: float) -> float:
+        return round(LEFT + (RIGHT - LEFT) * (place - 6) / 228, 1)
+
+    def y(place: float) -> float:
+        return round(194 - 184 * (place - 6) / 228, 1)
+
+    places = [(x(axis.x(cost)), y(side.x(score))) for (_, cost, _), (_, score, _) in zip(costs, scores, strict=True)]
+    names = separate_labels([height for _, height in places], 20)
+    spots = [
+        Spot(
+            at,
+            (x(axis.x(cost[0])), x(axis.x(cost[2]))),
+            (y(side.x(score[0])), y(side.x(score[2]))),
+            row.bot,
+            (466, name),
+            nth,
+        )
+        for nth, (row, at, cost, score, name) in enumerate(zip(shown, places, costs, scores, names, strict=True))
+    ]
+    words = zip(shown, model_cells(estimates), strict=True)
+    label = (
+        f"{MODEL_TITLES[key]}: " + ", ".join(f"{one_line(row.bot)} {cell}, {value(row)}" for row, cell in words) + "."
+    )
+    height = max(204, int(max(names)) + 10) + 34
+    down, along = [(y(at), word) for at, word in side.ticks], [(x(at), word) for at, word in axis.ticks]
+    return Scatter(height, spots, down, along, label, MODEL_TITLES[key], shown[0].ranking.title)
+
+
 CHART_FILTERS = (
+    model_columns,
+    score_by_cost,
     nearest,
     value,
     figure,

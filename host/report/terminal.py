@@ -1,11 +1,12 @@
 """Prints results as text: tables that fit the width of a terminal or a pipe, and sentences."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from host.base.format import duration, thousands
 from host.base.safe_text import one_line
-from host.rating.rankings import ranking_of
+from host.rating.rankings import Estimate, ranking_of
 from host.rating.statistics import MIN_CERTAINTY, percent, words
 from host.report.console import open_console
 from host.results.overall import OverallRow
@@ -23,6 +24,11 @@ SOME = 2  # pairs that are named when no number of games would make their order 
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """How to write a unit of advice that is not a word."""
+MODEL_TITLES: Mapping[str, str] = {
+    "calls_per_table": "calls/table",
+    "tokens_per_table": "tokens/table",
+    "money_per_table": "money/table",
+}
 
 
 class Column(NamedTuple):
@@ -203,7 +209,7 @@ def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
     results = [column for nth, word in enumerate(words) for column in _ranked(rows, word, unit, interval=nth == 0)]
     if not any(ranking_of(word).counted for word in words):
         results.insert(0, Column("tables", [thousands(row.tables) for row in rows], spare=True))
-    return [*names, *results, *costs]
+    return [*names, *results, *costs, *model_columns(rows)]
 
 
 def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> list[Column]:
@@ -216,6 +222,27 @@ def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> lis
     if interval or any(estimate.low is not None and estimate.high is not None for estimate in estimates):
         columns.append(Column("±", [ranking.half_width(estimate, decimals) for estimate in estimates]))
     return columns
+
+
+def model_columns(rows: Sequence[Row]) -> list[Column]:
+    """Return the columns for what bots used of models; none if no bot used any."""
+    keys = rows[0].models if rows else ()
+    return [Column(MODEL_TITLES[key], model_cells([row.models[key] for row in rows]), spare=True) for key in keys]
+
+
+def model_cells(estimates: Sequence[Estimate]) -> list[str]:
+    """Return estimates as text, each with half the width of its interval. The largest has three digits at least."""
+    most = max((estimate.value or 0.0 for estimate in estimates), default=0.0)
+    decimals = max(0, 2 - math.floor(math.log10(most))) if most else 0
+    return [
+        (NONE if estimate.value is None else thousands(estimate.value, decimals if estimate.value else 0))
+        + (
+            ""
+            if estimate.low is None or estimate.high is None
+            else f" ±{thousands((estimate.high - estimate.low) / 2, decimals)}"
+        )
+        for estimate in estimates
+    ]
 
 
 def known_duration(seconds: float | None) -> str:

@@ -21,6 +21,7 @@ from host.rating.statistics import MIN_CERTAINTY, how_sure, needed, words
 from host.rating.units import Results, meeting_of
 from host.results.disqualification import excess
 from host.results.early_order import OPPONENTS_COUNT, PairsMet
+from host.results.model_costs import per_table
 from host.results.withdrawal import NOTE, counting
 from host.stages import as_counted_by, kind_of, references_of, results_of
 from host.stages.kind import StageConfig
@@ -62,6 +63,7 @@ class Row(NamedTuple):
     disqualified: bool = False  # for too many faults
     withdrawn: bool = False  # by the organiser
     different: int = 0  # tables that repeat no other
+    models: Mapping[str, Estimate] = {}  # what it used of models at a table, by MODEL_FIGURES; empty if no bot used any
 
     @property
     def ranking(self) -> Ranking:
@@ -87,10 +89,10 @@ class Row(NamedTuple):
         """Return the row as one flat dict, with the keys of JSON and CSV in their order."""
         costs = self.costs._asdict()
         late = {key: costs.pop(key) for key in ("pauses", "pondered")}
-        own = {
+        own = {word: estimate for word, estimate in self.estimates.items() if not ranking_of(word).in_row}
+        with_ends = {
             word + end: value
-            for word, estimate in self.estimates.items()
-            if not ranking_of(word).in_row
+            for word, estimate in {**own, **self.models}.items()
             for end, value in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
         }
         known = {key: getattr(self, key) for key in ("rank", "bot", "language", "author", "tables", "wins", "rate")}
@@ -105,7 +107,7 @@ class Row(NamedTuple):
             | late
             | {"points": self.points.value, "disqualified": self.disqualified, "withdrawn": self.withdrawn}
             | {"different": self.different}
-            | own
+            | with_ends
         )
 
 
@@ -358,11 +360,13 @@ def _any_won(records: Sequence[Record]) -> bool:
 def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
     """Return one row per bot, best first, by the values of these rankings."""
     by_word = {word: ranking_of(word).estimates(results) for word in words}
+    models = per_table(results.records)
     of_bot = grouped((bot, record) for record in results.records for bot in record.results.keys() | record.usage.keys())
     rows = []
     for bot, recorded in bots.items():
         estimates = {word: found.get(bot, NO_ESTIMATE) for word, found in by_word.items()}
-        rows.append(_row(stage, estimates, of_bot.get(bot, ()), recorded))
+        row = _row(stage, estimates, of_bot.get(bot, ()), recorded)
+        rows.append(row._replace(models={key: found.get(bot, NO_ESTIMATE) for key, found in models.items()}))
     rows.sort(key=_merit, reverse=True)
     ranks: dict[tuple[float, ...], int] = {}
     return [row._replace(rank=ranks.setdefault(_merit(row), rank)) for rank, row in enumerate(rows, 1)]

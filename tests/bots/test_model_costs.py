@@ -1,5 +1,6 @@
 """What bots use of models is stored with each fixture, and shown beside the score."""
 
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -14,10 +15,13 @@ from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, serving
 from test_chain import RECORD
 from test_models import ASKER, PRICES, access, against_nestor, caller
 
+from croupier import tournament
 from host.bots.values import ModelCost
 from host.play.records import STORED_FIELDS, Record
+from host.rating.rankings import Estimate
 from host.relay import relay
 from host.relay.upstream import Reply
+from host.results.model_costs import per_table
 from host.sandbox.limits import ModelAccess, ModelUse
 
 pytestmark = pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
@@ -43,7 +47,7 @@ def cost_of(calls: int) -> ModelCost:
     """Return the cost of some answers of the server, counted by hand."""
     prompt, completion = calls * PROMPT_TOKENS, calls * COMPLETION_TOKENS
     money = (prompt * PRICES["prompt_price"] + completion * PRICES["completion_price"]) / 1_000_000
-    return ModelCost(calls, prompt, completion, pytest.approx(money))
+    return ModelCost(calls, prompt, completion, money)
 
 
 def summaries(journal: Path) -> dict[str, list[Any]]:
@@ -131,3 +135,39 @@ def test_a_journal_with_other_costs_is_refused(costs: Any, cup: Path, tmp_path: 
 def test_a_record_without_models_has_the_bytes_that_it_had() -> None:
     assert len(RECORD.stored_summary()) == STORED_FIELDS == Record._fields.index("models")
     assert len(RECORD._replace(models={"a": {"small": ModelCost(1)}}).stored_summary()) == STORED_FIELDS + 1
+
+
+def test_standings_show_what_bots_used_at_a_table(cup: Path) -> None:
+    done = croupier("-C", cup, "standings", "--json")
+    rows = {row["bot"]: row for row in done.json["rows"]}
+    for key in ("calls", "tokens", "money"):
+        assert rows["nestor"][f"{key}_per_table"] == 0 and rows["nestor"][f"{key}_per_table_low"] is None
+        low, mean, high = (rows["asker"][f"{key}_per_table{end}"] for end in ("_low", "", "_high"))
+        assert 0 <= low < mean < high
+    text = croupier("-C", cup, "standings").out
+    assert "money/table" in text and "±" in text
+    assert tournament(cup).standings().to_dicts() == done.json["rows"]  # from Python
+
+
+def test_the_page_shows_the_score_against_the_money(cup: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert croupier("-C", cup, "report", "-o", page).code == 0
+    text = page.read_text()
+    for title in ("calls/table", "tokens/table", "money/table"):
+        assert f">{title}</th>" in text
+    (label,) = re.findall(r'aria-label="money/table: ([^"]*)"', text)
+    assert all(bot in label for bot in ("asker", "other", "nestor 0, "))
+
+
+def test_a_tournament_without_models_has_no_such_columns(tmp_path: Path) -> None:
+    done = croupier("-C", tmp_path, "play", "sample:nestor", "sample:neptr", "-n", "2", "--json")
+    assert done.code == 0 and not [key for key in done.json["rows"][0] if "per_table" in key]
+
+
+def test_without_prices_there_is_no_money(tmp_path: Path) -> None:
+    with serving() as server:
+        record = against_nestor(caller(access(server)))
+    found = per_table([record])
+    assert found.keys() == {"calls_per_table", "tokens_per_table"}
+    calls = record.usage["asker"].questions
+    assert found["calls_per_table"] == {"asker": Estimate(calls), "nestor": Estimate(0)}  # one fixture: no interval

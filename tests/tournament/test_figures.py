@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from command import croupier
+from helpers import SAMPLES, level
+from model_server import serving as model_serving
 from test_public import published
 from test_web import serving
 
@@ -48,6 +50,13 @@ practice = true
 """
 
 
+MODEL = """
+[models.small]
+address = "{address}"
+model = "tiny"
+prompt_price = 2.0
+completion_price = 4.0
+"""
 GRADED = """
 game = "pazaak"
 seed = "grades"
@@ -542,6 +551,48 @@ def at_least(wins: int, tables: int) -> float:
     return sum(math.comb(tables, each) for each in range(wins, tables + 1)) / 2**tables
 
 
+def with_models(played: Played) -> Path:
+    """Return the folder of a tournament in which two bots ask a model."""
+    folder = played.folder / "models"
+    if not level().traits.own_namespaces:
+        pytest.skip("models need a sandbox with namespaces")
+    if not folder.exists():
+        asker = SAMPLES / "models" / "asker"
+        with model_serving() as server:
+            for name in ("asker", "other"):
+                spec = shutil.copytree(asker, folder / "bots" / name) / "bot.toml"
+                spec.write_text(spec.read_text().replace('"asker"', f'"{name}"'))
+            (folder / "bots" / "ends.py").write_text(BOTS["ends"])
+            (folder / "croupier.toml").write_text(CONFIG + MODEL.format(address=server.address))
+            assert croupier("-C", folder, "run").code == 0
+    return folder
+
+
+def model_costs(played: Played) -> Any:
+    rows = as_json(played._replace(folder=with_models(played)), "standings")["rows"]
+    return {row["bot"]: {key: value for key, value in row.items() if "per_table" in key} for row in rows}
+
+
+def model_costs_again(played: Played) -> Any:
+    """Return the costs at a table: each bot has two fixtures of eight tables, so Student's t has one degree of freedom."""
+    journal, totals = with_models(played) / "run" / "run.sqlite", dict[str, dict[str, list[float]]]()
+    with closing(sqlite3.connect(journal)) as database:
+        records = [msgspec.msgpack.decode(summary) for (summary,) in database.execute("SELECT summary FROM record")]
+    for record in records:
+        for bot in record[1]:
+            for calls, prompt, completion, money in [*record[-1].get(bot, {}).values()] or [(0, 0, 0, 0.0)]:
+                assert money == pytest.approx((2 * prompt + 4 * completion) / 1e6)
+                for key, total in {"calls": calls, "tokens": prompt + completion, "money": money}.items():
+                    totals.setdefault(bot, {}).setdefault(f"{key}_per_table", []).append(total / 8)
+    found = dict[str, dict[str, float | None]]()
+    for bot, figures in totals.items():
+        for key, (one, other) in figures.items():
+            mean, half = (one + other) / 2, math.tan(0.475 * math.pi) * abs(one - other) / 2
+            ends = (max(0.0, mean - half), mean + half) if half else (None, None)
+            found.setdefault(bot, {}).update({key: mean, f"{key}_low": ends[0], f"{key}_high": ends[1]})
+    return found
+
+
 FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
     "standings --json": (lambda played: as_json(played, "standings")["rows"], Played.rows),
     "standings --csv": (
@@ -576,6 +627,7 @@ FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
         lambda played: played.fixtures,
     ),
     "sentences of standings --json": (lambda played: as_json(played, "standings")["sure"], sentences),
+    "models of standings --json": (model_costs, model_costs_again),
     "advice of standings --json": (lambda played: as_json(played, "standings")["advice"], advice),
     "status": (
         lambda played: re.findall(r"(\d) +(\w+) +([\d.]+) % ", croupier("-C", played.folder, "status").out),
