@@ -5,9 +5,9 @@
 
 `exchanges` sends requests of 4 KiB through a relay, one after the other, and prints the processor time of the relay for each.
 
-`run` plays a league of sample bots that ask a model for every move; a server answers after some seconds. Once there were as many
-calls as workers, it measures for some seconds and stops the league. It prints the processor time of croupier's own processes (not
-of the bots and their sandboxes) as a share of all cores, and how many calls were in flight.
+`run` plays a league of sample bots that ask a model for every move; a server answers after some seconds. Once nearly all workers
+have a call in flight, it measures for some seconds and stops the league. It prints the processor time of croupier's own processes
+(not of the bots and their sandboxes) as a share of all cores, and how many calls were in flight.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from host.sandbox.limits import ModelAccess
 
 ASKER = Path(__file__).parents[1] / "sample_bots" / "models" / "asker"
 SIZE = 4 << 10  # bytes of the text of a request, and of an answer
+NEARLY = 0.8  # of all workers have a call in flight: all play, and not only try out the bots before the first table
 LOOK_S = 0.5  # between two looks at the processes of a run
 HOST = ("host", "host.play.worker")
 """The modules of croupier's own processes."""
@@ -163,7 +164,7 @@ def run(bots: int, workers: int, seconds: float, lasts: float) -> None:
             (bot / "bot.toml").write_text((bot / "bot.toml").read_text().replace('"asker"', f'"{bot.name}"'))
         command = [sys.executable, "-m", "host", "-C", name, "run", "--workers", str(workers)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            while len(server.changes) < 2 * workers:
+            while sum(change for _, change in server.changes) < NEARLY * workers:
                 assert process.poll() is None, process.returncode
                 time.sleep(LOOK_S)
             before, began = host_seconds(process.pid), time.perf_counter()
