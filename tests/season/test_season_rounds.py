@@ -316,6 +316,16 @@ def test_two_slow_versions_take_their_share_of_a_round_and_no_tables_of_others(c
     assert all(0.8 * terms.tables <= each <= longest for each in spent)
 
 
+@pytest.mark.parametrize(("tables", "authors", "slow"), [(2, 2, 1), (2, 2, 2), (10, 2, 1), (4, 4, 3)])
+def test_slow_versions_play_in_every_round_that_would_have_no_meeting_without_them(
+    tables: int, authors: int, slow: int
+) -> None:
+    players = [each._replace(cost=50.0) for each in field(authors)[:slow]] + field(authors)[slow:]
+    sums, rounds = season(players, {each.label: 0.0 for each in players}, 40, RoundTerms(1, 2, tables))
+    assert all(each.meetings for each in rounds)
+    assert {*sums.tables} == {each.label for each in players}
+
+
 @pytest.mark.parametrize("workers", [2, 4])
 def test_a_slow_meeting_makes_a_round_no_longer_than_its_tables_do(workers: int) -> None:
     slow = [each._replace(cost=60.0) for each in field(16)[:2]] + field(16)[2:]

@@ -194,16 +194,18 @@ class _Plan:
     def _limit_slow(self) -> None:
         """Let versions that cost more than a share of the round play fewer tables.
 
-        One whose share is less than a meeting plays in some rounds only, and then in the smallest meeting.
+        One whose share is less than a meeting plays the smallest meeting, and pauses in some rounds. Nobody pauses if too few
+        authors would be left for a meeting: a round without a meeting is never played, and neither is any round after it.
         """
-        seats = self._terms.seats
+        seats, pausing = self._terms.seats, np.zeros(len(self._players), bool)
         for nth in np.nonzero(self._costs >= SLOW_COST)[0]:
             tables = self._share / self._costs[nth]
             pause = math.ceil(seats / tables)
-            if tables < seats and (self._terms.number + int(self._lots_of_life[nth])) % pause:
-                tables = 0.0
+            pausing[nth] = tables < seats and (self._terms.number + int(self._lots_of_life[nth])) % pause
             self._sizes[nth] = min(self.size, max(seats, int(tables) // seats * seats))
-            self._cap[nth] = min(self._cap[nth], self._sizes[nth] * (tables > 0))
+            self._cap[nth] = min(self._cap[nth], self._sizes[nth])
+        if len({*self._authors[~pausing].tolist()}) >= seats:
+            self._cap[pausing] = 0
 
     def _met_before(self, sums: Sums) -> FloatArray:
         """Return how many tables every two players have shared in earlier rounds."""
