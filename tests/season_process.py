@@ -21,6 +21,7 @@ from host.season.entries.inbox import Invite, Request, Submit, write_request
 from host.season.entries.store import Store
 from host.season.site.errors import Refusal
 from host.season.site.published import Published
+from host.submissions.conformance import CHECK_SEED_OF_BOTS
 
 CONFIG = """\
 game = "{game}"
@@ -40,20 +41,16 @@ cpu = "10 s"
 PATIENCE_S = 120.0
 
 ENDS = "import sys\nfor line in sys.stdin:\n    print('{answer}', flush=True)  # {note}\n"
-CRASHES_LATER = """\
-import os, sys, time
-for line in sys.stdin:
-    if time.time() > {at}:
+CRASHES_IN_ROUNDS = f"""\
+import os, sys
+for number, line in enumerate(sys.stdin):
+    if number and os.environ['CROUPIER_SEED'] != '{CHECK_SEED_OF_BOTS}':
         sys.stderr.write('the secret words of its author')
         sys.stderr.flush()
         os.abort()
     print('END', flush=True)
-"""
-
-
-def later_crash(seconds: float) -> bytes:
-    """Return a bot that passes every check now, and crashes at each question after some seconds."""
-    return CRASHES_LATER.format(at=time.time() + seconds).encode()
+""".encode()
+"""A bot that passes its check and starts in rounds, where each of its processes crashes at the second question."""
 
 
 def plain_bot(answer: str = "END", note: str = "") -> bytes:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 import yaml
 from command import ROOT, croupier, croupier_process
-from season_process import TestSeason, later_crash, plain_bot
+from season_process import CRASHES_IN_ROUNDS, TestSeason, plain_bot
 
 from host.base.errors import UserError
 from host.base.toml_file import read, read_text
@@ -37,7 +37,7 @@ AUTHORS = ("ada", "grace", "kim")
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
-    """A season of three authors in which two rounds of three versions are over; its process has ended."""
+    """A season of three authors in which two rounds of three versions are over, and each has played; its process has ended."""
     season = TestSeason(tmp_path_factory.mktemp("season") / "cup")
     season.invite(*AUTHORS)
     with season.opened():
@@ -48,6 +48,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
         season.until(lambda: season.events("refused", "kim/broken"), "the refusal")
         season.until(
             lambda: sum(each["versions"] == 3 for each in finished(season)) >= 2, "two rounds of three versions"
+        )
+        season.until(
+            lambda: sum(each["tables"] >= 10 for each in season.document("ladder")["rows"]) == 3,
+            "tables of each version",
         )
     yield season
 
@@ -339,13 +343,12 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
 
 
 @pytest.mark.long
-@pytest.mark.timing  # the bot must be accepted before it begins to crash
 def test_a_series_of_crashes_takes_a_version_off_the_ladder_until_its_author_acts(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")
     with season.opened():
         season.submit("ada", "mine", plain_bot("END", "a"))
-        season.submit("grace", "late", later_crash(40))
+        season.submit("grace", "late", CRASHES_IN_ROUNDS)
         season.accepted("mine-1", "late-1")
         season.until(lambda: season.events("off ladder", "late-1"), "the rest")
         season.until(lambda: "off the ladder" in json.dumps(season.document("bots/late")), "the public note")

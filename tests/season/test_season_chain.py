@@ -272,7 +272,7 @@ def test_an_open_season_publishes_its_seed_and_reads_the_journal_of_the_final_in
         return reading(journal, registry)
 
     async def open_until_the_seed_is_published() -> None:
-        with trio.fail_after(60):
+        with trio.fail_after(300):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(run_season, copied, ServiceTerms(""), lambda *_: None, lambda _: None)
                 while b'"seed":{' not in (copied / "published/chain.ndjson").read_bytes():

@@ -100,7 +100,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_the_final_is_played_by_what_was_handed_in_last_before_the_freeze(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ import pytest
 from command import ROOT, croupier_process
 from machines import machines
 from season_harms import LANGUAGES, harm, source
-from season_process import TestSeason, later_crash, plain_bot
+from season_process import CRASHES_IN_ROUNDS, TestSeason, plain_bot
 
 from host.season.entries.store import Store
 from host.season.entries.values import Submission
@@ -239,7 +239,7 @@ def test_a_season_of_forty_rounds_with_authors_who_improve_break_and_resubmit(tm
     with season.opened():
         for number, author in enumerate(authors):
             season.submit(author, f"bot{number}", source(files[number % 5], "END", author), files[number % 5])
-        season.submit("author0", "crashes", later_crash(40))
+        season.submit("author0", "crashes", CRASHES_IN_ROUNDS)
         for step in range(ROUNDS // 4):
             season.until_round(4 * (step + 1))
             number = chance.randrange(len(authors))
