@@ -171,6 +171,14 @@ def test_a_bot_asks_a_model_and_only_croupier_s_words_reach_it(monkeypatch: pyte
     assert body["model"] == "tiny"  # as the address calls it
 
 
+@pytest.mark.parametrize("source", ASKERS)
+def test_the_sample_bots_ask_no_more_when_the_budget_is_used_up(source: Path) -> None:
+    with serving() as server:
+        record = against_nestor(caller(access(server, requests=2), source))
+    assert record.usage[source.name].questions > 4  # the third gets status 429
+    assert record.faults == {} and len(server.heard) == 2
+
+
 def test_an_address_can_be_a_unix_socket(tmp_path: Path) -> None:
     with serving(where=str(tmp_path / "model")) as server:
         record = against_nestor(caller(access(server)))

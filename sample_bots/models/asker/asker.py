@@ -29,9 +29,13 @@ def ask(prompt: str) -> str:
     if reply.status == 200:
         return answer["choices"][0]["message"]["content"]
     print(answer["error"]["message"], file=sys.stderr)
+    global may_ask
+    may_ask = reply.status != 429  # the budget is used up: to ask again at a later question is a fault
     return ""
 
 
+may_ask = True
 for question in sys.stdin:
     prompt = PROMPT + urllib.parse.unquote(question)  # in a text of a question, %20 is a blank
-    print((ask(prompt).strip() or OTHERWISE).splitlines()[-1], flush=True)
+    answer = ask(prompt).strip() if may_ask else ""
+    print((answer or OTHERWISE).splitlines()[-1], flush=True)

@@ -8,6 +8,8 @@ opponent_hand, your_side_deck and three more. Answer END for another card, or ST
 The last line of your answer is your move and nothing else. The question: `;
 const RELAY = { method: "POST", path: "/v1/chat/completions", socketPath: process.env.CROUPIER_MODEL_URL.slice("unix:".length) };
 
+let mayAsk = true;
+
 function ask(prompt) {
   const body = { model: "small", messages: [{ role: "user", content: prompt }] };
   return new Promise((resolve, reject) => {
@@ -17,6 +19,7 @@ function ask(prompt) {
       const answer = JSON.parse(Buffer.concat(parts));
       if (reply.statusCode === 200) return resolve(answer.choices[0].message.content);
       console.error(answer.error.message);
+      mayAsk = reply.statusCode !== 429; // the budget is used up: to ask again at a later question is a fault
       resolve("");
     });
     request.on("error", reject);
@@ -26,6 +29,7 @@ function ask(prompt) {
 
 (async () => {
   for await (const question of readline.createInterface({ input: process.stdin })) {
-    console.log(((await ask(PROMPT + question)).trim() || OTHERWISE).split("\n").pop());
+    const answer = mayAsk ? (await ask(PROMPT + question)).trim() : "";
+    console.log((answer || OTHERWISE).split("\n").pop());
   }
 })();
