@@ -112,7 +112,7 @@ def fixture_in(place: Path) -> Record:
 
 
 def facts_of(record: Record) -> dict[str, Any]:
-    """Return what does not depend on how fast a machine is."""
+    """Return what does not depend on how fast a machine is. What a bot can write until it is killed for its budget does."""
     return {
         "results": record.results,
         "scores": record.scores,
@@ -122,7 +122,15 @@ def facts_of(record: Record) -> dict[str, Any]:
         "questions": {bot: used.questions for bot, used in record.usage.items()},
         "starts": record.usage["counts"].starts,
         "evidence": sorted(
-            (piece.bot, piece.table, piece.number, piece.kind, piece.question, piece.raw, piece.ended)
+            (
+                piece.bot,
+                piece.table,
+                piece.number,
+                piece.kind,
+                piece.question,
+                piece.raw * (piece.kind != "budget"),
+                piece.ended,
+            )
             for piece in record.evidence
             if piece.kind != "slowest"
         ),
