@@ -154,8 +154,11 @@ ADVISES = MAPS + "pages.madvise(22)  # MADV_POPULATE_READ\n"
 GROWS = "held = []\nwhile True:\n    held.append(bytearray(1 << 20))\n"
 
 
-def sampled(source: str, stall: Stall, pause: float = PERIOD_S) -> Stalls:
-    """Sample a bot for 0.3 s while it is stalled; return the shares. `pause` is the time between two samples."""
+def sampled(source: str, stall: Stall, pause: float = PERIOD_S, *, calls: bool = False) -> Stalls:
+    """Sample a bot for 0.3 s while it is stalled; return the shares. `pause` is the time between two samples.
+
+    With `calls` the bot waits for a model meanwhile.
+    """
     bot = bot_of(WHEN_TOLD + source)
 
     async def look() -> Stalls:
@@ -167,15 +170,17 @@ def sampled(source: str, stall: Stall, pause: float = PERIOD_S) -> Stalls:
             with stall([sandbox.pid, *children(sandbox.pid)]):
                 for descriptor in (begun, output, told, tells):
                     os.close(descriptor)
-                return await samples_of(sandbox, pause)
+                return await samples_of(sandbox, pause, calls=calls)
 
     return trio.run(look)
 
 
-async def samples_of(sandbox: Sandbox, pause: float) -> Stalls:
-    """Sample a sandbox for 0.3 s; return the shares."""
+async def samples_of(sandbox: Sandbox, pause: float, *, calls: bool = False) -> Stalls:
+    """Sample a sandbox for 0.3 s, in which its bot may wait for a model; return the shares."""
     samples = StallSampler(sandbox)
     samples.begin()
+    if calls:
+        samples.pause()
     until = time.perf_counter() + SAMPLED_S
     while time.perf_counter() < until:
         await trio.sleep(pause)
@@ -192,6 +197,10 @@ def test_a_sandbox_stopped_from_outside_is_told_from_a_bot_that_is_stopped_alone
     ):
         stalls = sampled(source, stall)
         assert stalls.stopped == stalls.blocked == 0
+
+
+def test_a_bot_that_waits_for_a_model_is_not_sampled() -> None:
+    assert sampled(WAITS, stopped, calls=True) == Stalls()
 
 
 @pytest.mark.parametrize("stall", [frozen_by_first_version, frozen_by_second_version])
