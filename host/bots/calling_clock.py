@@ -142,11 +142,11 @@ class CallingClock(Clock):
     def calling(self) -> Iterator[bool]:
         """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
         with trio.CancelScope() as self._call:
-            self._monitored.samples.pause()
+            self._monitored.samples.waits_for_model = True
             try:
                 yield self._open > 0
             finally:
-                self._monitored.samples.go_on()
+                self._monitored.samples.waits_for_model = False
                 self.go_on(time.perf_counter())
                 self._call, self._failure = None, None
 

@@ -46,7 +46,7 @@ class StallSampler:
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
         self._is_first = True
-        self._waits_for_model = False
+        self.waits_for_model = False  # then only a pause of croupier is a stall, and what the bot does is not looked at
         self._keeper_was_due = False  # at the last sample, its keeper was ready to run
         self._files: Sequence[Path] = ()  # cpu.stat of the control groups that the sandbox is in
         self._throttled_before = 0.0
@@ -60,16 +60,6 @@ class StallSampler:
         """Record that no answer is due. What was sampled stays until the next answer is slow."""
         self._last = None
 
-    def pause(self) -> None:
-        """Record that the bot waits for the answer of a model: no sample is taken until `go_on`, and that time is no stall."""
-        self._waits_for_model = True
-
-    def go_on(self) -> None:
-        """Record that the bot has the answer of its model."""
-        self._waits_for_model = False
-        if self._last is not None:
-            self._last = time.perf_counter()
-
     def look(self) -> None:
         """Take a sample if an answer has been slow for long enough. Call this every PERIOD_S."""
         if self._last is not None and time.perf_counter() - self._last >= self._pause - PERIOD_S / 2:
@@ -82,7 +72,7 @@ class StallSampler:
     def sample(self) -> None:
         """Attribute the time since the last sample to what the bot is doing now."""
         now = time.perf_counter()
-        if self._last is None or self._waits_for_model or now - self._last < PERIOD_S / 4:
+        if self._last is None or now - self._last < PERIOD_S / 4:
             return
         passed, expected = now - self._last, self._pause + PERIOD_S
         if self._is_first:
@@ -92,10 +82,12 @@ class StallSampler:
         stalls = self.stalls
         if passed > expected + LATE_S:
             stalls = stalls._replace(paused=stalls.paused + passed - expected)
-        else:
+        elif not self.waits_for_model:
             kind = self._kind()
             stalls = stalls._replace(**{kind: getattr(stalls, kind) + passed} if kind else {})
-        self.stalls = stalls._replace(throttled=self._throttled() - self._throttled_before)
+        if not self.waits_for_model:
+            stalls = stalls._replace(throttled=self._throttled() - self._throttled_before)
+        self.stalls = stalls
 
     def _kind(self) -> str:
         """Return the field of Stalls that describes what the sandbox is doing now; "" if the machine does not stall it.

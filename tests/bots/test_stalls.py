@@ -179,8 +179,7 @@ async def samples_of(sandbox: Sandbox, pause: float, *, calls: bool = False) -> 
     """Sample a sandbox for 0.3 s, in which its bot may wait for a model; return the shares."""
     samples = StallSampler(sandbox)
     samples.begin()
-    if calls:
-        samples.pause()
+    samples.waits_for_model = calls
     until = time.perf_counter() + SAMPLED_S
     while time.perf_counter() < until:
         await trio.sleep(pause)
@@ -199,8 +198,9 @@ def test_a_sandbox_stopped_from_outside_is_told_from_a_bot_that_is_stopped_alone
         assert stalls.stopped == stalls.blocked == 0
 
 
-def test_a_bot_that_waits_for_a_model_is_not_sampled() -> None:
-    assert sampled(WAITS, stopped, calls=True) == Stalls()
+def test_of_a_bot_that_waits_for_a_model_only_pauses_of_croupier_are_sampled() -> None:
+    assert sampled(WAITS, stopped, calls=True).stopped == 0
+    assert sampled(WAITS, unharmed, pause=0.2, calls=True).paused > 0.1
 
 
 @pytest.mark.parametrize("stall", [frozen_by_first_version, frozen_by_second_version])
