@@ -60,8 +60,10 @@ def correct(
     from host.journal.tournament_dir import Folder
     from host.journal.writer import writing
     from host.tournament.corrections import make
+    from host.tournament.stage_runner import forget_answers
 
-    path, why = Folder(context.folder).journal, checked_reason(reason)
+    folder, why = Folder(context.folder), checked_reason(reason)
+    path = folder.journal
     with reading(path, context.registry) as journal:  # a missing journal is reported, not created
         planned = plan(journal, root_of(journal), why)
         change, left = None, not journal.state().finished
@@ -69,6 +71,8 @@ def correct(
         with writing(path, context.registry) as journal:
             seed = root_of(journal)
             planned = plan(journal, seed, why)
+            for fixture in planned.draft.set_aside:  # a run that was killed may have left some
+                forget_answers(str(folder.open), fixture)
             change = make(journal, seed, planned)
             left = not journal.state().finished
     print_result(context, command, Corrected(planned, change, left, str(context.folder)))

@@ -190,6 +190,27 @@ def test_a_run_that_was_killed_goes_on_at_the_open_question(tmp_path: Path) -> N
     assert [*(place / "run" / "open").iterdir()] == []
 
 
+def test_a_fixture_that_is_played_again_after_redo_begins_without_the_answers_of_before(tmp_path: Path) -> None:
+    with serving(*["200"] * 8, "hold") as server:
+        place = tournament(tmp_path, server.address)
+        kill_when(place, partial(has_heard, server, 9))
+        server.released.set()
+        (file,) = (place / "run" / "open").iterdir()
+        stored = file.read_bytes()
+        assert croupier("-C", place, "run").code == 0
+        before = fixture_in(place)
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(stored)  # as if the run had been killed before it removed them
+        redone = croupier("-C", place, "redo", before.path, "--reason", "a power cut")
+        assert redone.code == 0, redone.err
+        assert not file.exists()
+        server.heard.clear()
+        assert croupier("-C", place, "run").code == 0
+        record = fixture_in(place)
+        assert record.failures == ()
+        assert len(server.heard) == 1 + record.models["asks"]["small"].calls  # and one before the first table
+
+
 def test_a_fixture_that_is_undecided_because_of_a_model_goes_on_too(tmp_path: Path) -> None:
     with serving(*["200"] * 8, *["503"] * 1000) as server:
         place = tournament(tmp_path, server.address)
