@@ -233,7 +233,8 @@ class BotPool:
         from host.bots.storing_seat import OtherQuestions  # only these fixtures need them
         from host.play.open_answers import OpenAnswers, open_file
 
-        belongs_to = (job, self.setup.seed, [(bot.sha256, bot.limits) for bot in bots])
+        limits = [bot.limits._replace(models=tuple(each.for_answers for each in bot.limits.models)) for bot in bots]
+        belongs_to = (job, self.setup.seed, [bot.sha256 for bot in bots], limits)
         answers = OpenAnswers(open_file(Path(self.setup.open_folder), job.fixture.path), belongs_to)
         with contextlib.closing(answers):
             try:

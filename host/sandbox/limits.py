@@ -66,6 +66,14 @@ class ModelAccess(NamedTuple):
         """Return whether all fixtures of a run share a budget."""
         return bool(self.requests_in_all or self.tokens_in_all or self.money_in_all)
 
+    @property
+    def for_answers(self) -> "ModelAccess":
+        """Return it without what no answer of a bot depends on: where it is, who pays, and what all fixtures may use."""
+        access = self._replace(
+            address="", key_env="", key_file="", patience=0.0, requests_in_all=0, tokens_in_all=0, money_in_all=0.0
+        )
+        return access if self.money else access._replace(prompt_price=0.0, completion_price=0.0)
+
     def cost(self, use: ModelUse) -> float:
         """Return what tokens cost, in the currency of the prices."""
         return (use.prompt_tokens * self.prompt_price + use.completion_tokens * self.completion_price) / 1_000_000

@@ -350,6 +350,24 @@ def test_answers_of_another_bot_or_with_other_limits_are_not_used(tmp_path: Path
             assert len(server.heard) == calls
 
 
+def test_answers_are_used_when_only_the_place_or_the_price_of_the_model_is_another(tmp_path: Path) -> None:
+    with serving() as server:
+        bots, folder = two(tmp_path, server), tmp_path / "open"
+        played(bots, folder, 1)
+        for changed, is_the_same in (
+            ({"requests_in_all": 10_000, "tokens_in_all": 10_000, "money_in_all": 9.0}, True),
+            ({"address": "http://127.0.0.1:1", "key_env": "HOME", "key_file": "key", "patience": 5.0}, True),
+            ({"prompt_price": 1.0, "completion_price": 1.0}, True),
+            ({"prompt_price": 1.0, "completion_price": 1.0, "money": 9.0}, False),
+            ({"requests": 4}, False),
+            ({"model": "another"}, False),
+        ):
+            server.heard.clear()
+            other = bots[0].limits._replace(models=(access(server, requests=3)._replace(**changed),))
+            played([bots[0]._replace(limits=other), bots[1]], folder, 1)
+            assert (server.heard == []) is is_the_same, changed
+
+
 def test_no_file_that_was_there_before_is_written(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"
