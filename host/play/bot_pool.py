@@ -21,7 +21,7 @@ from host.games.luck import whole_number
 from host.play.jobs import Job, WorkerSetup
 from host.play.match import MAX_PARALLEL_TABLES, PlayedTable, Seating, play, play_source
 from host.play.records import BOTS_AT_ONCE, AnswersTooLong, Fixture, Record, Undecided, undecided_record
-from host.play.results import recorded
+from host.play.results import model_costs, recorded
 from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
@@ -274,6 +274,7 @@ class BotPool:
             await self.replace(name)
         await self._shrink(seats)
         return record._replace(
+            models=model_costs(seats.values()),  # those of an undecided fixture count for the budget of the run
             replayed=failures.total + len(others),
             seconds=time.monotonic() - started,
             stalls=tuple(failures.stalls),

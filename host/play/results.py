@@ -64,7 +64,10 @@ def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dic
 
 
 def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
-    """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded as one."""
+    """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded as one.
+
+    It has no costs of models.
+    """
     own: defaultdict[str, list[Seat]] = defaultdict(list)
     for seat in seats.values():
         own[seat.bot.name].append(seat)
@@ -83,7 +86,6 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),
         seats=seats_of(fixture, (table.table_setup for table in played)),
         lines=pack_lines([table.line for table in played]),
-        models={name: costs for name, some in own.items() if (costs := total_model_costs(some))},
         transcript=pack_transcript([table.transcript for table in played])
         if any(table.transcript for table in played)
         else b"",
@@ -114,13 +116,14 @@ def total_usage(some: Sequence[Usage]) -> Usage:
     )
 
 
-def total_model_costs(some: Iterable[Seat]) -> dict[str, ModelCost]:
-    """Return what the seats of a bot have used of each model in a fixture together."""
-    sums = dict[str, ModelCost]()
-    for seat in some:
+def model_costs(seats: Iterable[Seat]) -> dict[str, dict[str, ModelCost]]:
+    """Return what each bot has used of each model in a fixture, by the name of the bot; only what was used."""
+    costs: dict[str, dict[str, ModelCost]] = {}
+    for seat in seats:
         for model, cost in seat.model_costs().items():
-            sums[model] = sums.get(model, ModelCost()).plus(cost)
-    return sums
+            own = costs.setdefault(seat.bot.name, {})
+            own[model] = own.get(model, ModelCost()).plus(cost)
+    return costs
 
 
 def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:

@@ -756,6 +756,20 @@ def test_fixtures_that_are_open_count_with_the_most_that_their_bots_may_use() ->
     assert budget.used_up([fixture]) == ""
 
 
+def test_an_undecided_fixture_counts_with_what_its_bots_have_used(tmp_path: Path) -> None:
+    refused = ["401"] * 6  # three times, and each time croupier asks the model too
+    with serving("200", "200", "200", *refused, "200", "200", *refused) as server:
+        place = tournament(tmp_path, server.address)
+        config = place / "croupier.toml"
+        text = config.read_text().replace('key_env = "A_KEY"\n', "").replace('"league"', '"round-robin"')
+        text = text.replace("tables = 2", "tables_per_pair = 2").replace('"sample:nestor"', '"sample:*"')
+        config.write_text(f"{text}requests_in_all = 2\n")
+        stopped = croupier("-C", place, "run", "--workers", 1)
+    assert stopped.code == 5, stopped.err
+    assert "requests_in_all = 2 in croupier.toml: 2 used" in stopped.err
+    assert len(server.heard) == 1 + 2 + len(refused)  # one when the bot was prepared
+
+
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
