@@ -290,6 +290,10 @@ class Journal:
         """Yield the id and the record of each fixture of a stage with an id above `since`, in the order in which they ended."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
 
+    def all_records(self) -> Iterator[Record]:
+        """Yield the records of all fixtures, like `records`, also of those that no longer count."""
+        return (record for _, record in self._records("ORDER BY path", (), "fixture"))
+
     def played_by(self, bot: str, version: int) -> Iterator[tuple[int, Record]]:
         """Yield what a version of a bot, from 1, has played, like `records`, also if it no longer counts."""
         where = "WHERE counted.id > ?1 AND (?2 IS NULL OR counted.id <= ?2) ORDER BY path"

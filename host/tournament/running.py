@@ -154,9 +154,8 @@ def _budget(
     from host.tournament.run_budget import RunBudget  # only these runs need it
 
     budget = RunBudget(setup, limited, stop)
-    for stage in tournament.stages:
-        for record in journal.stage_records(stage.name).values():
-            budget.count(record)
+    for record in journal.all_records():
+        budget.count(record)
     return budget
 
 

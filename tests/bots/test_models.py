@@ -756,6 +756,22 @@ def test_fixtures_that_are_open_count_with_the_most_that_their_bots_may_use() ->
     assert budget.used_up([fixture]) == ""
 
 
+def test_a_fixture_that_is_played_again_after_redo_counts_twice(tmp_path: Path) -> None:
+    with serving() as server:
+        place = tournament(tmp_path, server.address)
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace('key_env = "A_KEY"\n', "") + "requests_in_all = 1000\n")
+        assert croupier("-C", place, "run").code == 0
+        used = len(server.heard) - 1  # without the question when the bot was prepared
+        config.write_text(config.read_text().replace("in_all = 1000", f"in_all = {used}"))
+        redone = croupier("-C", place, "redo", "league/2/asker+nestor/1", "--reason", "a power cut")
+        assert redone.code == 0, redone.err
+        again = croupier("-C", place, "run")
+        assert len(server.heard) == 1 + used + 1
+    assert again.code == 5, again.err
+    assert f"requests_in_all = {used} in croupier.toml: {used} used" in again.err
+
+
 def test_an_undecided_fixture_counts_with_what_its_bots_have_used(tmp_path: Path) -> None:
     refused = ["401"] * 6  # three times, and each time croupier asks the model too
     with serving("200", "200", "200", *refused, "200", "200", *refused) as server:
