@@ -29,6 +29,9 @@ MAX_QUESTION = 1 << 18  # characters of a text; a longer one lacks its middle
 MAX_BEGINNING = 1 << 14  # characters of it before what is left out: they have the rules
 SAMPLE_QUESTIONS = 8  # questions of one table: `check` asks them
 POINTS_PER_REWARD = 100
+BLANKS = re.compile(r"\s+")
+"""Blanks of an answer, which TextArena gets as one: some of its patterns take hours for thousands of them in a row."""
+
 EXAMPLE = re.compile(r"\[(?!GAME\]|Player )[A-Za-z0-9][A-Za-z0-9 ]{0,20}\]")
 """A move that a question names: TextArena encloses moves in square brackets, and the names of those who have spoken."""
 OF_UNORDERED_WORDS = frozenset({"SpellingBee", "WordChains"})
@@ -179,8 +182,8 @@ def allows(_rules: Rules, _view: AnyView, _move: Move) -> bool:
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one game. The scores are TextArena's rewards times `rules.points`, rounded.
 
-    A seat forfeits the table if TextArena raises an exception at its answer, so that no bot can make a table undecided by
-    an answer, or if it is asked MAX_IN_A_ROW times without another seat between. After MAX_ANSWERS answers the table is a
+    A seat forfeits the table if TextArena raises an exception at its answer, or if it is asked MAX_IN_A_ROW times without
+    another seat between. After MAX_ANSWERS answers the table is a
     draw. Raise UserError (exit code 3) if another version of TextArena is installed than the rules name.
     """
     check_version("TextArena", PACKAGE, rules.game, rules.version)
@@ -199,7 +202,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         if in_a_row > MAX_IN_A_ROW:
             return _forfeited(rules, seat)
         answer = yield Request(seat, View(seat, _shortened(text)))
-        said.append(_text_of(answer))
+        said.append(BLANKS.sub(" ", _text_of(answer)))
         if tell:
             tell("say", seat=seat, text=said[-1][:MAX_TEXT])
         try:

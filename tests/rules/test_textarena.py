@@ -144,6 +144,12 @@ def test_an_answer_at_which_textarena_raises_forfeits_the_table(odd: str) -> Non
     assert table.scores == (50, -100, 50)
 
 
+def test_blanks_in_an_answer_are_one_blank_so_that_no_pattern_of_textarena_takes_hours() -> None:
+    table = begun(NEGOTIATION)
+    table.answer(Move("SAY", text="[Offer: " + "\t " * 100_000))
+    assert table.request is not None and "[Offer:" in table.request.view[1]
+
+
 def test_a_seat_that_textarena_asks_again_and_again_forfeits_the_table() -> None:
     table = begun("Poker-v0")  # goes on asking a seat that it has eliminated
     while table.request is not None:
