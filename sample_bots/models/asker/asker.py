@@ -30,7 +30,7 @@ def ask(prompt: str) -> str:
         return answer["choices"][0]["message"]["content"]
     print(answer["error"]["message"], file=sys.stderr)
     global may_ask
-    may_ask = reply.status != 429  # the budget is used up: to ask again at a later question is a fault
+    may_ask = reply.status != 429  # the budget is used up: to ask again at a later question of this table is a fault
     return ""
 
 

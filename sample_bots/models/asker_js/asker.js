@@ -19,7 +19,7 @@ function ask(prompt) {
       const answer = JSON.parse(Buffer.concat(parts));
       if (reply.statusCode === 200) return resolve(answer.choices[0].message.content);
       console.error(answer.error.message);
-      mayAsk = reply.statusCode !== 429; // the budget is used up: to ask again at a later question is a fault
+      mayAsk = reply.statusCode !== 429; // the budget is used up: to ask again at a later question of this table is a fault
       resolve("");
     });
     request.on("error", reject);
