@@ -129,7 +129,7 @@ def facts_of(record: Record) -> dict[str, Any]:
                 piece.kind,
                 piece.question,
                 piece.raw * (piece.kind != "budget"),
-                piece.ended,
+                piece.ended * (piece.kind != "budget"),
             )
             for piece in record.evidence
             if piece.kind != "slowest"
