@@ -182,7 +182,8 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
         if not (used_up and playing) and (fixture := turns.next()):
             if budget and used_up:
                 budget.stop(used_up)
-                await trio.sleep_forever()
+                await trio.lowlevel.checkpoint()
+                raise RuntimeError(f"nobody has cancelled this run: {used_up}")
             lasting_states = tuple((bot, states.get(bot, b"")) for bot in fixture.bots if bot in lasting)
             playing[fixture.path] = job = Job(fixture, lasting_states)
             await pool.submit(job)

@@ -19,6 +19,7 @@ from helpers import SAMPLES, breadth, built, level
 from host.backends.local import FixtureQueue, local_workers
 from host.backends.shares import MAX_SHARE, Shares
 from host.bots.bot_spec import BotSpec, BuiltBot
+from host.bots.values import ModelCost
 from host.games import GAMES
 from host.games.engine import Table
 from host.games.luck import Luck
@@ -28,8 +29,10 @@ from host.journal.writer import writing
 from host.play.fixture_id import contestants
 from host.play.jobs import Job, WorkerSetup, decode_job, encode
 from host.play.lines import pack_lines
-from host.play.records import BOTS_AT_ONCE, Fixture, Record, Result
+from host.play.records import BOTS_AT_ONCE, Fixture, Record, Result, Undecided, undecided_record
 from host.play.table_plans import PLANS, table_setups
+from host.sandbox.levels import UNPROTECTED
+from host.sandbox.limits import ModelAccess
 from host.sandbox.process_tree import descendants
 from host.stages import KINDS, kind_of
 from host.stages.agenda import Agenda, Schedule
@@ -44,6 +47,7 @@ from host.stages.round_robin import PairTally, RoundRobin
 from host.stages.swiss import Swiss
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.progress import Progress
+from host.tournament.run_budget import RunBudget
 from host.tournament.stage_runner import Run, run_stage
 from protocols.wire import Move
 
@@ -611,3 +615,16 @@ def test_a_pair_does_not_end_early_because_its_tables_repeat_each_other() -> Non
 
     assert certain(blocks)
     assert not certain([block._replace(lines=lines) for block in blocks])
+
+
+def test_a_run_that_nobody_stops_when_a_budget_is_used_up_does_not_wait(tmp_path: Path) -> None:
+    async def run(journal: Journal) -> None:
+        model = ModelAccess("small", "http://h", "tiny", "", "", 1, 0, 1, 1.0, True, requests_in_all=1)
+        budget = RunBudget(WorkerSetup(GAMES["pazaak"], None, (), b"", UNPROTECTED), [model], lambda _reason: None)
+        budget.count(undecided_record("", ("a", "b"), Undecided(""))._replace(models={"a": {"small": ModelCost(1)}}))
+        queue = FixtureQueue(print, "no worker", 1)
+        with trio.fail_after(60):
+            await run_stage(league(1), Field(["a", "b"], SEED), Run(BLANK, journal, queue, print, budget=budget))
+
+    with writing(tmp_path / "run.sqlite") as journal, pytest.raises(RuntimeError, match="requests_in_all = 1"):
+        trio.run(run, journal)
