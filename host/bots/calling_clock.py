@@ -3,24 +3,19 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated
 
 import msgspec
 import trio
-from msgspec import Meta
 
 from host.base.errors import HostFailure
 from host.bots.clock import AnswerStatus, Clock, ModelUnreachable
 from host.bots.monitor import MonitoredSandbox
-from host.bots.values import HasQuestion
+from host.bots.values import MAX_COUNT, Count, HasQuestion
 from host.sandbox.limits import Limits, ModelAccess, ModelUse
 from protocols.wire import FaultKind
 
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
-
-MAX_COUNT = 1 << 53
-Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
 
 class ModelBudget(msgspec.Struct):

@@ -17,10 +17,10 @@ from host.base.errors import HostFailure
 from host.bots.allowance import TimeBank
 from host.bots.bot_process import BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
-from host.bots.calling_clock import Count, ModelBudget
+from host.bots.calling_clock import ModelBudget
 from host.bots.seat import Restart, Seat
 from host.bots.stall_sampler import Stalls
-from host.bots.values import Batch, BatchResult, HasQuestion, InputState, Outcome
+from host.bots.values import Batch, BatchResult, Count, HasQuestion, InputState, Outcome
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Grammar
 
@@ -34,9 +34,7 @@ class StoredAnswer(msgspec.Struct, forbid_unknown_fields=True):
     table: Count
     number: Count
     question: int  # a checksum
-    fault: (
-        Fault | None
-    )  # that ended the process, or because of which it was not asked; None: the raw bytes say the answer
+    fault: Fault | None  # ended the process, or kept it from being asked; None: the raw bytes say the answer
     outcome: tuple[bytes, Seconds, Seconds, str, bytes, Seconds, Seconds, Stalls, InputState]  # but the answer
     benched: bool  # before the answer is counted
     totals: tuple[Seconds, Count, Count, Seconds, Count, Seconds]  # ProcessTotals

@@ -174,7 +174,8 @@ class Usage(NamedTuple):
     pondered: float = 0.0  # seconds of processor time used off turn before it was stopped, if measured
 
 
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+MAX_COUNT = 1 << 53
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
 
 class ModelCost(NamedTuple):

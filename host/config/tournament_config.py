@@ -174,12 +174,14 @@ class ModelTable:
     """The price of a million tokens of the answers (`completion_tokens`), in the same currency.
     Example: `completion_price = 0.6`"""
     requests_in_all: Annotated[int, integer(0, 1_000_000_000)] = 0
-    """The requests of all bots in all fixtures of a run after which it starts no other fixture. 0: any number.
+    """`croupier run` starts no other fixture when all bots together have sent this many requests. 0: any number.
     Example: `requests_in_all = 50000`"""
     tokens_in_all: Annotated[int, integer(0, 1_000_000_000_000)] = 0
-    """The same for tokens. It needs the key `tokens`. Example: `tokens_in_all = 10_000_000`"""
+    """`croupier run` starts no other fixture when all bots together have used this many tokens. 0: any number. It needs the key
+    `tokens`. Example: `tokens_in_all = 10_000_000`"""
     money_in_all: Money = 0
-    """The same for money. It needs the key `money`. Example: `money_in_all = 20`"""
+    """`croupier run` starts no other fixture when all bots together have used this much money. 0: any amount. It needs the key
+    `money`. Example: `money_in_all = 20`"""
     answer: Annotated[int, ValueType(lambda value: int(_answer_size(value)), {"type": "string", "title": A_SIZE})] = (
         1 << 18
     )
