@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psutil
 import pytest
 import trio
 import trio.testing
@@ -24,6 +25,14 @@ from host.sandbox.process_tree import descendants
 from host.tournament.stage_runner import Executor, WorkerPool
 
 FIXTURES = 6
+Workers = Callable[[], list[psutil.Process]]
+
+
+@pytest.fixture
+def started_workers() -> Workers:
+    """Return a function that returns the workers which this test has started: other tests may keep some."""
+    others = workers_of(os.getpid())
+    return lambda: [worker for worker in workers_of(os.getpid()) if worker not in others]
 
 
 class Here:
@@ -119,7 +128,9 @@ def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) ->
     assert all_of(executor, workers, bots) == all_of(here, 1, bots)
 
 
-def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted(bots: list[BuiltBot]) -> None:
+def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted(
+    bots: list[BuiltBot], started_workers: Workers
+) -> None:
     lost: list[str] = []
 
     async def play() -> list[Record]:
@@ -127,7 +138,7 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted
             for fixture in fixtures(bots):
                 await hands.submit(Job(fixture))
             first = await hands.next_result()
-            (worker,) = workers_of(os.getpid())
+            (worker,) = started_workers()
             worker.send_signal(signal.SIGKILL)
             return [first, *[await hands.next_result() for _ in range(FIXTURES - 1)]]
 
@@ -145,20 +156,22 @@ def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted
     assert lost[0].startswith("a worker is lost; test/")
 
 
-def test_a_second_worker_is_started_when_a_second_fixture_needs_it(bots: list[BuiltBot]) -> None:
+def test_a_second_worker_is_started_when_a_second_fixture_needs_it(
+    bots: list[BuiltBot], started_workers: Workers
+) -> None:
     async def play() -> list[int]:
         async with local_workers(setup_of(bots), print, 2) as hands:
-            seen = [len(workers_of(os.getpid()))]
+            seen = [len(started_workers())]
             for fixture in fixtures(bots)[:2]:
                 await hands.submit(Job(fixture))
                 await hands.next_result()
-                seen.append(len(workers_of(os.getpid())))
+                seen.append(len(started_workers()))
             return seen
 
     assert trio.run(play) == [0, 1, 2]
 
 
-def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBot]) -> None:
+def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBot], started_workers: Workers) -> None:
     kept, setup = KeptWorkers(), setup_of(bots)._replace(placement="free")
 
     async def play() -> list[str]:
@@ -170,13 +183,13 @@ def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBo
     async def play_twice() -> None:
         try:
             paths = await play()
-            first = workers_of(os.getpid())
+            first = started_workers()
             assert len(first) == 2
             for worker in first:
                 worker.kill()
                 worker.wait()
             assert await play() == paths
-            assert len(workers_of(os.getpid())) == 2
+            assert len(started_workers()) == 2
         finally:
             await kept.close()
 
