@@ -39,7 +39,6 @@ from host.bots.values import (
     Usage,
 )
 from host.games.engine import Game, new_tuple
-from host.sandbox.bubblewrap import MODELS
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import Sandbox
 from host.sandbox.limits import Limits
@@ -509,15 +508,14 @@ async def open_process(
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:
-        clock, model_env = new_clock(bot.limits, monitored), {}
+        clock = new_clock(bot.limits, monitored)
         if sandbox.serve is not None:
             calls.enter_context(sandbox.serve(clock))
-            model_env = {"CROUPIER_MODEL_URL": f"unix:{MODELS}"}
         context = BotContext(
             bot=bot,
             grammar=game.grammar._replace(longest=bot.longest_answer),
             argv=bot.command(sandbox.keeper.warm),
-            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)} | model_env,
+            env=dict(bot.env) | {"CROUPIER_SEED": str(seed)} | dict(sandbox.variables),
             monitored=monitored,
             clock=clock,
             stderr_reader=monitor.stderr_reader,

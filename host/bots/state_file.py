@@ -65,8 +65,9 @@ async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
             home = home._replace(relay=relay.path)
         async with sandboxed(level, home, limits) as sandbox:
             if relay is not None:
+                await relay.open_port(sandbox.pid)
                 relay.hide()
-                sandbox = sandbox._replace(serve=relay.serve)
+                sandbox = sandbox._replace(serve=relay.serve, variables=relay.variables)
             made = BotSandbox(sandbox, descriptor, bool(kept))
             made.write_state()
             yield made

@@ -1,9 +1,10 @@
-"""Takes the requests of a bot from the Unix socket in its sandbox, and passes them on to the models that it may ask.
+"""Takes the requests of a bot from a Unix socket and a port in its sandbox, and passes them on to the models that it may ask.
 
-How it works. A connection has one request, `POST /v1/chat/completions`, and connections are taken one after the other. Of a
-request the relay keeps nothing but the JSON value of its body: it decodes that once, with the keys of ChatCompletion only,
-replaces `model` by what the address calls it, and encodes it. No header, path or other key of a bot reaches an address, so there
-is nothing to smuggle, and a bot cannot ask for another model, a tool or a file of the address.
+How it works. A connection has one request, and connections are taken one after the other. `GET /v1/models` lists the models of
+the bot, and `POST /v1/chat/completions` asks one. Of that request the relay keeps nothing but the JSON value of its body: it
+decodes that once, with the keys of ChatCompletion only, replaces `model` by what the address calls it, and encodes it. No header,
+path or other key of a bot reaches an address, so there is nothing to smuggle, and a bot cannot ask for another model, a tool or a
+file of the address.
 
     what happens                                    who pays
     the model answers                               the bot: its time goes on, unless `count_model_time` is false
@@ -23,6 +24,8 @@ import fcntl
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -35,10 +38,13 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from host.base import paths
+from host.relay import listen_inside
 from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, TooLong, Unusable, ask
+from host.sandbox.bubblewrap import MODELS
 from host.sandbox.limits import ModelAccess, ModelUse
 
-TARGET = b"/v1/chat/completions"
+TARGET, LIST = b"/v1/chat/completions", b"/v1/models"
+PORT = 8080  # of 127.0.0.1 in the sandbox
 MAX_REQUEST_BYTES = 1 << 20
 READ_TIMEOUT_S = 10  # within which a bot must have sent its request
 BACKLOG = 8  # connections that wait; they take memory of the kernel
@@ -170,12 +176,29 @@ class Request(NamedTuple):
 class Relay:
     """The relay of one sandbox. It refuses every request while no bot at play uses the sandbox."""
 
-    def __init__(self, models: Sequence[ModelAccess], path: Path, listener: socket.socket) -> None:
+    def __init__(self, models: Sequence[ModelAccess], path: Path) -> None:
         self.path = path
         self._models = {model.name: model for model in models}
-        self._listener = listener
         self._caller: Caller | None = None
-        self.scope = trio.CancelScope()
+        self._turn, self._scopes = trio.Lock(), list[trio.CancelScope]()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that tell a bot where the relay is."""
+        port = {"OPENAI_BASE_URL": f"http://127.0.0.1:{PORT}/v1", "OPENAI_API_KEY": "none"}
+        return {"CROUPIER_MODEL_URL": f"unix:{MODELS}"} | (port if len(self._scopes) > 1 else {})
+
+    async def open_port(self, keeper: int) -> None:
+        """Listen at a port in the sandbox of this keeper too. Do nothing where no process may limit its buffers."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            owner, inherited = self.path.stat(), theirs.fileno()
+            numbers = map(str, (keeper, PORT, owner.st_uid, owner.st_gid, inherited))
+            command = [sys.executable, "-I", "-S", listen_inside.__file__, *numbers]
+            done = await trio.run_process(command, pass_fds=[inherited], check=False, stderr=subprocess.DEVNULL)
+            if done.returncode == 0:
+                descriptor = socket.recv_fds(ours, 1, 1)[1][0]
+                self.start(socket.socket(fileno=descriptor))
 
     def hide(self) -> None:
         """Remove the name of the socket: the sandbox has mounted it, and nobody else needs it."""
@@ -190,13 +213,23 @@ class Relay:
         finally:
             self._caller = None
 
-    async def run(self) -> None:
-        """Answer requests until cancelled."""
-        with self.scope, trio.socket.from_stdlib_socket(self._listener) as listener:
+    def start(self, listener: socket.socket) -> None:
+        """Answer the requests that arrive at a socket, until `end`."""
+        self._scopes.append(scope := trio.CancelScope())
+        trio.lowlevel.spawn_system_task(self._run, listener, scope)
+
+    def end(self) -> None:
+        """Answer no request any more, and close the sockets."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def _run(self, opened: socket.socket, scope: trio.CancelScope) -> None:
+        """Answer requests at one socket until cancelled: those of all sockets one after the other."""
+        with scope, trio.socket.from_stdlib_socket(opened) as listener:
             while True:
                 with contextlib.suppress(OSError, trio.BrokenResourceError, h11.LocalProtocolError):
                     connection, _ = await listener.accept()
-                    async with trio.SocketStream(connection) as stream:
+                    async with trio.SocketStream(connection) as stream, self._turn:
                         await self._answer(stream)
 
     async def _answer(self, stream: trio.abc.Stream) -> None:
@@ -210,11 +243,15 @@ class Relay:
             try:
                 if not is_asked:
                     raise Refused(409, "the bot has no question")
-                request = self._read(await _body(http, stream))
-                if refusal := caller.request(request.model):
-                    raise Refused(429, refusal)
-                reply = await _asked(request, caller)
-                left = caller.model_budget.left(request.model)
+                if (sent := await _body(http, stream)) is None:
+                    caller.model_budget.refusals += 1  # it costs the host as much time as one
+                    reply = self._list()
+                else:
+                    request = self._read(sent)
+                    if refusal := caller.request(request.model):
+                        raise Refused(429, refusal)
+                    reply = await _asked(request, caller)
+                    left = caller.model_budget.left(request.model)
             except Refused as refused:
                 caller.model_budget.refusals += 1
                 body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
@@ -226,6 +263,11 @@ class Relay:
                 await trio.sleep_forever()  # the clock ends the question, and this call with it
             caller.go_on(time.perf_counter())  # a bot that does not read its answer must not stop its clock with that
             await _send(http, stream, reply, left)
+
+    def _list(self) -> Reply:
+        """Return the list of the models that the bot may ask."""
+        models = [{"id": name, "object": "model", "created": 0, "owned_by": "organiser"} for name in self._models]
+        return Reply(200, msgspec.json.encode({"object": "list", "data": models}))
 
     def _read(self, body: bytes) -> Request:
         """Return the request in a body. Raise Refused for a wrong one."""
@@ -244,9 +286,12 @@ class Relay:
             raise Refused(400, "the body is not a JSON object that croupier reads") from None
 
 
-async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes:
-    """Read a request; return its body. Raise Refused for anything but a POST of chat completions."""
-    parts, size = list[bytes](), 0
+async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes | None:
+    """Read a request; return its body, or None if it is a GET of the list of models.
+
+    Raise Refused for anything else but a POST of chat completions.
+    """
+    parts, size, lists = list[bytes](), 0, False
     with trio.move_on_after(READ_TIMEOUT_S):
         while True:
             try:
@@ -256,9 +301,10 @@ async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes:
             if event is h11.NEED_DATA:
                 http.receive_data(bytes(await stream.receive_some(CHUNK_BYTES)))
             elif isinstance(event, h11.Request):
-                if event.method != b"POST":
+                lists = (event.method, event.target) == (b"GET", LIST)
+                if event.method != b"POST" and not lists:
                     raise Refused(405, "croupier passes on POST only")
-                if event.target != TARGET:
+                if event.target != TARGET and not lists:
                     raise Refused(404, f"croupier passes on {TARGET.decode()} only")
             elif isinstance(event, h11.Data):
                 parts.append(bytes(event.data))
@@ -266,7 +312,7 @@ async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes:
                 if size > MAX_REQUEST_BYTES:
                     raise Refused(413, f"a request has at most {MAX_REQUEST_BYTES} bytes")
             elif isinstance(event, h11.EndOfMessage):
-                return b"".join(parts)
+                return None if lists else b"".join(parts)
             else:
                 raise Refused(400, "the connection was closed before the request")
     raise Refused(408, f"the request took more than {READ_TIMEOUT_S} s")
@@ -377,16 +423,16 @@ def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     fcntl.flock(place, fcntl.LOCK_EX)
     listener = socket.socket(socket.AF_UNIX)
-    relay = Relay(models, folder / "model", listener)
+    relay = Relay(models, folder / "model")
     try:
         listener.bind(f"/proc/self/fd/{place}/model")  # the name of a socket has at most 107 bytes
         listener.listen(BACKLOG)
-        trio.lowlevel.spawn_system_task(relay.run)
+        relay.start(listener)
         yield relay
     finally:
         relay.hide()
         os.close(place)
-        relay.scope.cancel()
+        relay.end()
 
 
 def _remove_stale(store: Path) -> None:

@@ -39,6 +39,7 @@ class Sandbox(NamedTuple):
     tmp: str = ""
     # Passes on what its bot asks of models, for the length of a block; None if the bot asks none. It takes the bot's clock.
     serve: Callable[[Any], contextlib.AbstractContextManager[None]] | None = None
+    variables: Mapping[str, str] = {}  # of the environment of such a bot
 
     @property
     def warms(self) -> bool:

@@ -46,9 +46,10 @@ FORBIDDEN = (
     # resources that are limited for the whole machine, and message buffers that no memory limit counts
     *("io_setup", "io_submit", "setsockopt"),
 )
-CONNECTING = ("socket", "connect")
-"""Allowed, for local streams, to a bot that asks models: the one socket with a path in its sandbox is that of the relay. Such a
-socket has no address of its own, because the bot can neither bind it nor let the kernel do that."""
+CONNECTING = ("socket", "connect", "setsockopt")
+"""Allowed, for streams, to a bot that asks models: the one socket with a path in its sandbox is that of the relay, and so is the
+one port. No local stream has an address of its own, because the bot can neither bind it nor let the kernel do that. A stream of
+TCP has one when it is connected, perhaps to itself; the relay has limited the buffers of all (host/relay/listen_inside.py)."""
 ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr")
 """Denied with EOPNOTSUPP, as on a file system without attributes: `cp -p`, `install -m` and copy2 ignore that error in builds."""
 SETS_TIMES, LOCKS_FILES = "utimensat", "flock"
@@ -88,7 +89,8 @@ RW_HINTS = (1036, 1038)  # fcntl: F_SET_RW_HINT F_SET_FILE_RW_HINT, which stay w
 TERMINAL = 0x54  # type of the ioctls of terminals and pipes; all other types are for file systems, sockets and devices
 HUGE = 0x40000  # mmap: MAP_HUGETLB, memory that is not counted
 SHARED, KIND_OF_MAPPING = 0x21, 0x2F  # mmap: MAP_SHARED | MAP_ANONYMOUS
-LOCAL = 1  # socketpair: AF_UNIX
+LOCAL, INTERNET = 1, 2  # socket and socketpair: AF_UNIX, AF_INET
+TCP, NODELAY = 6, 1  # socket: IPPROTO_TCP; setsockopt: TCP_NODELAY, which clients of HTTP set
 MERGEABLE = 12  # madvise: MADV_MERGEABLE; timing writes to merged pages reveals equal pages of others
 PAGEOUT = 21  # madvise: MADV_PAGEOUT, which removes pages from the cache; the next process could find out which
 COLLAPSE = 25  # madvise: MADV_COLLAPSE, which some kernels also do to system files: all sandboxes could notice it
@@ -108,7 +110,7 @@ def program(
 
     `shared_memory` is whether it allows shared memory without a file. Only a control group counts it. `own_descriptor`
     is a number that only the keeper's descriptors can have: the keeper may set the times of that file. `connects` is whether
-    it allows streams of local sockets, for the relay to models.
+    it allows streams of local sockets and of TCP, for the relay to models.
 
     A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
@@ -218,14 +220,22 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...], allowed: tuple[str
 
 
 def _forbid_other_sockets(forbid: Forbid) -> None:
-    """Deny all sockets but streams of local ones. The type of a socket is in four bits, and is 1 for a stream."""
-    from pyseccomp import MASKED_EQ, NE, Arg
+    """Deny all sockets but streams, local ones and those of TCP, and all their options but one.
 
-    forbid("socket", Arg(0, NE, LOCAL))
+    The type of a socket is in four bits, and is 1 for a stream.
+    """
+    from pyseccomp import EQ, GT, MASKED_EQ, NE, Arg
+
+    forbid("socket", Arg(0, EQ, 0))
+    forbid("socket", Arg(0, GT, INTERNET))
     forbid("socket", Arg(1, MASKED_EQ, 1, 0))
     for bit in (2, 4, 8):
         forbid("socket", Arg(1, MASKED_EQ, bit, bit))
-    forbid("socket", Arg(2, NE, 0))
+    for protocol in range(1, TCP):
+        forbid("socket", Arg(2, EQ, protocol))
+    forbid("socket", Arg(2, GT, TCP))
+    forbid("setsockopt", Arg(1, NE, TCP))
+    forbid("setsockopt", Arg(2, NE, NODELAY))
 
 
 def _forbid_times(forbid: Forbid, own_descriptor: int) -> None:

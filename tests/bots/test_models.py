@@ -255,7 +255,7 @@ def test_a_bot_that_may_ask_a_model_has_no_other_socket(tmp_path: Path) -> None:
         except OSError as error:
             return errno.errorcode[error.errno]
         return "done"
-    kinds = [(socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_DGRAM)]
+    kinds = [(socket.AF_INET6, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_DGRAM)]
     kinds += [(socket.AF_UNIX, socket.SOCK_SEQPACKET), (socket.AF_UNIX, socket.SOCK_RAW), (40, socket.SOCK_STREAM)]
     said += [tried(lambda: socket.socket(*kind)) for kind in kinds]
     local = socket.socket(socket.AF_UNIX)
