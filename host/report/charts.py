@@ -416,6 +416,11 @@ class Scatter(NamedTuple):
     up: str
 
 
+def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float, float]:
+    """Return the lower end of a bar, its middle and its upper end. Without an interval all are the value."""
+    return value if low is None else low, value, value if high is None else high
+
+
 def score_by_cost(stage: Stage) -> Scatter | None:
     """Return the value that ranks each bot against the money it cost at a table; without prices, against its tokens or calls.
 
@@ -425,16 +430,8 @@ def score_by_cost(stage: Stage) -> Scatter | None:
     if not (shown and shown[0].models):
         return None
     key, estimates = [*shown[0].models][-1], [[*row.models.values()][-1] for row in shown]
-    costs = [(each.low or 0.0, each.value or 0.0, each.high or each.value or 0.0) for each in estimates]
-    scores = [
-        (
-            figure if row.first.low is None else row.first.low,
-            figure,
-            figure if row.first.high is None else row.first.high,
-        )
-        for row in shown
-        if (figure := row.first.figure) is not None
-    ]
+    costs = [_ends(each.value or 0.0, each.low, each.high) for each in estimates]
+    scores = [_ends(figure, row.first.low, row.first.high) for row in shown if (figure := row.first.figure) is not None]
     axis = axis_of([end for ends in costs for end in ends])
     side = axis_of([end for ends in scores for end in ends], rates=shown[0].ranking.percent)
 

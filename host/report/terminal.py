@@ -231,15 +231,15 @@ def model_columns(rows: Sequence[Row]) -> list[Column]:
 
 
 def model_cells(estimates: Sequence[Estimate]) -> list[str]:
-    """Return estimates as text, each with half the width of its interval. The largest has three digits at least."""
+    """Return estimates as text, each with what its interval has above it: below, it ends at 0. The largest has three digits."""
     most = max((estimate.value or 0.0 for estimate in estimates), default=0.0)
     decimals = max(0, 2 - math.floor(math.log10(most))) if most else 0
     return [
         (NONE if estimate.value is None else thousands(estimate.value, decimals if estimate.value else 0))
         + (
             ""
-            if estimate.low is None or estimate.high is None
-            else f" ±{thousands((estimate.high - estimate.low) / 2, decimals)}"
+            if estimate.value is None or estimate.high is None
+            else f" ±{thousands(estimate.high - estimate.value, decimals)}"
         )
         for estimate in estimates
     ]
