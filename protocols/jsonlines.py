@@ -98,7 +98,7 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 def note(line: bytes) -> str:
     """Return the member "note" of an answer that has been parsed; "" if it has none, or if that is not a string."""
-    found = read_json(line).get("note") if b'"note"' in line else ""
+    found = read_json(line).get("note") if b'"note"' in line or b"\\u" in line else ""
     return found if isinstance(found, str) else ""
 
 

@@ -21,7 +21,7 @@ STATUSES = {
     403: "the key may not use this model: correct the key or `model`",
     404: "correct the path of `address`, or `model`",
     407: "a proxy refuses the request: choose an `address` that needs none",
-    429: "the account has reached a limit: wait, or run with fewer workers",
+    429: "the account has reached a limit: wait, or raise that limit",
     3: "croupier follows no redirect: correct `address`",
     4: "the address refuses the request: correct `model`, or the path of `address`",
     5: "the address cannot answer now: try again later",

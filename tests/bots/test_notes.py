@@ -24,7 +24,7 @@ from host.play import records
 from host.play.records import Record, pack, unpack, unpack_noted
 from host.report.anonymize import numbered, renamed
 from host.report.html_file import page_of
-from protocols import PROTOCOLS
+from protocols import PROTOCOLS, jsonlines
 from protocols.wire import Fault, FaultKind, Move
 
 GRAMMAR, RECEIVE = GAMES["pazaak"].grammar, PROTOCOLS["json"].receive
@@ -66,6 +66,11 @@ def noting(note: str, name: str = "notes") -> BuiltBot:
 def notes_of(record: Record) -> dict[int, list[str]]:
     """Return the notes of each table of a record."""
     return {table: list(notes.values()) for table, notes in unpack_noted(record.answers)[1].items()}
+
+
+def test_a_note_may_have_an_escaped_name() -> None:
+    line = rb'{"move":"STAND","n\u006fte":"close enough"}'
+    assert RECEIVE(GRAMMAR, line) == Move("STAND") and jsonlines.note(line) == "close enough"
 
 
 def test_a_note_never_changes_the_move() -> None:
