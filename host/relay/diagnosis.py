@@ -15,16 +15,19 @@ from host.relay.relay import probe
 from host.relay.upstream import Repeatable, TooLong, Unusable, key_of
 from host.sandbox.limits import ModelAccess
 
+AGAIN = "the address cannot answer now: try again later"
 STATUSES = {
     401: "the address refuses the key: correct it, where key_env or key_file says",
     402: "the account of the key has no money left",
-    403: "the key may not use this model: correct the key or `model`",
+    403: "the key is not allowed to use this model: correct the key or `model`",
     404: "correct the path of `address`, or `model`",
     407: "a proxy refuses the request: choose an `address` that needs none",
+    408: AGAIN,
+    425: AGAIN,
     429: "the account has reached a limit: wait, or raise that limit",
     3: "croupier follows no redirect: correct `address`",
     4: "the address refuses the request: correct `model`, or the path of `address`",
-    5: "the address cannot answer now: try again later",
+    5: AGAIN,
 }
 """What to do about a status, or else about its first digit."""
 

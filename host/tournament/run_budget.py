@@ -1,8 +1,8 @@
 """Decides whether a run may start another fixture, by what its fixtures have used of the language models together.
 
 Workers play fixtures at the same time, so what the open ones use is not known: each counts with the most that its bots may
-use. Therefore one run exceeds a budget by no more than one fixture uses, and in tokens and money by one answer of each bot of each
-open fixture: an answer that exceeds the bot's own budget counts too. A later run does not know what undecided fixtures used.
+use. Therefore one run exceeds a budget by no more than one fixture uses, and in tokens and money by one answer of each bot of
+each open fixture: an answer that exceeds the bot's own budget counts too. A later run does not know what undecided fixtures used.
 """
 
 from collections import defaultdict

@@ -59,18 +59,22 @@ def summaries(journal: Path) -> dict[str, list[Any]]:
     return {path: msgspec.msgpack.decode(summary) for path, summary in rows}
 
 
-@pytest.fixture(scope="module")
-def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play a tournament of two bots that ask a model once for each question, and one that asks none."""
-    folder = tmp_path_factory.mktemp("costs")
+def play_cup(folder: Path, *names: str) -> Path:
+    """Play a tournament of bots that ask a model once for each question, and one that asks none."""
     with serving() as server:
         (folder / "croupier.toml").write_text(CONFIG.format(address=server.address) + PRICE_LINES)
-        for name in ("asker", "other"):
+        for name in names:
             place = shutil.copytree(ASKER, folder / "bots" / name) / "bot.toml"
             place.write_text(place.read_text().replace('"asker"', f'"{name}"'))
         done = croupier("-C", folder, "run")
     assert done.code == 0, done.err
     return folder
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play a tournament of two bots that ask a model, and one that asks none."""
+    return play_cup(tmp_path_factory.mktemp("costs"), "asker", "other")
 
 
 def test_a_record_has_what_its_bots_have_used_of_each_model() -> None:
@@ -157,6 +161,14 @@ def test_the_page_shows_the_score_against_the_money(cup: Path, tmp_path: Path) -
         assert f">{title}</th>" in text
     (label,) = re.findall(r'aria-label="money/table: ([^"]*)"', text)
     assert all(bot in label for bot in ("asker", "other", "nestor 0, "))
+
+
+def test_the_picture_has_no_bar_for_the_money_of_a_bot_with_one_fixture(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert croupier("-C", play_cup(tmp_path, "asker"), "report", "-o", page).code == 0
+    picture = page.read_text().partition('aria-label="money/table: ')[2].partition("</svg>")[0]
+    bars = re.findall(r"M([\d.]+) [\d.]+H([\d.]+)V?", picture)
+    assert [one for one, other in bars if one != other] == [] and len(bars) >= 2, bars
 
 
 def test_a_tournament_without_models_has_no_such_columns(tmp_path: Path) -> None:
