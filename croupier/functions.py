@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import inspect
 import math
+import reprlib
 import sys
 import time
 import traceback
@@ -33,6 +34,8 @@ Player = Callable[[Any], str | Awaitable[str]]
 """A bot as a Python function: it is shown the view of its seat, and returns its answer as text, for example `"PLAY 3"`."""
 
 LANGUAGE = "function"
+SHOWN = reprlib.Repr()  # of what a function returns, also if that cannot show itself
+SHOWN.maxstring = SHOWN.maxother = 200
 FIXTURES_AT_ONCE = 16
 """Fixtures that are played at the same time if an async function plays. Each has one table, or those that share a deal."""
 
@@ -114,11 +117,12 @@ def _read(value: object, game: Game) -> Returned:
     if isinstance(value, BaseException):
         raw, trace = f"! {type(value).__name__}".encode(errors="replace"), "".join(traceback.format_exception(value))
         return Returned(read_move(game.grammar, raw), raw, trace.encode(errors="replace")[-RAW_BYTES:])
-    raw = (value if isinstance(value, str) else repr(value)).encode(errors="replace")
+    shown = SHOWN.repr(value)
+    raw = (value if isinstance(value, str) else shown).encode(errors="replace")
     answer = read_move(game.grammar, raw) if isinstance(value, str) else Fault(FaultKind.UNREADABLE)
     if not isinstance(answer, Fault):
         return Returned(answer, raw)
-    why = f"{value!r:.200} is not an answer of {game.name}: return {game.grammar.expected} as a text"
+    why = f"{shown} is not an answer of {game.name}: return {game.grammar.expected} as a text"
     return Returned(answer, raw[:RAW_BYTES], why.encode(errors="replace"))
 
 

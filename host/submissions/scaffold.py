@@ -146,16 +146,15 @@ def asker_files(game: Game) -> dict[str, str]:
     files = {path.name: path.read_text() for path in (folder() / "models" / "asker").iterdir() if path.is_file()}
     fields, opening = game.view._fields, game.opening
     otherwise = next((word for word in (opening.otherwise, opening.below) if word not in fields), "-")
-    prompt = textwrap.fill(in_comment(f"You play {game.title}. {game.card}"), 120)
-    about = "\n".join(line for line in files[MANIFEST].splitlines() if not line.startswith(("name", "author")))
-    files[MANIFEST] = about.replace('"pazaak"', to_toml(game.name)) + "\n"  # a copy of the folder is a bot too
-    files["asker.py"] = re.sub(
-        r'"STAND"(.*?)You play .*?\n(?=The last line)',
-        lambda match: f"{to_toml(otherwise)}{match[1]}{prompt}\n",
-        files["asker.py"],
-        count=1,
-        flags=re.DOTALL,
-    )
+    keys = {"game": to_toml(game.name), "env": f"{{ OTHERWISE = {to_toml(otherwise)} }}"}
+    lines = list[str]()
+    for line in files[MANIFEST].splitlines():
+        key = line.partition("=")[0].strip()
+        if key not in ("name", "author"):  # a copy of the folder is a bot too
+            lines.append(f"{key:<8} = {keys[key]}" if key in keys else line)
+    files[MANIFEST] = "\n".join(lines) + "\n"
+    what_to_answer = files["prompt.txt"].splitlines()[-1]
+    files["prompt.txt"] = textwrap.fill(f"You play {game.title}. {game.card}", 120) + f"\n{what_to_answer}\n"
     return files
 
 

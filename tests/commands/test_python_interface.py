@@ -143,6 +143,19 @@ def test_what_a_function_raises_and_what_no_game_knows_are_faults(
     assert "is not an answer of pazaak: return END, STAND or PLAY <card> as a text" in first
 
 
+def test_a_value_that_cannot_show_itself_is_unreadable() -> None:
+    class Secret:
+        def __repr__(self) -> str:
+            raise ValueError("nobody may see this")
+
+    def secret(_view: object) -> Any:
+        return Secret()
+
+    result = croupier.play("pazaak", [secret, PAIR[0]], tables=1, seed=7)
+    assert set(result.faults["secret"]) == {"unreadable"}
+    assert "Secret instance at" in str(result.table(1))
+
+
 def test_a_function_that_asks_croupier_itself_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     async def nested(_view: object) -> str:
         return str(croupier.play("pazaak", PAIR))

@@ -7,11 +7,10 @@ import os
 import socket
 import sys
 import urllib.parse
+from pathlib import Path
 
-OTHERWISE = "STAND"  # the move if croupier or the model refuses a request
-PROMPT = """You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
-opponent_hand, your_side_deck and three more. Answer END for another card, or STAND.
-The last line of your answer is your move and nothing else. The question: """
+OTHERWISE = os.environ["OTHERWISE"]  # the move if croupier or the model refuses a request; bot.toml names it
+PROMPT = Path("prompt.txt").read_text()
 
 
 class Relay(http.client.HTTPConnection):

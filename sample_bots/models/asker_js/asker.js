@@ -1,11 +1,10 @@
 // Ask a language model for every move. The bot has no network: croupier passes its requests on (docs/models.md).
+const fs = require("fs");
 const http = require("http");
 const readline = require("readline");
 
-const OTHERWISE = "STAND"; // the move if croupier or the model refuses a request
-const PROMPT = `You play Pazaak: get close to 20, not above it. A question has the fields wins_one, wins_two, player_one, your_hand,
-opponent_hand, your_side_deck and three more. Answer END for another card, or STAND.
-The last line of your answer is your move and nothing else. The question: `;
+const OTHERWISE = process.env.OTHERWISE; // the move if croupier or the model refuses a request; bot.toml names it
+const PROMPT = fs.readFileSync("prompt.txt", "utf8");
 const RELAY = { method: "POST", path: "/v1/chat/completions", socketPath: process.env.CROUPIER_MODEL_URL.slice("unix:".length) };
 
 let mayAsk = true;
