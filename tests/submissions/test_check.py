@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from command import CROUPIER, Done, croupier, croupier_process, cup_in, environment
-from helpers import CACHE, ROGUES, SAMPLES, breadth, level, nothing_left_behind, run, spec_of
+from helpers import CACHE, ROGUES, SAMPLES, breadth, level, nothing_left_behind, run
 from test_bot_spec import lay
 from test_every_fault import PLAYERS, Rogue, named
 from test_every_language import needs
@@ -19,7 +19,9 @@ from test_every_language import needs
 from host.base.errors import explanations
 from host.config.tournament_config import load
 from host.games import GAMES
+from host.sandbox.limits import Limits
 from host.submissions.check import check_bot as checked_alone
+from host.submissions.discovery import load_submission
 
 
 @pytest.fixture
@@ -511,7 +513,8 @@ def all_rogues() -> Iterator[Any]:
 
 @pytest.mark.parametrize("rogue", [*all_rogues()])
 def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) -> None:
-    spec = spec_of(rogue.file, rogue.game, **rogue.spec_changes(), table_ids=rogue.numbers)
+    handed = load_submission(rogue.file, Limits(models=rogue.limits.models)).for_game(GAMES[rogue.game])
+    spec = handed.with_keys(**rogue.spec_changes(), table_ids=rogue.numbers)
     with nothing_left_behind():
         report, _ = run(lambda: checked_alone(spec, GAMES[rogue.game], level(), rogue.limits))
     assert report.accepted or report.problems
