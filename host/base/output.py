@@ -1,7 +1,8 @@
 """Writes files that appear complete or not at all."""
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -29,6 +30,23 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink()
+
+
+def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = 0o644) -> None:
+    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.unlink(missing_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
+            file.writelines([content] if isinstance(content, bytes) else content)
+            file.flush()
+            os.fsync(descriptor)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def write(path: Path, content: str | bytes) -> None:

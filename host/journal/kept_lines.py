@@ -3,11 +3,11 @@
 import contextlib
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from host.base.output import write_atomically
 from protocols.strict_json import read_json
 
 MAX_BYTES = 1 << 30  # of all lines; a stranger could have written the file
@@ -20,15 +20,8 @@ def kept_lines_file(journal: Path) -> Path:
 
 def write_kept_lines(journal: Path, lines: Mapping[int, str]) -> None:
     """Write the lines of the fixtures, by their numbers, completely or not at all."""
-    target = kept_lines_file(journal)
-    unfinished = target.with_name(f".{target.name}")
-    with unfinished.open("wb") as file:
-        file.write(
-            gzip.compress(json.dumps({str(number): line for number, line in lines.items()}).encode(), 9, mtime=0)
-        )
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(target)
+    content = json.dumps({str(number): line for number, line in lines.items()}).encode()
+    write_atomically(kept_lines_file(journal), gzip.compress(content, 9, mtime=0))
 
 
 def kept_lines(journal: Path) -> Mapping[int, str]:

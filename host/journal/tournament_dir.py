@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import stat
@@ -13,10 +12,14 @@ from typing import NamedTuple
 
 from host.base import paths
 from host.base.errors import Problem, UserError
+from host.base.output import write_atomically
 from host.journal.check import wal_files
 from host.journal.kept_lines import kept_lines_file
 from host.journal.reader import Journal
 from protocols.strict_json import read_json
+
+BEGIN_AGAIN = "restore it from a backup, or start again with  croupier run --fresh"
+"""The hint of a file with a seed that is damaged."""
 
 
 class Commitment(NamedTuple):
@@ -43,25 +46,13 @@ class Folder:
         if self.seed_file.exists():
             return
         self.run.mkdir(parents=True, exist_ok=True)
-        drawn = self.seed_file.with_suffix(".drawn")
-        drawn.unlink(missing_ok=True)
-        descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(16) + "\n")
-        drawn.rename(self.seed_file)  # complete or not at all: anybody could compute the deals of an empty seed
+        draw_seed(self.seed_file)
 
     def seed(self, chosen: str) -> bytes:
         """Return the seed: the text in the config, or the drawn seed. Raise UserError if that cannot be read."""
         if chosen != "random":
             return read_seed(chosen)
-        try:
-            text = self.seed_file.read_text().strip()
-        except (OSError, UnicodeDecodeError) as failed:
-            why = getattr(failed, "strerror", None) or "it is not text"
-            raise _refused(self.seed_file, f"cannot be read: {why}") from failed
-        if not re.fullmatch("[0-9a-f]{32}", text):
-            raise _refused(self.seed_file, "is not a seed, which has 32 hexadecimal digits")
-        return bytes.fromhex(text)
+        return drawn_seed(self.seed_file, BEGIN_AGAIN)
 
     def reveal(self) -> None:
         """Make the seed readable for all users, after the tournament."""
@@ -85,9 +76,7 @@ class Folder:
             return before
         self.create_seed()
         made = Commitment(commitment(self.seed("random")), time.time())
-        unfinished = self.commitment_file.with_suffix(".making")
-        unfinished.write_text(json.dumps(made._asdict()) + "\n")
-        unfinished.rename(self.commitment_file)
+        write_commitment(self.commitment_file, made)
         return made
 
     def committed(self) -> Commitment | None:
@@ -95,10 +84,9 @@ class Folder:
         if not self.commitment_file.exists():
             return None
         try:
-            said = read_json(self.commitment_file.read_text())
-            return Commitment(str(said["sha256"]), float(said["at"]))
-        except (ValueError, KeyError, TypeError, OverflowError) as broken:
-            raise _refused(self.commitment_file, "is not a commitment") from broken
+            return read_commitment(self.commitment_file)
+        except ValueError as broken:
+            raise damaged_seed(self.commitment_file, "is not a commitment", BEGIN_AGAIN) from broken
 
     def reset(self) -> None:
         """Delete what has been played, and its seed. Only `--fresh` does this.
@@ -117,8 +105,39 @@ class Folder:
                 paths.remove_tree(path)
 
 
-def _refused(file: Path, why: str) -> UserError:
-    hint = "restore it from a backup, or start again with  croupier run --fresh"
+def draw_seed(file: Path) -> None:
+    """Draw 128 random bits into a file that only its owner can read. Anybody could compute the deals of an empty seed."""
+    write_atomically(file, f"{secrets.token_hex(16)}\n".encode(), 0o600)
+
+
+def drawn_seed(file: Path, hint: str) -> bytes:
+    """Return the seed that was drawn into a file. Raise UserError with a hint if it cannot be read."""
+    try:
+        text = file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as failed:
+        why = getattr(failed, "strerror", None) or "it is not text"
+        raise damaged_seed(file, f"cannot be read: {why}", hint) from failed
+    if not re.fullmatch("[0-9a-f]{32}", text):
+        raise damaged_seed(file, "is not a seed, which has 32 hexadecimal digits", hint)
+    return bytes.fromhex(text)
+
+
+def write_commitment(file: Path, made: Commitment) -> None:
+    """Write a commitment that `read_commitment` reads."""
+    write_atomically(file, json.dumps(made._asdict()).encode() + b"\n")
+
+
+def read_commitment(file: Path) -> Commitment:
+    """Return the commitment in a file. Raise OSError if it cannot be read, ValueError if it is not a commitment."""
+    said = read_json(file.read_text())
+    try:
+        return Commitment(str(said["sha256"]), float(said["at"]))
+    except (KeyError, TypeError, OverflowError) as broken:
+        raise ValueError(str(broken)) from broken
+
+
+def damaged_seed(file: Path, why: str, hint: str) -> UserError:
+    """Return the error of a file with a seed or a commitment."""
     return UserError([Problem("R010", str(file), why, hint=hint)], 3)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from host import __version__
+from host.base.output import write_atomically
 from host.games.engine import Game
 from host.games.luck import derive
 from host.journal.reader import UndecidedFixture
@@ -43,8 +44,6 @@ def write_bundle(folder: Path, undecided: UndecidedFixture, game: Game, root: by
     """Write the bundle of an undecided fixture into a folder, and return its path. It replaces an earlier one."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{file_name(undecided.path)}.json.gz"
-    unfinished = path.with_suffix(".making")
-    unfinished.write_bytes(gzip.compress(msgspec.json.encode(bundle_of(undecided, game, root)), 6, mtime=0))
-    unfinished.chmod(0o600)  # it holds cards
-    unfinished.replace(path)
+    content = gzip.compress(msgspec.json.encode(bundle_of(undecided, game, root)), 6, mtime=0)
+    write_atomically(path, content, 0o600)  # it holds cards
     return path

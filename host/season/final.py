@@ -11,6 +11,7 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.format import counted
+from host.base.output import write_atomically
 from host.base.paths import remove_tree
 from host.config.difference import settings_of
 from host.config.resolver import CONFIG
@@ -21,7 +22,7 @@ from host.journal.tournament_dir import Folder
 from host.season.documents import EntryRow
 from host.season.entries.inbox import Manage
 from host.season.entries.store import Store
-from host.season.folder import MadeFinal, SeasonFolder, final_seed, write_atomically
+from host.season.folder import MadeFinal, SeasonFolder, final_seed
 from host.season.intake.requests import FROZEN
 from host.season.manage import manage
 from host.season.rounds.play import copy_own_code, toml_of

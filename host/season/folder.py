@@ -1,25 +1,28 @@
 """The folder of a season: its files, its seed, and the seeds that follow from it (docs/season.md)."""
 
-import json
-import os
-import re
-import secrets
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from host.base.errors import Problem, UserError
 from host.config.resolver import CONFIG
 from host.games.luck import derive
-from host.journal.tournament_dir import Commitment, commitment
-from protocols.strict_json import read_json
+from host.journal.tournament_dir import (
+    Commitment,
+    commitment,
+    damaged_seed,
+    draw_seed,
+    drawn_seed,
+    read_commitment,
+    write_commitment,
+)
 
 FINAL = "final"
 """What the seed of the final is derived from, before it is bound to the entries."""
 
+RESTORE = "restore it from a backup: croupier season backup has it"
+"""The hint of a file with a seed that is damaged."""
 
 CHAIN_FILE = "chain.ndjson"
 """The chain of the season, below published/."""
@@ -113,40 +116,27 @@ class SeasonFolder(NamedTuple):
         Raise UserError if the seed is not the one that was committed to.
         """
         if not self.seed_file.exists() and not self.commitment_file.exists():
-            drawn = self.path / ".seed.drawn"
-            drawn.unlink(missing_ok=True)
-            descriptor = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_hex(16) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            drawn.rename(self.seed_file)
+            draw_seed(self.seed_file)
         if not self.commitment_file.exists():
             made = Commitment(commitment(self.seed()), time.time())
-            write_atomically(self.commitment_file, json.dumps(made._asdict()).encode() + b"\n")
+            write_commitment(self.commitment_file, made)
         promised = self.committed()
         if promised.sha256 != commitment(self.seed()):
-            raise _wrong_seed(self.seed_file, "is not the seed that was committed to when the season opened")
+            why = "is not the seed that was committed to when the season opened"
+            raise damaged_seed(self.seed_file, why, RESTORE)
         return promised
 
     def seed(self) -> bytes:
         """Return the seed of the season. Raise UserError if it cannot be read."""
-        try:
-            text = self.seed_file.read_text().strip()
-        except (OSError, UnicodeDecodeError) as failed:
-            why = getattr(failed, "strerror", None) or "it is not text"
-            raise _wrong_seed(self.seed_file, f"cannot be read: {why}") from failed
-        if not re.fullmatch("[0-9a-f]{32}", text):
-            raise _wrong_seed(self.seed_file, "is not a seed, which has 32 hexadecimal digits")
-        return bytes.fromhex(text)
+        return drawn_seed(self.seed_file, RESTORE)
 
     def committed(self) -> Commitment:
         """Return the commitment. Raise UserError if it is missing or damaged."""
         try:
-            said = read_json(self.commitment_file.read_text())
-            return Commitment(str(said["sha256"]), float(said["at"]))
-        except (OSError, ValueError, KeyError, TypeError) as broken:
-            raise _wrong_seed(self.commitment_file, "cannot be read, or is not a commitment") from broken
+            return read_commitment(self.commitment_file)
+        except (OSError, ValueError) as broken:
+            why = "cannot be read, or is not a commitment"
+            raise damaged_seed(self.commitment_file, why, RESTORE) from broken
 
 
 def records_of(number: int) -> str:
@@ -166,23 +156,3 @@ def final_seed(seed: bytes) -> bytes:
     seed to suit the entries, because he has committed to it before.
     """
     return derive(seed, FINAL)[:16]
-
-
-def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = 0o644) -> None:
-    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.writelines([content] if isinstance(content, bytes) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def _wrong_seed(file: Path, why: str) -> UserError:
-    hint = "restore it from a backup: croupier season backup has it"
-    return UserError([Problem("R010", str(file), why, hint=hint)], 3)

@@ -16,6 +16,7 @@ import msgspec
 
 from host import __version__
 from host.base.errors import UserError
+from host.base.output import write_atomically
 from host.journal.chain import canonical, line_after, parsed, seal_of
 from host.journal.lock import lock_holder
 from host.journal.reader import reading
@@ -23,7 +24,7 @@ from host.journal.tournament_dir import Folder
 from host.report.public import WINNERS
 from host.season.entries.store import Store
 from host.season.entries.table import Table
-from host.season.folder import SeasonFolder, final_seed, round_root, write_atomically
+from host.season.folder import SeasonFolder, final_seed, round_root
 from host.season.intake.requests import ENTRIES
 from host.season.rounds.book import Round
 from host.stages import Registry

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
+from host.base.output import write_atomically
 from host.base.paths import remove_tree
 from host.base.toml_file import whole_toml
 from host.bots.values import BENCHING
@@ -24,7 +25,6 @@ from host.results.course import positions_of
 from host.rules.catalogue import ref_of
 from host.rules.own_code import files_of
 from host.season.documents import MeetingRow
-from host.season.folder import write_atomically
 from host.season.rounds.book import RoundSums
 from host.season.rounds.scheduler import Meeting
 from host.stages import results_of

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from host.base.errors import UserError
+from host.base.output import write_atomically
 from host.config.tournament_config import Tournament
 from host.inspect.recorded import root_of
 from host.inspect.table_replays import ReplayedTable, for_author, load
@@ -12,7 +13,7 @@ from host.report.export import as_lines
 from host.report.html_file import spectators_report
 from host.report.public import public_lines
 from host.season.documents import report_of
-from host.season.folder import SeasonFolder, records_of, write_atomically
+from host.season.folder import SeasonFolder, records_of
 from host.season.rounds.play import STAGE, reading_round
 
 OWN_TABLES = 20
