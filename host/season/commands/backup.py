@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from host.base.format import counted
-from host.cli import CliContext, print_json
+from host.cli import CliContext, Facts, print_result
 
 
 @click.command("backup")
@@ -21,10 +21,6 @@ def command(context: CliContext, file: Path) -> None:
 
     loaded_season(context.folder)
     made = back_up(context.folder, file)
-    if context.json:
-        print_json("season-backup", file=str(file), files=made.files, bytes=made.bytes, round=made.round)
-    else:
-        size = f"{made.bytes / 2**20:.1f} MiB"
-        click.echo(
-            f"{file}: {counted(made.files, 'file')}, {size}, up to round {made.round}; it has the seed: keep it secret"
-        )
+    size = f"{counted(made.files, 'file')}, {made.bytes / 2**20:.1f} MiB"
+    about = f"{file}: {size}, up to round {made.round}; it has the seed: keep it secret"
+    print_result(context, "season-backup", Facts(made._asdict() | {"file": str(file)}, [about]))

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from host.base.format import counted
-from host.cli import CliContext, print_json
+from host.cli import CliContext, Facts, print_result
 
 
 @click.command("export")
@@ -21,7 +21,5 @@ def command(context: CliContext, folder: Path) -> None:
     from host.season.service import loaded_season
 
     rounds = export_season(context.folder, loaded_season(context.folder), folder)
-    if context.json:
-        print_json("season-export", folder=str(folder), rounds=rounds)
-        return
-    click.echo(f"{folder}: {counted(rounds, 'round')}\n  python3 {shlex.quote(str(folder / 'check.py'))}")
+    about = f"{folder}: {counted(rounds, 'round')}\n  python3 {shlex.quote(str(folder / 'check.py'))}"
+    print_result(context, "season-export", Facts({"folder": str(folder), "rounds": rounds}, [about]))

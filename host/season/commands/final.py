@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from host.base.format import counted
-from host.cli import CliContext, print_json
+from host.cli import CliContext, Facts, print_result
 
 
 @click.command("final")
@@ -30,12 +30,11 @@ def command(context: CliContext, folder: Path, with_references: bool) -> None:
     made = make_final(
         context.folder, tournament, folder, references=with_references, tell=lambda text: click.echo(text, err=True)
     )
-    if context.json:
-        entries = [{"label": each.label, "author": each.author, "sha256": each.sha256} for each in made.entries]
-        facts = {"folder": str(folder), "entries": entries, "withdrawn": [*made.withdrawn], "digest": made.digest}
-        print_json("season-final", **facts, seed_sha256=made.commitment)
-        return
-    click.echo(f"{folder}: the final of {counted(len(made.entries), 'bot')}; digest of the entries {made.digest}")
-    for label in made.withdrawn:
-        click.echo(f"  without {label}, which was entered when entry closed and has been withdrawn since")
-    click.echo(f"  sha256 of its seed {made.commitment}\n  croupier -C {shlex.quote(str(folder))} run")
+    facts = {"folder": str(folder), "entries": made.entries, "withdrawn": made.withdrawn, "digest": made.digest}
+    gone = "which was entered when entry closed and has been withdrawn since"
+    lines = [
+        f"{folder}: the final of {counted(len(made.entries), 'bot')}; digest of the entries {made.digest}",
+        *(f"  without {label}, {gone}" for label in made.withdrawn),
+        f"  sha256 of its seed {made.commitment}\n  croupier -C {shlex.quote(str(folder))} run",
+    ]
+    print_result(context, "season-final", Facts(facts | {"seed_sha256": made.commitment}, lines))

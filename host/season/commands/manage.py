@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from host.base.errors import Problem, UserError
-from host.cli import CliContext, print_json
+from host.cli import CliContext, Facts, print_result
 
 REASON = click.Option(["--reason"], default="", metavar="TEXT", help="shown on the site")
 
@@ -21,10 +21,7 @@ def print_answer(context: CliContext, action: Any, **what: str) -> None:
     if answer and answer.code:
         raise UserError([Problem(answer.code, "", answer.text, hint=answer.cure)], 3)
     text = answer.text if answer else "no process runs the season: it is done as soon as it is opened"
-    if context.json:
-        print_json(f"season-{action}", done=answer is not None, text=text)
-    else:
-        click.echo(text)
+    print_result(context, f"season-{action}", Facts({"done": answer is not None, "text": text}, [text]))
 
 
 def _command(action: str, text: str, *parameters: click.Parameter) -> click.Command:
