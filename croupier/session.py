@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Self, TypeVar
 import trio
 
 from host.backends.kept import KeptWorkers
-from host.base.errors import Problem, UserError, wrong_usage
+from host.base.errors import Problem, UserError, cause_of, wrong_usage
 from host.rules.catalogue import own_code_error
 from host.tournament.progress import Progress, progress_text
 
@@ -66,9 +66,7 @@ def errors() -> Iterator[None]:
     except UserError as refused:
         _raise_alone(Error(refused), None)
     except BaseExceptionGroup as group:
-        cause: BaseException = group
-        while isinstance(cause, BaseExceptionGroup):
-            cause = (cause.subgroup(UserError) or cause).exceptions[0]
+        cause = cause_of(group)
         known = cause if isinstance(cause, UserError) else own_code_error(cause)
         if known is None:
             _raise_alone(cause, cause.__context__)

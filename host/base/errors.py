@@ -92,6 +92,13 @@ class HostFailure(Exception):
     table = 0  # the table number in the fixture
 
 
+def cause_of(error: BaseException) -> BaseException:
+    """Return the exception inside nested groups: a UserError first, then ^C, then any other."""
+    while isinstance(error, BaseExceptionGroup):
+        error = (error.subgroup(UserError) or error.subgroup(KeyboardInterrupt) or error).exceptions[0]
+    return error
+
+
 def nothing_played(place: Path, hint: str = "croupier run") -> UserError:
     """Return the error of a folder or journal without any played table."""
     return UserError([Problem("R006", str(place), "nothing has been played here yet", hint=hint)], 3)

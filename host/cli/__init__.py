@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from host import __version__
-from host.base.errors import USAGE_HINT, Problem, UserError, unknown_name
+from host.base.errors import USAGE_HINT, Problem, UserError, cause_of, unknown_name
 from host.base.paths import cache_dir
 from host.base.system_errors import system_error
 
@@ -400,7 +400,7 @@ def main(words: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except BaseException as error:  # also an exception group that contains a UserError or ^C
-        cause = _cause_of(error)
+        cause = cause_of(error)
         if isinstance(cause, KeyboardInterrupt):
             code = 130
         elif isinstance(cause, BrokenPipeError) and _reader_has_gone():  # in a run: `croupier run --json | head -1`
@@ -463,11 +463,3 @@ def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:
     last_line = (str(cause).strip().splitlines() or [""])[-1][:300]
     message = f"internal error of croupier: {type(cause).__name__}: {last_line}"
     return UserError([Problem("H001", "", message, trace if verbose else "", where)], 70)
-
-
-def _cause_of(error: BaseException) -> BaseException:
-    """Return the exception inside nested groups: a UserError first, then ^C, then any other."""
-    while isinstance(error, BaseExceptionGroup):
-        group_of_cause = error.subgroup(UserError) or error.subgroup(KeyboardInterrupt)
-        error = (group_of_cause or error).exceptions[0]
-    return error

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator
 import msgspec
 import trio
 
-from host.base.errors import UserError
+from host.base.errors import UserError, cause_of
 from host.base.python_module import reduce_gc
 from host.bots.monitor import Monitor
 from host.play.bot_pool import BotPool
@@ -74,9 +74,7 @@ def main() -> None:
     try:
         trio.run(serve)
     except BaseException as failed:
-        why = failed
-        while isinstance(why, BaseExceptionGroup):
-            why = why.exceptions[0]
+        why = cause_of(failed)
         refused = why if isinstance(why, UserError) else own_code_error(why)
         if refused is not None:
             send(msgspec.json.encode({"refused": refused.problems, "exit_code": refused.exit_code}))

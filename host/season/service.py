@@ -15,7 +15,7 @@ from typing import NamedTuple
 import trio
 
 from host.backends.backend import require_local
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, cause_of
 from host.base.format import counted
 from host.base.toml_file import read
 from host.config.tournament_config import Tournament, load
@@ -34,7 +34,6 @@ from host.season.season_config import late_freeze, terms_of
 from host.season.site_database import published
 from host.season.site_process import run_site, url_of, wait_for_address
 from host.submissions.discovery import load_submissions
-from host.tournament.signals import leaves
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 6
@@ -97,7 +96,7 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
 
 async def _until_stopped(season: Season, terms: ServiceTerms, signature: Signature | None) -> str:
     """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
-    refused: UserError | None = None
+    refused: BaseException | None = None
     reason = [""]
     try:
         with trio.CancelScope() as scope:
@@ -106,7 +105,7 @@ async def _until_stopped(season: Season, terms: ServiceTerms, signature: Signatu
                 async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
                     await Service(season, terms, backends, signature).run()
     except* UserError as wrapped:
-        refused = next(leaves(wrapped))
+        refused = cause_of(wrapped)
     if refused is not None:
         raise refused
     return reason[0]

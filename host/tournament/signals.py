@@ -3,13 +3,13 @@
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
 
-from host.base.errors import UserError
+from host.base.errors import UserError, cause_of
 
 
 class Stop:
@@ -33,7 +33,7 @@ async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
     then the caller cancels the block.
     """
     stop = Stop()
-    refused: UserError | None = None
+    refused: BaseException | None = None
     try:
         with stop.scope:
             async with trio.open_nursery() as nursery:
@@ -42,18 +42,9 @@ async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
                 yield stop
                 nursery.cancel_scope.cancel()
     except* UserError as wrapped:
-        refused = next(leaves(wrapped))
+        refused = cause_of(wrapped)
     if refused is not None:
         raise refused
-
-
-def leaves(group: BaseExceptionGroup[UserError]) -> Iterator[UserError]:
-    """Yield the exceptions inside nested groups."""
-    for inner in group.exceptions:
-        if isinstance(inner, BaseExceptionGroup):
-            yield from leaves(inner)
-        else:
-            yield inner
 
 
 async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:

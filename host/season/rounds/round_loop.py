@@ -9,7 +9,7 @@ from typing import NamedTuple
 import trio
 
 from host.backends.local import WorkerFailed
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem, UserError, cause_of
 from host.base.format import counted, duration, thousands
 from host.season.entries.values import Version
 from host.season.folder import round_root
@@ -81,29 +81,25 @@ class RoundPlayer:
         self._season, self._backend, self._workers = season, backend, workers
         self.current: Round | None = None
         self.next_at: float | None = None
-        self._rounds = season.book.rounds()
+        self.rounds = season.book.rounds()
+        """All rounds in their order."""
         self._damaged = self._stalled = 0
         self._goes_on = False
         """Whether the last round was given up for a version that is off the ladder now: the next round begins at once."""
         self.prepares = False
         """Whether the bots of a round are being prepared."""
-        for each in self._rounds:
+        for each in self.rounds:
             season.totals.add(each)
 
     @property
     def last(self) -> Round | None:
         """The last round that has been planned."""
-        return self._rounds[-1] if self._rounds else None
-
-    @property
-    def rounds(self) -> list[Round]:
-        """All rounds in their order."""
-        return self._rounds
+        return self.rounds[-1] if self.rounds else None
 
     def replace(self, which: Round) -> None:
         """Replace what is known of a round that is over."""
-        at = next(nth for nth, each in enumerate(self._rounds) if each.number == which.number)
-        self._rounds[at] = which
+        at = next(nth for nth, each in enumerate(self.rounds) if each.number == which.number)
+        self.rounds[at] = which
 
     async def run(self, over: Callable[[Round], None]) -> None:
         """Play rounds until it is cancelled. `over` is called after each of them."""
@@ -112,7 +108,7 @@ class RoundPlayer:
             try:
                 await self._step(over)
             except* (UserError, OSError) as failed:
-                failure = _first(failed)
+                failure = cause_of(failed)
             if isinstance(failure, UserError) and failure.exit_code != 6:
                 raise failure
             if failure is not None:
@@ -169,7 +165,7 @@ class RoundPlayer:
             return None
         which = season.book.plan(terms, players, meetings)
         self._goes_on = False
-        self._rounds.append(which)
+        self.rounds.append(which)
         return which
 
     def _references(self, players: Sequence[Player]) -> tuple[Player, ...]:
@@ -185,7 +181,7 @@ class RoundPlayer:
 
     def _tables(self, players: int, middle: float) -> int:
         """Return the tables that the budget of a round allows, if all versions were as slow as one in the middle."""
-        season, last = self._season, next((each for each in reversed(self._rounds) if each.counted), None)
+        season, last = self._season, next((each for each in reversed(self.rounds) if each.counted), None)
         seats: int = season.tournament.rules.seats
         if not season.totals.speed or last is None:
             return max(FIRST_TABLES_EACH * players // 2, seats)
@@ -212,11 +208,11 @@ class RoundPlayer:
         problem: BaseException
         try:
             require_room(season.folder.path, which.began)
-            season.chain.update(season, self._rounds)  # who plays is published before anybody does
+            season.chain.update(season, self.rounds)  # who plays is published before anybody does
             own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
             versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)
-            which = self._rounds[-1] = self.current = season.book.begin(which)
+            which = self.rounds[-1] = self.current = season.book.begin(which)
             season.event("round", str(which.number), f"begins: {self._size_of(which)}")
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
             first_table, self.prepares = [began], True
@@ -236,9 +232,9 @@ class RoundPlayer:
             season.event("round", str(which.number), f"is over: {tables} in {took}, seal {brought.seal[:16]}…")
             return which
         except* UserError as refused:
-            problem = _first(refused)
+            problem = cause_of(refused)
         except* (OSError, WorkerFailed) as failed:
-            problem = _first(failed)
+            problem = cause_of(failed)
         finally:
             self.prepares = False
         return await self._after_failure(which, problem)
@@ -292,7 +288,7 @@ class RoundPlayer:
     def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
         """Add up a round that is over, and take versions off the ladder that keep crashing."""
         season = self._season
-        self._rounds[-1] = which
+        self.rounds[-1] = which
         season.totals.add(which)
         self._stalled = 0
         known = {version.label for version in season.store.versions.all()}
@@ -330,11 +326,3 @@ def costs_of(paces: Mapping[str, float]) -> dict[str, float]:
 def due_at(began: float, every: float, now: float) -> float:
     """Return when the round after one that began at a time is due; at once if the clock has been set back since then."""
     return began + every if began <= now else now
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception inside nested groups."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
