@@ -13,7 +13,7 @@ from host.games.engine import Game
 from host.rules.catalogue import LIBRARIES, has_referee, load_game, of_library, ref_of
 from host.sandbox.limits import Limits
 from host.stages import CROUPIERS, Registry
-from host.submissions.discovery import Entry, disambiguate, load_submission, refuse_broken
+from host.submissions.discovery import Entry, disambiguate, load_submission
 from host.submissions.sample_bots import sample
 
 if TYPE_CHECKING:  # imported when there is a tournament
@@ -109,10 +109,7 @@ class _Finder:
             entries = self._tournament.entries(self._folder) if self._tournament else []
             self._entries = {entry.name: entry for entry in entries}
         if name in self._entries:
-            entry = self._entries[name]
-            refuse_broken([entry])
-            assert entry.submission is not None  # otherwise refuse_broken has raised
-            return entry.submission
+            return self._entries[name].playable
         if self._entries:
             raise wrong_usage(unknown_with_list("bot", name, self._entries))
         message = unknown_name("bot", name, self._entries)

@@ -79,6 +79,13 @@ class Entry(NamedTuple):
             return self.submission.name
         return self.path.name if self.path.is_dir() else self.path.stem
 
+    @property
+    def playable(self) -> Submission:
+        """The submission. Raise UserError with all problems if there is any."""
+        refuse_broken([self])
+        assert self.submission is not None  # otherwise there are problems
+        return self.submission
+
 
 def discover(
     patterns: Sequence[str], base: Path, game: Game | None = None, granted: Limits = DEFAULT_LIMITS

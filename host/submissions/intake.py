@@ -18,7 +18,7 @@ from host.bots.bot_spec import Submission
 from host.games.engine import Game
 from host.sandbox.limits import Limits
 from host.submissions.archive import import_submission
-from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.discovery import load_entry
 from host.submissions.file_tree import submitted
 
 
@@ -46,10 +46,7 @@ class Intake:
         self.copy = import_submission(handed_in, self._folder, name, submitted(granted.submission))
         self._handed_in = handed_in
         with self.naming_the_original():
-            entry = load_entry(self.copy, game, granted)
-            refuse_broken([entry])
-        assert entry.submission is not None  # otherwise refuse_broken has raised
-        return entry.submission
+            return load_entry(self.copy, game, granted).playable
 
     @contextmanager
     def naming_the_original(self) -> Iterator[None]:

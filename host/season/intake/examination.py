@@ -26,7 +26,7 @@ from host.submissions.build import build_log
 from host.submissions.check import check_bot
 from host.submissions.conformance import AnswerSample
 from host.submissions.diagnosis import diagnose
-from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.discovery import load_entry
 from host.submissions.examine import Findings
 from host.submissions.finding import Finding
 from host.submissions.languages import LANGUAGES
@@ -120,10 +120,8 @@ class Examination:
         return handed, note
 
     def _load(self, folder: Path) -> Submission:
-        entry = load_entry(folder, self._bench.game, self._bench.limits)
-        refuse_broken([entry])
-        assert entry.submission is not None  # otherwise refuse_broken has raised
-        return entry.submission.for_game(self._bench.game)
+        bench = self._bench
+        return load_entry(folder, bench.game, bench.limits).playable.for_game(bench.game)
 
     def _own(self, problem: Problem) -> str:
         label, name = self._names

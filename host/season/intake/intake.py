@@ -30,7 +30,7 @@ from host.season.intake.practice import MAX_SECONDS, Ground, Practised, practise
 from host.season.intake.pruning import prune_store, require_room
 from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
 from host.season.intake.unpack import UnpackRequest
-from host.submissions.discovery import load_entry, refuse_broken
+from host.submissions.discovery import load_entry
 from host.submissions.examine import Ready, prepare_bots
 from host.submissions.finding import Finding
 from host.tournament.stage_runner import Executor
@@ -371,10 +371,7 @@ class SeasonIntake:
                 handed.append(own[name])
                 continue
             place = self.folder / self.store.versions.labelled(name).place
-            entry = load_entry(place, terms.game, terms.limits)
-            refuse_broken([entry])
-            assert entry.submission is not None  # otherwise refuse_broken has raised
-            handed.append(entry.submission)
+            handed.append(load_entry(place, terms.game, terms.limits).playable)
         bot, *others = (await prepare_bots(handed, terms.game, terms.limits, terms.level)).bots
         itself = bot.with_keys(name=f"{bot.name}#2")
         return [bot, *(itself if each.name == bot.name else each for each in others)]
