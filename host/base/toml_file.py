@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -263,6 +263,21 @@ def to_toml(value: object) -> str:
     """Return a value as TOML for a message, cut to 60 characters."""
     text = whole_toml(value)
     return one_line(text if len(text) <= 60 else text[:57] + "…")
+
+
+def toml_lines(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a TOML file: the keys outside of tables, then its tables."""
+    tables = {key: value if isinstance(value, list) else [value] for key, value in data.items() if _is_table(value)}
+    yield from (f"{key} = {whole_toml(value)}" for key, value in data.items() if key not in tables)
+    for key, several in tables.items():
+        for table in several:
+            yield from ("", f"[[{key}]]" if isinstance(data[key], list) else f"[{key}]")
+            yield from (f"{inner} = {whole_toml(value)}" for inner, value in table.items())
+
+
+def _is_table(value: object) -> bool:
+    """Return whether a value is a table or an array of tables."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
 
 
 def whole_toml(value: object) -> str:

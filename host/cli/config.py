@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from host.base.format import counted
-from host.base.toml_file import whole_toml as to_toml
+from host.base.toml_file import toml_lines
 from host.cli import CliContext, Facts, in_folder, print_result
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _settings(context: CliContext) -> Facts:
     from host.config.tournament_config import load
 
     tournament = load(context.folder)
-    return _facts(tournament, [*map(str, tournament.warnings)], describe_setting(settings_of(tournament)))
+    return _facts(tournament, [*map(str, tournament.warnings)], toml_lines(settings_of(tournament)))
 
 
 def _check(context: CliContext) -> Facts:
@@ -89,18 +89,3 @@ def _reference() -> Facts:
     from host.config.reference import page
 
     return Facts({"page": page()}, [page().removesuffix("\n")])
-
-
-def describe_setting(settings: dict[str, Any]) -> list[str]:
-    """Return settings as lines of a croupier.toml. The keys outside of tables come first."""
-    lines = [f"{key} = {to_toml(value)}" for key, value in settings.items() if not is_table(value)]
-    for key, value in settings.items():
-        for table in value if isinstance(value, list) and is_table(value) else [value] if is_table(value) else []:
-            lines += ["", f"[[{key}]]" if isinstance(value, list) else f"[{key}]"]
-            lines += [f"{inner} = {to_toml(each)}" for inner, each in table.items()]
-    return lines
-
-
-def is_table(value: Any) -> bool:
-    """Return whether a setting is a table or an array of tables."""
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))

@@ -3,14 +3,14 @@
 import glob
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.output import write
-from host.base.toml_file import read, whole_toml
+from host.base.toml_file import read, toml_lines
 from host.bots.bot_spec import Submission
 from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
@@ -146,7 +146,7 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
             message = "is a link to a file outside the tournament's folder, which nobody else has"
             raise UserError([Problem("R013", str(file), message, hint="put the file itself there")], 2)
         _copy(file, folder / file.relative_to(code))
-    write(folder / CONFIG, "".join(_tables(data)))
+    write(folder / CONFIG, "".join(f"{line}\n" for line in toml_lines(data)))
 
 
 def _set_keys(grade: Grade) -> dict[str, Any]:
@@ -160,17 +160,3 @@ def _copy(source: Path, target: Path) -> None:
         raise UserError([Problem("R013", str(source), message, hint="rename it, or export into a new folder")], 2)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
-
-
-def _tables(data: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the lines of a croupier.toml: the keys above all tables, then a table for each group of keys."""
-    tables = {key: value if isinstance(value, list) else [value] for key, value in data.items() if _is_table(value)}
-    yield from (f"{key} = {whole_toml(value)}\n" for key, value in data.items() if key not in tables)
-    for key, several in tables.items():
-        for table in several:
-            yield f"\n[[{key}]]\n" if isinstance(data[key], list) else f"\n[{key}]\n"
-            yield from (f"{inner} = {whole_toml(value)}\n" for inner, value in table.items())
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))

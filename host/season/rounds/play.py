@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.output import write_atomically
 from host.base.paths import remove_tree
-from host.base.toml_file import whole_toml
+from host.base.toml_file import toml_lines
 from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG, registry_of
@@ -72,18 +72,14 @@ def write_round(
     unfinished.rename(folder)
 
 
-def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: Sequence[Mapping[str, Any]]) -> str:
+def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: list[dict[str, Any]]) -> str:
     """Return the text of a croupier.toml with the game, rules, limits and sandbox of a season, and these bots and stages."""
     settings = settings_of(tournament)
     settings["sandbox"]["level"] = str(tournament.level)
     game = f"{REFEREE}/" if ref_of(tournament.game).has_referee else settings["game"]
     top = {"game": game, "name": name[:100], "seed": "random", "bots": list(bots)}
-    lines = [f"{key} = {whole_toml(value)}" for key, value in top.items()]
-    for key in ("rules", "limits", "sandbox", "run"):
-        lines += ["", f"[{key}]", *(f"{inner} = {whole_toml(value)}" for inner, value in settings[key].items())]
-    for stage in stages:
-        lines += ["", "[[stage]]", *(f"{key} = {whole_toml(value)}" for key, value in stage.items())]
-    return "\n".join(lines) + "\n"
+    top |= {key: settings[key] for key in ("rules", "limits", "sandbox", "run")}
+    return "".join(f"{line}\n" for line in toml_lines(top | ({"stage": stages} if stages else {})))
 
 
 def copy_own_code(tournament: Tournament, target: Path) -> None:
