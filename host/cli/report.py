@@ -67,14 +67,10 @@ def report(
     students = read_roster(roster) if roster else None
     with open_journal(context.folder, journal) as book:
         quota = USUAL if replays is None else Quota(replays)
-        if blind:
-            classes = {}
-            text, kept = report_of(book, quota, numbered(book))
-        else:
-            classes = class_lists(book, context.folder / "bots", students)
-            if students and not classes:
-                raise no_grades(str(book.path), None)
-            text, kept = report_of(book, quota, REAL_NAMES, classes)
+        classes = {} if blind else class_lists(book, context.folder / "bots", students)
+        if students and not classes:
+            raise no_grades(str(book.path), None)
+        text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES, classes)
     path = output_path(context, output, "report.html")
     write(path, text)
     size = len(text.encode())

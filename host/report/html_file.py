@@ -27,31 +27,14 @@ def report_of(
     quota: Quota = USUAL,
     names: Anonymizer = REAL_NAMES,
     classes: Mapping[str, ClassList] = MappingProxyType({}),
+    *,
+    evidence: bool = True,
 ) -> tuple[str, int]:
     """Return the report of a journal with these names, and how many replays it contains.
 
-    `classes` has the grades of stages that are shown in place of those of their bots.
+    `classes` has the grades of stages that are shown in place of those of their bots. Without `evidence`, the report does
+    not have what the bots wrote to standard error, and what else is evidence of faults.
     """
-    return _report(journal, quota, names, classes, evidence=True)
-
-
-def spectators_report(journal: Journal) -> tuple[str, int]:
-    """Return the report of a journal without what the bots wrote to standard error and what else is evidence of faults.
-
-    Their authors alone may see that. Return also how many replays it contains.
-    """
-    return _report(journal, USUAL, REAL_NAMES, {}, evidence=False)
-
-
-def _report(
-    journal: Journal,
-    quota: Quota,
-    names: Anonymizer,
-    classes: Mapping[str, ClassList],
-    *,
-    evidence: bool,
-) -> tuple[str, int]:
-    """Return a report, with or without the evidence of faults."""
     seed, shown = known_seed(journal), visible(journal)
     summary = summarize(journal, seed, shown.stages, names=names)
     stages = (stage._replace(grades=classes.get(stage.name, stage.grades)) for stage in summary.stages)
@@ -77,6 +60,14 @@ def _report(
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
     return page.html(kept, data, detail), len(data)
+
+
+def spectators_report(journal: Journal) -> tuple[str, int]:
+    """Return the report of a journal without what the bots wrote to standard error and what else is evidence of faults.
+
+    Their authors alone may see that. Return also how many replays it contains.
+    """
+    return report_of(journal, evidence=False)
 
 
 def _tables(

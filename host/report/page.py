@@ -62,11 +62,6 @@ FAULT_MEANINGS: Mapping[str, str] = {
 # Filters that format values in the templates.
 
 
-def name(text: str) -> str:
-    """Return untrusted text on one line, with control characters escaped."""
-    return one_line(text)
-
-
 def setting_text(thing: Any) -> str:
     """Return a setting as readable text."""
     if isinstance(thing, bool):
@@ -80,8 +75,9 @@ def setting_text(thing: Any) -> str:
 
 FILTERS = {
     each.__name__: each
-    for each in (after_faults, name, clock, day, plural, setting_text, advised, is_certain, *CHART_FILTERS)
+    for each in (after_faults, clock, day, plural, setting_text, advised, is_certain, *CHART_FILTERS)
 } | {
+    "name": one_line,
     "num": thousands,
     "dur": known_duration,
 }

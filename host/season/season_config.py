@@ -156,15 +156,7 @@ class SeasonTable:
     @property
     def author_limits(self) -> AuthorLimits:
         """What one author may use."""
-        own = self.per_author
-        return AuthorLimits(
-            queue=own.queue,
-            per_hour=own.per_hour,
-            size=own.size,
-            versions=own.versions,
-            cpu_minutes=own.cpu_minutes,
-            active=self.active,
-        )
+        return AuthorLimits(**vars(self.per_author), active=self.active)
 
     @property
     def closes(self) -> float | None:

@@ -25,6 +25,7 @@ SET_ASIDE = ".refused"  # the folder inside the inbox with damaged requests
 MAX_SET_ASIDE = 50  # older ones are removed
 MAX_REQUEST_BYTES = 64 << 10
 MAX_FILES = 4  # of a folder that are looked at; a request has two at most
+MAX_PRACTICE_TABLES = 2000
 UNFINISHED_S = 3600.0  # after this, a request that is not complete is what a killed process has left behind
 REQUEST_ID = re.compile(r"[0-9]{19}-[0-9a-f]{12}")
 SHA256 = re.compile(r"[0-9a-f]{64}")

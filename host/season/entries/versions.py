@@ -41,10 +41,6 @@ class Versions:
             "ORDER BY entered, bot, number"
         )
 
-    def of_bot(self, bot: str) -> list[Version]:
-        """Return the versions of a bot, the newest first."""
-        return self._some("WHERE bot = ? ORDER BY number DESC", bot)
-
     def of_author(self, author: str) -> list[Version]:
         """Return the versions of an author, the newest first."""
         return self._some(f"WHERE author = ? {NEWEST_FIRST}", author)

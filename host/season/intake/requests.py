@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day
 from host.base.safe_text import one_line
-from host.season.entries.inbox import Activate, Cancel, Invite, Join, Manage, Practise, StoredRequest, Submit
+from host.season.entries.inbox import (
+    MAX_PRACTICE_TABLES,
+    Activate,
+    Cancel,
+    Invite,
+    Join,
+    Manage,
+    Practise,
+    StoredRequest,
+    Submit,
+)
 from host.season.entries.names import submitted_file_name
 from host.season.entries.queue import Quota, why_refused
 from host.season.entries.store import Store
@@ -27,7 +37,6 @@ PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when 
 ENTRIES = "entries"  # setting: the entries of the final, as JSON
 ARRIVED = "arrived"  # setting: when the last request that has an answer arrived
 MAX_TEXT_CHARS = 300  # of a licence or a reason
-MAX_PRACTICE_TABLES = 2000
 CHUNK_BYTES = 1 << 20
 TAKEN_UP = "the same files as {label}: that version plays, with its record"
 

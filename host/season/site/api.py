@@ -14,10 +14,10 @@ from host.season.entries.inbox import Activate, Cancel, Practise
 from host.season.entries.names import season_bot_name
 from host.season.site.charts import final, ladder_csv
 from host.season.site.context import HandedIn, Season, own_version
-from host.season.site.errors import Refusal, not_allowed, not_found, unknown_link, unpublished
+from host.season.site.errors import Refusal, checked, not_allowed, not_found, unknown_link, unpublished
 from host.season.site.forms import manage_of, practice_of
 from host.season.site.identity import ORGANISER, Viewer, bearer_of, name_of
-from host.season.site.inbox import RECEIVED, checked, submission_of
+from host.season.site.inbox import RECEIVED, submission_of
 from host.season.site.pages import SeasonPages, download
 from host.season.site.published import Loaded
 from host.season.site.uploads import received_file, received_form, small_body

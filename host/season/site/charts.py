@@ -18,14 +18,10 @@ from host.season.entries.values import SubmissionState
 
 STATES = frozenset({*SubmissionState, "received", "running", "finished", "damaged"})
 MARKS = {"✓": "passed", "!": "noted", "✗": "failed"}
+"""The class of a line of a verdict, which also says its mark in a word."""
 MAX_DRAWN_ELO = 100_000.0  # a rating beyond is drawn at this value
 CERTAIN = 0.975  # as croupier's other pages require of an order
 SENTENCES = 8  # pairs of neighbours, from the top, whose order is put into words
-
-
-def text(untrusted: str) -> str:
-    """Return untrusted text of several lines, with control characters escaped."""
-    return escape_control_chars(untrusted)
 
 
 def moment(seconds: float) -> str:
@@ -71,11 +67,6 @@ def known_state(word: str) -> str:
 def final(word: str) -> bool:
     """Return whether the state of a submission does not change any more."""
     return word in set(SubmissionState) and SubmissionState(word).final
-
-
-def mark_class(mark: str) -> str:
-    """Return the class of a line of a verdict, which also says its mark in a word."""
-    return MARKS[mark]
 
 
 def trend(history: Sequence[float]) -> str:
@@ -171,8 +162,5 @@ def ladder_csv(ladder: LadderDocument) -> str:
 
 FILTERS = {
     each.__name__: each
-    for each in (
-        text, moment, segment, elo, sure, half_points, size, known_state, final, mark_class, trend, sparkline,
-        rating_sentence,
-    )
-}  # fmt: skip
+    for each in (moment, segment, elo, sure, half_points, size, known_state, final, trend, sparkline, rating_sentence)
+} | {"text": escape_control_chars, "mark_class": MARKS.__getitem__}

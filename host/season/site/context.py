@@ -18,10 +18,10 @@ from host.season.entries.inbox import Request as InboxRequest
 from host.season.entries.names import author_name, name_beside, season_bot_name
 from host.season.entries.queue import why_refused
 from host.season.entries.values import hash_of, new_secret
-from host.season.site.errors import Refusal, not_found
+from host.season.site.errors import Refusal, checked, not_found
 from host.season.site.events import News
 from host.season.site.identity import Client, SiteOptions, Viewer, client_of, viewer_of
-from host.season.site.inbox import Inbox, checked, settled, submission_of, submissions_of
+from host.season.site.inbox import Inbox, settled, submission_of, submissions_of
 from host.season.site.limits import (
     CHANGES,
     JOINS,

@@ -1,8 +1,9 @@
 """Defines what the site of a season refuses: a problem as on the command line, with an HTTP status."""
 
+from collections.abc import Callable
 from typing import Any
 
-from host.base.errors import Problem
+from host.base.errors import Problem, UserError
 
 RETRY_AFTER_S = 5  # when the season process has to do something first
 
@@ -48,3 +49,11 @@ def unpublished(name: str, reason: str) -> Refusal:
     """Return the refusal of a page whose document is missing or damaged."""
     hint = "the season process publishes it within seconds; if not, its log says why"
     return Refusal(503, Problem("W010", name, reason, hint=hint), RETRY_AFTER_S)
+
+
+def checked(check: Callable[[str], str], name: str) -> str:
+    """Return a name that a check of host/season/entries/names.py accepts. Raise Refusal (400) with what is wrong with it."""
+    try:
+        return check(name)
+    except UserError as error:
+        raise Refusal(400, error.problems[0]) from error

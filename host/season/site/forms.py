@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from host.base.errors import Problem
-from host.season.entries.inbox import Activate, Cancel, Manage, Practise
+from host.season.entries.inbox import MAX_PRACTICE_TABLES, Activate, Cancel, Manage, Practise
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
 from host.season.site.identity import (
@@ -19,7 +19,7 @@ from host.season.site.identity import (
     set_cookie,
 )
 from host.season.site.inbox import submission_of
-from host.season.site.pages import MAX_PRACTICE_TABLES, SeasonPages
+from host.season.site.pages import SeasonPages
 from host.season.site.uploads import fields_of, received_form
 
 ACTIONS = ("pause", "resume", "freeze", "unfreeze", "withdraw", "readmit", "cancel")

@@ -3,14 +3,14 @@
 import hashlib
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import trio
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow
 from host.season.entries.inbox import REQUEST_FILE, UPLOAD_FILE, Request, Submit, write_request
@@ -178,11 +178,3 @@ def settled(row: SubmissionRow) -> bool:
     if row.state == SubmissionState.CANCELLED:
         return False
     return row.state != SubmissionState.REFUSED or row.verdict is not None
-
-
-def checked(check: Callable[[str], str], name: str) -> str:
-    """Return a name that a check of host/season/entries/names.py accepts. Raise Refusal (400) with what is wrong with it."""
-    try:
-        return check(name)
-    except UserError as error:
-        raise Refusal(400, error.problems[0]) from error

@@ -19,9 +19,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from host import __version__
 from host.base.format import day, thousands
-from host.report.page import PAGES, asset, name
+from host.base.safe_text import one_line
+from host.report.page import PAGES, asset
 from host.report.terminal import known_duration
-from host.season.documents import BotDocument, LadderDocument, LadderRow, RoundDocument, SiteDocument
+from host.season.documents import LadderDocument, LadderRow, RoundDocument, SiteDocument
+from host.season.entries.inbox import MAX_PRACTICE_TABLES
 from host.season.entries.values import new_secret
 from host.season.folder import CHAIN_FILE, records_of
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
@@ -46,7 +48,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 CHECK = Path(__file__).parents[1] / "season_check.py"
 MAX_CACHED_PAGES = 256
 SHOWN_SUBMISSIONS, SHOWN_FAULTS = 30, 20  # on the page of an author; a link shows all
-MAX_PRACTICE_TABLES = 2000
 PRACTICE_OPPONENTS = 20  # versions from the top of the ladder that the form offers
 ASSETS = {"style.css": "text/css", "season.css": "text/css", "season.js": "text/javascript"}
 REPORT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -64,7 +65,7 @@ def environment() -> Environment:
     """Return the template environment. It escapes every value."""
     loader = FileSystemLoader([TEMPLATES, PAGES])
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= FILTERS | {"num": thousands, "dur": known_duration, "name": name, "day": day}
+    made.filters |= FILTERS | {"num": thousands, "dur": known_duration, "name": one_line, "day": day}
     return made
 
 
@@ -128,11 +129,18 @@ class SeasonPages:
 
     async def report(self, request: Request) -> Response:
         """Return the report of a round, whose scripts cannot use the cookies of this site."""
-        return self._published_file(self._round(request).value.report)
+        if not (file := self._round(request).value.report):
+            raise not_found("there is no report of this round")
+        headers = {"content-security-policy": REPORT_POLICY}
+        return FileResponse(self._season.published.file(file), media_type="text/html", headers=headers)
 
     async def bot(self, request: Request) -> Response:
         """Return a bot."""
-        view, found, ladder = self._view(request, ""), self._bot(request), self._ladder()
+        view, found, ladder = (
+            self._view(request, ""),
+            self._season.published.bot(request.path_params["name"]),
+            self._ladder(),
+        )
         rows = ladder.value.rows if ladder else ()
         row = next((each for each in rows if each.bot == found.value.bot), None)
         values = {"title": found.value.bot, "bot": found.value, "row": row}
@@ -311,17 +319,6 @@ class SeasonPages:
     def _round(self, request: Request) -> Loaded[RoundDocument]:
         return self._season.published.round(request.path_params["number"])
 
-    def _bot(self, request: Request) -> Loaded[BotDocument]:
-        return self._season.published.bot(request.path_params["name"])
-
-    def _published_file(self, file: str) -> Response:
-        if not file:
-            raise not_found("there is no report of this round")
-        path = self._season.published.file(file)
-        if path.suffix != ".html":
-            return download(path, path.name)
-        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
-
     def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
         """Return a table of many rows. It is rendered once for each state of its document, whatever surrounds it."""
         key = template, found and found.revision
@@ -396,7 +393,7 @@ def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
     if not ladder or not ladder.rows:
         return season.name
     first = ladder.rows[0]
-    return f"{name(first.label)} by {name(first.author)} leads after round {ladder.round}"
+    return f"{one_line(first.label)} by {one_line(first.author)} leads after round {ladder.round}"
 
 
 def download(content: Path | bytes, file_name: str, media_type: str = "application/octet-stream") -> Response:

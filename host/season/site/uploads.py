@@ -20,10 +20,10 @@ from multipart import (
 )
 from starlette.requests import ClientDisconnect, Request
 
-from host.base.errors import Problem, UserError
+from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.entries.names import submitted_file_name
-from host.season.site.errors import RETRY_AFTER_S, Refusal
+from host.season.site.errors import RETRY_AFTER_S, Refusal, checked
 
 CHUNK_TIMEOUT_S = 10.0  # for the next bytes of a body
 BODY_TIMEOUT_S = 300.0  # for all of a body
@@ -115,7 +115,7 @@ async def fields_of(request: Request) -> dict[str, list[str]]:
 async def received_file(request: Request, folder: Path, limit: int, file_name: str) -> AsyncIterator[Upload]:
     """Receive the body as a file in a folder for the duration of the block, unless the block moves the file elsewhere."""
     async with _new_file(folder) as (path, file):
-        check_file_name(file_name)
+        checked(submitted_file_name, file_name)
         async with aclosing(chunks_of(request, limit)) as chunks:
             async for chunk in chunks:
                 file.write(chunk)
@@ -195,8 +195,7 @@ class _Form:
                 raise unreadable(f"the form has a file in the field {one_line(segment.name or '')!r}, not in 'file'")
             if self._file_name:
                 raise unreadable("the form has two files; an archive can hold several")
-            check_file_name(segment.filename)
-            self._file_name = segment.filename
+            self._file_name = checked(submitted_file_name, segment.filename)
 
     def upload(self, path: Path, sha256: str) -> Upload:
         """Return what was received."""
@@ -238,14 +237,6 @@ def remove_unfinished(folder: Path) -> None:
     """Remove what a site that was killed has left of files that it was receiving."""
     for path in folder.glob(f"{UNFINISHED}*"):
         path.unlink(missing_ok=True)
-
-
-def check_file_name(name: str) -> None:
-    """Raise Refusal (400) for a name that the file of a bot cannot have."""
-    try:
-        submitted_file_name(name)
-    except UserError as error:
-        raise Refusal(400, error.problems[0]) from error
 
 
 def too_large(limit: int) -> Refusal:
