@@ -235,11 +235,6 @@ class Position:
         """The same records, and those of fixtures without a result: both decide what was played after them."""
         return counting(self.config, self.records.values(), self.tournament.run.withdrawn)
 
-    @property
-    def undecided(self) -> list[Record]:
-        """The records of the fixtures without a result."""
-        return [record for record in self.recorded if record.undecided]
-
     @cached_property
     def standings(self) -> StageStandings:
         """The standings of the stage. Stages before it are read only if they rank bots that are out."""
