@@ -43,8 +43,8 @@ CASES = [
     Case("pazaak: a league of two", "pazaak", 0, "round-robin", LEAGUE | {"tables_per_pair": 60}),
     Case("pazaak: a league of four", "pazaak", 2, "round-robin", LEAGUE),
     Case("pazaak: a league of four, mirrored", "pazaak", 2, "round-robin", LEAGUE | {"mirror": True}),
-    Case("cardshark: tourneys of six", "cardshark", 4, "mixed_tables", TABLES),
-    Case("cardshark: tourneys of six, mirrored", "cardshark", 4, "mixed_tables", TABLES | {"mirror": True}),
+    Case("cardshark: tourneys of six", "cardshark", 4, "mixed-tables", TABLES),
+    Case("cardshark: tourneys of six, mirrored", "cardshark", 4, "mixed-tables", TABLES | {"mirror": True}),
     Case("holdem: a group of five, ten games", "holdem", 3, "groups", GROUPS),
     Case("holdem: a group of five, mirrored", "holdem", 3, "groups", GROUPS | {"mirror": True}),
 ]

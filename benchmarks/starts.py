@@ -31,7 +31,7 @@ preset = "thread"
 seats = 2
 [[stage]]
 name = "only"
-kind = "mixed_tables"
+kind = "mixed-tables"
 tourneys = 1
 rounds = 1
 """

@@ -110,7 +110,7 @@ seed = "a seed for tests"
 bots = [{bots}]
 [[stage]]
 name = "tables"
-kind = "mixed_tables"
+kind = "mixed-tables"
 tourneys = {tourneys}
 rounds = {rounds}
 practice = true

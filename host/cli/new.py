@@ -34,7 +34,7 @@ def new(
     """Create the folder of a tournament or of a season."""
     from host.config.reference import write_with_schema
     from host.config.template import template, templates_of
-    from host.stages import KINDS
+    from host.stages import KINDS, RENAMED_KINDS
     from host.submissions.sample_bots import samples
     from host.submissions.scaffold import asker_files
 
@@ -44,7 +44,7 @@ def new(
         raise UserError(
             [Problem("C016", str(folder / "croupier.toml"), "already exists", hint="choose another folder")], 2
         )
-    kinds = templates_of(found)
+    kinds, kind = templates_of(found), RENAMED_KINDS.get(kind, kind)
     if kind and kind not in kinds and kind in KINDS:
         hint = f"[[stage]] in croupier.toml takes every kind; `croupier new` writes, for {game}: {', '.join(kinds)}"
         raise UserError([Problem("U001", "", f"--kind {kind}: there is no example of it for {game}", hint=hint)], 2)

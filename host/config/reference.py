@@ -24,7 +24,7 @@ from host.games.engine import Game
 from host.rating.rankings import RANKINGS
 from host.rules.catalogue import rule_type
 from host.sandbox.limits import Bank, Limits
-from host.stages import KINDS
+from host.stages import KINDS, RENAMED_KINDS
 from host.stages.kind import Kind, StageConfig
 from host.submissions.adapters import ADAPTERS
 from host.submissions.languages import LANGUAGES, languages_with
@@ -284,7 +284,7 @@ def stage_schema(kind: str) -> dict[str, Any]:
 
 
 def _kind() -> KeyDescription:
-    schema = {"type": "string", "anyOf": [{"enum": list(KINDS)}, {"pattern": OWN_CODE}]}
+    schema = {"type": "string", "anyOf": [{"enum": list(KINDS)}, {"pattern": OWN_CODE}, {"enum": list(RENAMED_KINDS)}]}
     return key_of("kind", schema, None, attribute_docs(StageConfig)["kind"])
 
 

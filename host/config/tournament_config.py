@@ -576,7 +576,7 @@ def _unsuitable_rankings(game: Game, toml: Toml, number: int, stage: StageConfig
     suitable = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking, game)]
     for word in stage.rank_by:
         if fact := kind.lacks(ranking_of(word), game):
-            who = game.name if fact in kind.provides else f'kind = "{kind.name}"'
+            who = game.name if fact in kind.provides else f'kind = "{stage.kind}"'
             message = f'rank_by = "{word}" needs {fact.value}, and {who} has none'
             hint = f"one of {', '.join(suitable)}"
             found.append(Problem("C013", toml.where("stage", number, "rank_by"), message, hint=hint))

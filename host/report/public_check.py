@@ -11,7 +11,7 @@ from typing import Any
 
 LEAVABLE = {"round-robin", "league", "gauntlet", "pairs"}  # kinds in which tables of withdrawn bots do not count
 BY_PLACE = {"knockout", "groups"}  # kinds that do not rank bots by values
-BY_END = {"groups", "mixed_tables"}  # kinds whose scores are those at the end of a game
+BY_END = {"groups", "mixed-tables", "mixed_tables"}  # kinds whose scores are those at the end of a game
 NOT_CHECKED = [
     "whether the scores follow from the answers: `croupier verify`, or a program with the rules, as docs/checking.md says",
     "draws, seats and pairings, and the figures of certainty.json: docs/checking.md says how they follow",
@@ -347,7 +347,8 @@ MISSING = {
     "round-robin": of_round_robin,
     "league": of_league,
     "gauntlet": of_gauntlet,
-    "mixed_tables": of_mixed_tables,
+    "mixed-tables": of_mixed_tables,
+    "mixed_tables": of_mixed_tables,  # the word of earlier versions
     "swiss": of_swiss,
     "groups": of_groups,
     "knockout": of_knockout,

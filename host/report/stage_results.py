@@ -106,7 +106,7 @@ def stage_of(position: Position, later: Container[str] = ()) -> Stage:
     picture = kind.picture(config, order, everything) if kind.picture else None
     return Stage(
         name=config.name,
-        kind=kind.name,
+        kind=config.kind,
         state=shown_status(run, state),
         fixtures=len(records),
         open=_open(state, order, records),

@@ -24,9 +24,12 @@ from host.rules.catalogue import GameRef, of_library, ref_of, reload_game
 from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds
 
+RENAMED_KINDS = {"mixed_tables": "mixed-tables"}
+"""The present names of kinds, by the names in files of earlier versions, which are read as before."""
+
 KINDS: Mapping[str, Kind[Any]] = OnDemand(
     {
-        "mixed_tables": "host.stages.mixed_tables:MIXED_TABLES",
+        "mixed-tables": "host.stages.mixed_tables:MIXED_TABLES",
         "round-robin": "host.stages.round_robin:ROUND_ROBIN",
         "knockout": "host.stages.knockout:KNOCKOUT",
         "groups": "host.stages.groups:GROUPS",
@@ -35,7 +38,8 @@ KINDS: Mapping[str, Kind[Any]] = OnDemand(
         "swiss": "host.stages.swiss:SWISS",
         "pairs": "host.stages.pairs:PAIRS_LISTED",
         "solo": "host.stages.solo:SOLO",
-    }
+    },
+    RENAMED_KINDS,
 )
 """croupier's own kinds, by the names in croupier.toml."""
 

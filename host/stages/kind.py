@@ -54,9 +54,10 @@ class StageConfig:
     KIND: ClassVar["Kind[Any]"]  # set by the Kind that this class configures
 
     kind: str = ""
-    """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key."""
+    """The kind of stage: one of those below, or `package.module:KIND` for one of your own. Every stage needs this key.
+    `mixed_tables`, the word in files of earlier versions, means `mixed-tables`."""
     name: StageName = ""
-    """The name of the stage in commands, standings and seeds. Default: its kind; for `mixed_tables`,
+    """The name of the stage in commands, standings and seeds. Default: its kind; for `mixed-tables`,
     "tables". Example: `name = "final"`"""
     rank_by: tuple[Ranked, ...] = ()
     """How the bots are ranked: by the first ranking, equal bots by the second, and so on. `package.module:RANKING` names one of

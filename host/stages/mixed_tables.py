@@ -1,7 +1,7 @@
-"""The kind `mixed_tables`: tourneys in which all bots play the same number of rounds at changing tables."""
+"""The kind `mixed-tables`: tourneys in which all bots play the same number of rounds at changing tables."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 from host.games.engine import Game
 from host.play.fixture_id import FixtureId
@@ -24,13 +24,18 @@ from host.stages.kind import (
 class MixedTables(StageConfig):
     """All bots play the same number of rounds at changing tables and keep their chips during a tourney."""
 
-    kind: Literal["mixed_tables"] = "mixed_tables"
+    kind: Literal["mixed-tables", "mixed_tables"] = "mixed-tables"
+    """As the file spells it: results of a file with the old word name the kind as they did."""
     name: StageName = "tables"
     tourneys: Many = 25
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""
     rounds: Many = 5
     """The number of tables of each bot in a tourney. Example: `rounds = 10`"""
     rank_by: tuple[Ranked, ...] = ("score",)
+
+    def as_begun(self, recorded: StageConfig) -> Self:
+        """Return the stage with the word for its kind that the journal has: the other one is no change of the settings."""
+        return replace(self, kind=recorded.kind) if isinstance(recorded, MixedTables) else self
 
 
 def schedule(stage: MixedTables, blank: Fixture, field: Field, _records: Records) -> Schedule:
@@ -50,7 +55,7 @@ def suits(game: Game, _rules: Any) -> bool:
 
 
 MIXED_TABLES = Kind(
-    name="mixed_tables",
+    name="mixed-tables",
     config=MixedTables,
     schedule=schedule,
     plays=GameCondition("a game in which chips are carried from table to table", suits),

@@ -50,7 +50,7 @@ def raised_keys(old: Sequence[StageConfig], new: Sequence[StageConfig]) -> list[
         Raised(stage.name, key, getattr(stage, key), getattr(now, key))
         for stage in old
         for now in [after.get(stage.name)]
-        if now is not None and now.kind == stage.kind
+        if now is not None and kind_of(now).name == kind_of(stage).name
         for key in kind_of(now).changes.more
         if getattr(now, key) > getattr(stage, key)
     ]

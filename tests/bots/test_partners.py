@@ -81,7 +81,7 @@ STAGES = {
     "knockout": 'set = 2\nbest_of = 1\nelimination = "double"\nplaces = "first"\nmin_bots = 4',
     "gauntlet": 'references = ["bots/bot2.sh"]\ntables = 2',
     "groups": "repeat = 1\nadvance = 1",
-    "mixed_tables": "tourneys = 2\nrounds = 2",
+    "mixed-tables": "tourneys = 2\nrounds = 2",
 }
 BOTS = 5
 

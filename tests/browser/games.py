@@ -139,7 +139,7 @@ def fixtures(game: str, stage: str, bots: tuple[str, ...], count: int, **rules: 
     return [blank._replace(tables=1, path=f"{group}/{number}", first=number) for number in range(1, count + 1)]
 
 
-KINDS = {"cardshark": "mixed_tables", "pazaak": "round-robin", "holdem": "independent"}
+KINDS = {"cardshark": "mixed-tables", "pazaak": "round-robin", "holdem": "independent"}
 
 
 def begin(path: Path, game: str, bots: tuple[str, ...], state: str = "finished", seed: bytes = SEED) -> None:

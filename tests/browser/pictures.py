@@ -24,7 +24,7 @@ STAGES = {
 name = "Blackjack"
 [[stage]]
 name = "tourneys"
-kind = "mixed_tables"
+kind = "mixed-tables"
 tourneys = 40
 """,
     "pazaak": """

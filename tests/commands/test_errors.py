@@ -175,7 +175,7 @@ error[C012] none: there is no bot here: No such file or directory
   hint: a bot is named by a file, a folder, or sample:NAME""",
     "C013": """\
 error[C013] croupier.toml:3: kind = "knockout" needs a game for two bots with one winner, and cardshark is not one
-  hint: for cardshark: mixed_tables, league, gauntlet, pairs, solo""",
+  hint: for cardshark: mixed-tables, league, gauntlet, pairs, solo""",
     "C014": """\
 error[C014] mine/bot.toml:2: move = "1 h" is more than the 1 s granted
   hint: move = "1 s" or less; only the organiser can raise it, for all bots""",

@@ -106,9 +106,9 @@ def test_config_check_says_what_is_wrong_or_that_nothing_is(cup: Path, tmp_path:
 
 def test_config_check_refuses_what_a_run_would_refuse(cup: Path, tmp_path: Path) -> None:
     config = (cup / "croupier.toml").read_text()
-    eleven = '[[stage]]\nname = "two"\nkind = "mixed_tables"\nmin_bots = 11\npractice = true\n[limits]'
+    eleven = '[[stage]]\nname = "two"\nkind = "mixed-tables"\nmin_bots = 11\npractice = true\n[limits]'
     refused = {
-        "C004] ": config.replace('kind = "mixed_tables"', 'kind = "mixed_tables"\nmin_bots = 3'),
+        "C004] ": config.replace('kind = "mixed-tables"', 'kind = "mixed-tables"\nmin_bots = 3'),
         "C001] ": config + 'clock = "fair"\n',
         "C012] ": config.replace('"bots/*"', '"bots/none"'),
     }

@@ -131,14 +131,14 @@ def test_status_prints_one_frame_of_the_view(finished: Path, tmp_path: Path) -> 
         again = croupier("status", "-C", cup, "--json").json
     lines = done.out.splitlines()
     assert done.code == 0 and " · cardshark · " in lines[0] and f" · running by {again['by']}" in lines[0]
-    assert lines[1].split() == ["tables", "mixed_tables", "1", "of", "3", "fixtures", "running"]
+    assert lines[1].split() == ["tables", "mixed-tables", "1", "of", "3", "fixtures", "running"]
     assert lines[2] == "tables   33 %  1 of 3 fixtures"
     assert lines[4].split() == ["#", "bot", "score", "faults"]
     assert {line.split()[1] for line in lines[5:]} == {*kept[0][0].results}
     assert again["rows"] == [
         {
             "stage": "tables",
-            "kind": "mixed_tables",
+            "kind": "mixed-tables",
             "fixtures": 1,
             "known": 3,
             "state": "running",

@@ -178,7 +178,7 @@ def tourney(number: int, **chips: int) -> Record:
 def test_scores_that_a_few_results_decide_have_no_interval_yet() -> None:
     draw = Random(1979)
     usual = [tourney(number, a=draw.randint(0, 20), b=draw.randint(0, 20)) for number in range(25)]
-    stage = stage_of("mixed_tables")
+    stage = stage_of("mixed-tables")
     found = standings_of(stage, usual, recorded("ab"))
     assert not found.missing and all(row.first.low is not None for row in found.rows)
     rare = [*usual[:24], tourney(24, a=-600, b=620)]

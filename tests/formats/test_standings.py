@@ -72,7 +72,7 @@ def sureness(rows: list[Row], records: list[Record]) -> list[str]:
 def told(usage: Usage) -> Row:
     """Return the row of a bot with this usage."""
     (row,) = standings(
-        stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A")
+        stage_of("mixed-tables", rank_by=["score"]), [tourney(1, {"A": 200}, usage={"A": usage})], field("A")
     )
     return row
 
@@ -91,14 +91,14 @@ def ranking(rows: Iterable[Row]) -> list[tuple[int, str]]:
 
 def test_the_mean_over_tourneys_ranks() -> None:
     records = [tourney(1, {"A": 500, "B": 200}), tourney(2, {"A": 0, "B": 400})]
-    rows = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("AB"))
+    rows = standings(stage_of("mixed-tables", rank_by=["score"]), records, field("AB"))
     assert [(row.bot, row.points.value) for row in rows] == [("B", 300), ("A", 250)]
 
 
 def test_the_interval_is_about_the_mean() -> None:
     luck = Random(1)
     records = [tourney(number, {"A": luck.randrange(400)}) for number in range(100)]
-    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
+    (row,) = standings(stage_of("mixed-tables", rank_by=["score"]), records, field("A"))
     assert row.first.low is not None and row.first.high is not None and row.points.value is not None
     assert row.first.low < row.points.value < row.first.high and row.first.high - row.first.low == pytest.approx(
         2 * 1.96 * 115 / 10, rel=0.15
@@ -106,12 +106,12 @@ def test_the_interval_is_about_the_mean() -> None:
 
 
 def test_one_tourney_says_nothing_of_luck() -> None:
-    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("mixed-tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.points.value, row.first.low, row.first.high) == (900, None, None)
 
 
 def test_a_game_without_winners_has_no_wins() -> None:
-    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
+    (row,) = standings(stage_of("mixed-tables", rank_by=["score"]), [tourney(1, {"A": 900})], field("A"))
     assert (row.wins, row.rate) == (None, None)
 
 
@@ -121,7 +121,7 @@ def test_the_order_in_which_fixtures_ended_does_not_matter(order: list[int]) -> 
     luck = Random(2)
     records = [tourney(number, {bot: luck.randrange(400) for bot in "ABC"}) for number in range(8)]
     mixed = [records[number] for number in order]
-    stage = stage_of("mixed_tables")
+    stage = stage_of("mixed-tables")
     assert standings_told(stage, records, field("ABC")) == standings_told(stage, mixed, field("ABC"))
 
 
@@ -150,7 +150,7 @@ def test_equal_sums_share_a_rank_however_they_are_spread_over_opponents() -> Non
 def test_tourneys_with_equal_sums_share_a_rank() -> None:
     ends = [(19, 131, 192), (95, 124, 164), (8, -133, -234)]
     records = [tourney(number, dict(zip("ABC", chips, strict=True))) for number, chips in enumerate(ends, 1)]
-    rows = standings(stage_of("mixed_tables"), records, field("ABC"))
+    rows = standings(stage_of("mixed-tables"), records, field("ABC"))
     assert ranking(rows) == [(1, "A"), (1, "B"), (1, "C")]
 
 
@@ -249,13 +249,13 @@ def test_who_was_never_asked_has_no_times() -> None:
 def test_faults_are_counted_by_kind_over_all_fixtures() -> None:
     records = [tourney(1, {"A": 0}, faults={"A": {"timeout": 2, "crash": 1}}), tourney(2, {"A": 0}, faults={})]
     records.append(tourney(3, {"A": 0}, faults={"A": {"crash": 4}}))
-    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
+    (row,) = standings(stage_of("mixed-tables", rank_by=["score"]), records, field("A"))
     assert (row.costs.faults, row.costs.faults_by_kind) == (7, {"crash": 5, "timeout": 2})
 
 
 def test_a_benched_bot_is_told() -> None:
     records = [tourney(number, {"A": 0}, benched=("A",) if number < 3 else ()) for number in range(5)]
-    (row,) = standings(stage_of("mixed_tables", rank_by=["score"]), records, field("A"))
+    (row,) = standings(stage_of("mixed-tables", rank_by=["score"]), records, field("A"))
     assert (row.costs.benched, row.note) == (3, "benched in 3 of 5 fixtures")
 
 
@@ -286,7 +286,7 @@ def said(kind: str, records: list[Record], names: str) -> list[str]:
 
 
 def test_the_better_is_said_to_be_ahead() -> None:
-    (sentence,) = said("mixed_tables", cup({"A": 200, "B": 260}, 100), "AB")
+    (sentence,) = said("mixed-tables", cup({"A": 200, "B": 260}, 100), "AB")
     assert sentence.startswith("B ahead of A: ") and sentence.endswith(" % sure")
 
 
@@ -302,18 +302,18 @@ def test_those_who_cannot_be_told_apart_are_named_together() -> None:
 
 def test_of_many_only_the_first_and_the_last_are_named() -> None:
     names = "ABCDEFGH"
-    (sentence,) = said("mixed_tables", cup(dict.fromkeys(names, 200), 3), names)
+    (sentence,) = said("mixed-tables", cup(dict.fromkeys(names, 200), 3), names)
     assert " (6 bots between them): " in sentence
-    (sentence,) = said("mixed_tables", cup(dict.fromkeys("ABCDE", 200), 3), "ABCDE")
+    (sentence,) = said("mixed-tables", cup(dict.fromkeys("ABCDE", 200), 3), "ABCDE")
     assert re.search(r"\([A-E], [A-E] and [A-E] between them\)", sentence)
 
 
-@pytest.mark.parametrize("kind", ["mixed_tables", "round-robin"])
+@pytest.mark.parametrize("kind", ["mixed-tables", "round-robin"])
 def test_identical_bots_are_rarely_told_apart(kind: str) -> None:
     ahead = neighbours = 0
     for seed in range(25):
         equal = dict.fromkeys("ABCDE", 200.0)
-        records = cup(equal, 25, seed) if kind == "mixed_tables" else season(equal, 100, seed)
+        records = cup(equal, 25, seed) if kind == "mixed-tables" else season(equal, 100, seed)
         ahead += sum(map(is_certain, said(kind, records, "ABCDE")))
         neighbours += 4
     assert ahead <= 0.05 * neighbours
@@ -357,7 +357,7 @@ def test_equals_are_as_good_as_equal_and_the_certain_need_nothing() -> None:
 
 
 def test_tourneys_are_counted_in_tourneys() -> None:
-    ((_, _, needed, played, unit),) = advice(cup({"A": 200, "B": 220}, 100), "AB", kind="mixed_tables")
+    ((_, _, needed, played, unit),) = advice(cup({"A": 200, "B": 220}, 100), "AB", kind="mixed-tables")
     assert (played, unit) == (100, "tourneys") and needed > 100
 
 
@@ -668,7 +668,7 @@ def test_markup_in_a_name_is_only_a_name() -> None:
 
 
 def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
-    rows = standings(stage_of("mixed_tables"), [tourney(1, {"A": 200})], field("AB"))
+    rows = standings(stage_of("mixed-tables"), [tourney(1, {"A": 200})], field("AB"))
     assert shown(rows, []).splitlines()[2].split()[-5:] == ["200.0", "–", "0", "–", "–"]
 
 
@@ -704,7 +704,7 @@ def test_a_pair_that_is_not_certain_is_starred() -> None:
 
 
 def test_json_has_what_programs_were_promised() -> None:
-    (standing,) = standings(stage_of("mixed_tables"), [tourney(1, {"A": 9})], field("A"))
+    (standing,) = standings(stage_of("mixed-tables"), [tourney(1, {"A": 9})], field("A"))
     row = json.loads(json.dumps(standing.flat()))
     promised = {
         "rank": 1,
@@ -733,7 +733,7 @@ def test_large_fields_are_ranked_while_one_looks() -> None:
     names = [f"bot{number}" for number in range(50)]
     records = cup({name: 200.0 + 3 * number for number, name in enumerate(names)}, 100)
     started = time.process_time()
-    assert len(standings_told(stage_of("mixed_tables"), records, field(names)).rows) == len(names)
+    assert len(standings_told(stage_of("mixed-tables"), records, field(names)).rows) == len(names)
     assert time.process_time() - started < 10  # 0.6 s measured
 
 

@@ -36,7 +36,7 @@ from host.journal.reader import reading
 from host.journal.schema import VERSION
 from host.rating.rankings import RANKINGS
 from host.sandbox.detect import detect
-from host.stages import KINDS
+from host.stages import KINDS, RENAMED_KINDS
 from protocols import PROTOCOLS
 from protocols.wire import FaultKind
 
@@ -92,7 +92,7 @@ def names() -> dict[str, list[str]]:
         "faults": (kind.value for kind in FaultKind),
         "games": GAMES,
         "protocols": PROTOCOLS,
-        "kinds of stage": KINDS,
+        "kinds of stage": [*KINDS, *RENAMED_KINDS],
         "rankings": RANKINGS,
     }
     return {what: sorted(set(each)) for what, each in found.items()}

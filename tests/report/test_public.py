@@ -309,7 +309,7 @@ def test_an_outsider_computes_the_cards_of_mirrored_tourneys(number: int, tmp_pa
     for bot in "abc":
         (tmp_path / "bots" / f"{bot}.py").write_text("import sys\nprint('S')\n")
     rules = '[rules]\npreset = "thread"\nseats = 3\n'
-    stage = '[[stage]]\nkind = "mixed_tables"\ntourneys = 3\nrounds = 1\nmirror = true\npractice = true\n'
+    stage = '[[stage]]\nkind = "mixed-tables"\ntourneys = 3\nrounds = 1\nmirror = true\npractice = true\n'
     (tmp_path / "croupier.toml").write_text(f'game = "cardshark"\n{rules}{stage}')
     assert croupier("-C", tmp_path, "run").code == 0
     folder = published(tmp_path / "run" / "run.sqlite", tmp_path / "public")

@@ -27,7 +27,7 @@ STAGES = {
     "elo": ("pazaak", 'kind = "round-robin"\ntables_per_pair = 20\nmirror = true\nrank_by = ["elo"]'),
     "score": ("cardshark", 'kind = "league"\ntables = 15\nrank_by = ["score"]'),
     "mirror": ("pazaak", 'kind = "round-robin"\ntables_per_pair = 20\nmirror = true\nrank_by = ["total_score"]'),
-    "tourneys": ("cardshark", 'kind = "mixed_tables"\ntourneys = 12\nrounds = 4\nrank_by = ["score"]'),
+    "tourneys": ("cardshark", 'kind = "mixed-tables"\ntourneys = 12\nrounds = 4\nrank_by = ["score"]'),
 }
 IN_DEFAULT = ("win_rate", "elo", "score")
 

@@ -96,7 +96,7 @@ preset = "thread"
 seats = 3
 [[stage]]
 name = "tables"
-kind = "mixed_tables"
+kind = "mixed-tables"
 tourneys = 3
 rounds = 2
 """,

@@ -166,7 +166,7 @@ def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, t
 def test_warm_bots(elsewhere: Machines, tmp_path: Path) -> None:
     def lay(place: Path) -> None:
         bots = '"sample:lim17", "sample:linear_bet", "sample:davey"'
-        cup(place, "cardshark", bots, "mixed_tables", "tourneys = 2\nrounds = 3", "[sandbox]\nwarm = true\n")
+        cup(place, "cardshark", bots, "mixed-tables", "tourneys = 2\nrounds = 3", "[sandbox]\nwarm = true\n")
 
     assert same(lay, tmp_path, elsewhere)
 
@@ -202,7 +202,7 @@ def test_nothing_that_travelled_outlives_its_machine(tmp_path: Path) -> None:
         standing.start("carol")
         place = tmp_path / "cup"
         place.mkdir()
-        cup(place, "cardshark", '"sample:davey", "sample:cautious"', "mixed_tables", "tourneys = 1\nrounds = 1")
+        cup(place, "cardshark", '"sample:davey", "sample:cautious"', "mixed-tables", "tourneys = 1\nrounds = 1")
         played(place, "--cluster", standing.address)
         assert len([*standing.folder.rglob("croupier/*/davey.c")]) == 1
         standing.stop("carol")

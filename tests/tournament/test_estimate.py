@@ -120,7 +120,7 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=2)
     done = croupier("run", "--dry-run", "-C", folder)
     assert done.code == 0
-    assert "  tables         mixed_tables 3 tourneys of 2 rounds, 2 bots at changing tables" in done.out
+    assert "  tables         mixed-tables 3 tourneys of 2 rounds, 2 bots at changing tables" in done.out
     assert re.search(r"it will take about \d+ s; on trial, \d+ tables", done.out)
     assert not (folder / "run").exists()
     told = croupier("run", "--dry-run", "--json", "-C", folder).json

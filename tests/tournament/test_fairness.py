@@ -106,7 +106,7 @@ def test_a_seed_is_not_revealed_before_the_cup_is_over(cup: Path) -> None:
     croupier("seed", "commit", "-C", cup)
     assert croupier("seed", "reveal", "-C", cup).code == 3
     config = (cup / "croupier.toml").read_text()
-    more = '[[stage]]\nname = "two"\nkind = "mixed_tables"\ntourneys = 1\npractice = true\n[limits]'
+    more = '[[stage]]\nname = "two"\nkind = "mixed-tables"\ntourneys = 1\npractice = true\n[limits]'
     (cup / "croupier.toml").write_text(config.replace("[limits]", more))
     assert croupier("run", "--stage", "tables", "-C", cup).code == 0
     done = croupier("seed", "reveal", "-C", cup)

@@ -53,7 +53,7 @@ STAGES = {
     "cardshark": """
         [[stage]]
         name = "tables"
-        kind = "mixed_tables"
+        kind = "mixed-tables"
         tourneys = 3
         rounds = 2
         practice = true

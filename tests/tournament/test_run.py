@@ -411,7 +411,7 @@ SILENT = "#!/bin/sh\nexec sleep 9\n"
 TWO_STAGES = """\
 [[stage]]
 name = "final"
-kind = "mixed_tables"
+kind = "mixed-tables"
 tourneys = 1
 practice = true
 """

@@ -51,8 +51,8 @@ STAGES = [
     stage_of("round-robin"),
     stage_of("round-robin", rank_by=["wins", "score"]),
     stage_of("league", rank_by=[]),
-    stage_of("mixed_tables"),
-    stage_of("mixed_tables", mirror=True),
+    stage_of("mixed-tables"),
+    stage_of("mixed-tables", mirror=True),
 ]
 
 
@@ -66,7 +66,7 @@ def test_the_live_order_is_that_of_the_standings(stage: StageConfig) -> None:
             bot: Result(tables, wins, score, 0, 9, chance.randrange(4) * 100)
             for bot, wins, score in zip(pair, (won, tables - won), scores, strict=True)
         }
-        path = f"{stage.name}/{number}" if stage.kind == "mixed_tables" else f"{stage.name}/{'+'.join(pair)}/{number}"
+        path = f"{stage.name}/{number}" if stage.kind == "mixed-tables" else f"{stage.name}/{'+'.join(pair)}/{number}"
         records.append(Record(path, results, {}, {}, (), (), b""))
         sums.add(records[-1])
         rows = [row for row in standings(stage, records, recorded(bots)) if row.tables]
