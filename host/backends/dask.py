@@ -308,7 +308,8 @@ class Cluster:
         if result.problems:
             self._refuse(worker, result.problems)
             return
-        own_setup = setup._replace(bots=result.bots, game=setup.game._replace(ref=result.ref), open_folder="")
+        own_setup = setup._replace(bots=result.bots, game=setup.game._replace(ref=result.ref))
+        own_setup = own_setup._replace(open_folder="", recordings="")  # folders of this machine
         request = placement_request(own_setup, worker.threads)
         await self._client.call(worker, dask_worker.begin, self._client.tournament, encode_setup(own_setup), request)
         connected = True

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin,
 from host.base.errors import Problem, UserError, closest_match
 from host.base.safe_text import one_line
 from host.base.toml_file import KeyPath, Toml, read, to_toml
-from host.base.value_types import PLAIN, DefinedIn, InvalidValue, OwnCode, TaggedBy, ValueType, one_of
+from host.base.value_types import PLAIN, DefinedIn, InvalidValue, OtherKeys, OwnCode, TaggedBy, ValueType, one_of
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ def load_model(source: Path | Toml, model: type[T]) -> T:
     """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file.
 
     The type of a field is another dataclass (a table), `Annotated[…, ValueType]`, `Annotated[…, TaggedBy]`,
-    `tuple[type, ...]` (a list), `dict[str, type]` (a table with any keys), `type | None`, `Literal[…]`, Any, bool, int or str.
+    `tuple[type, ...]` (a list), `dict[str, type]` (a table with any keys), `Annotated[dict[str, type], OtherKeys]` (the
+    keys that no other field has), `type | None`, `Literal[…]`, Any, bool, int or str.
     """
     toml = read(source) if isinstance(source, Path) else source
     reader = _Reader(toml, model)
@@ -101,13 +102,17 @@ class _Reader:
 
     def _table(self, model: Any, table: Mapping[str, Any], key: KeyPath) -> Any:
         before, types, values = len(self.problems), types_of(model), dict[str, Any]()
+        others = next((name for name, kind in types.items() if OtherKeys in get_args(kind)), "")
         for each in dataclasses.fields(model):
-            if each.name in table:
+            if each.name == others:
+                rest = {name: value for name, value in table.items() if name not in types or name == others}
+                values[others] = self.value(get_args(types[others])[0], rest, key)
+            elif each.name in table:
                 values[each.name] = self.value(types[each.name], table[each.name], (*key, each.name))
             elif each.default is each.default_factory is dataclasses.MISSING:
                 self._add("C007", key, f"{_table_header(key)} has no {each.name}", f"{each.name} = …")
         for name in table:
-            if name not in values:
+            if name not in values and not others:
                 where, tables = self._toml.where(*key, name), _tables_of_keys(self._model)
                 self.problems.append(unknown_key(where, (*key, name), _fields(model), tables))
         return model(**values) if len(self.problems) == before else None

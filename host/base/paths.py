@@ -1,14 +1,17 @@
 """Describes where croupier runs: the machine, the user, and the cache folder (compiled keeper, built bots)."""
 
+import hashlib
 import os
 import platform
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from host.base.format import counted
 from host.base.safe_text import one_line
 
+MAX_FILE_NAME_CHARS = 200  # characters in a file name
 SAMPLE_PREFIX = "sample:"  # before the name of a sample bot, where the path of a bot is expected
 
 # If croupier runs as root, it starts untrusted programs with this uid. No account has this uid, so it owns no files.
@@ -45,6 +48,15 @@ def display_path(path: Path) -> str:
     """Return a path for a message: relative to the current folder if it is inside it."""
     whole, current = absolute(path), Path.cwd()
     return one_line(str(whole.relative_to(current) if whole.is_relative_to(current) else path))
+
+
+def file_name(bot: str) -> str:
+    """Return a file name for a bot: without a slash, never hidden, and different for different bots."""
+    safe = quote(bot, safe=" +@,=()")
+    safe = f"%2E{safe[1:]}" if safe.startswith(".") else safe
+    if len(safe) <= MAX_FILE_NAME_CHARS:
+        return safe
+    return f"{safe[: MAX_FILE_NAME_CHARS - 17]}-{hashlib.sha256(bot.encode()).hexdigest()[:16]}"
 
 
 def remove_tree(folder: Path) -> None:

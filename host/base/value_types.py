@@ -59,6 +59,10 @@ class DefinedIn(NamedTuple):
         return found
 
 
+class OtherKeys:
+    """Marks the field of a dataclass with all keys of its table that no other field has: `Annotated[dict[str, X], OtherKeys]`."""
+
+
 def integer(minimum: int, maximum: int) -> ValueType:
     """Return the type of an integer within bounds."""
 

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import trio
@@ -13,6 +14,9 @@ from host.bots.monitor import MonitoredSandbox
 from host.bots.values import MAX_COUNT, Count, HasQuestion
 from host.sandbox.limits import Limits, ModelAccess, ModelUse
 from protocols.wire import FaultKind
+
+if TYPE_CHECKING:  # the relay calls this clock
+    from host.relay.relay import Exchanges
 
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
 LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
@@ -60,10 +64,10 @@ class ModelBudget(msgspec.Struct):
         self.count(model, ModelUse(requests=-1))
         self.unanswered -= 1
 
-    def left(self, model: ModelAccess) -> dict[str, float]:
+    def left(self, model: ModelAccess) -> dict[str, int | float]:
         """Return the requests and, if they are limited, the tokens and the money that are left, by name."""
         use = self.uses.get(model.name, ModelUse())
-        left: dict[str, float] = {"requests": model.requests * self.tables - use.requests}
+        left: dict[str, int | float] = {"requests": model.requests * self.tables - use.requests}
         if model.tokens:
             left["tokens"] = max(model.tokens * self.tables - use.tokens, 0)
         if model.money:
@@ -75,10 +79,16 @@ class CallingClock(Clock):
     """A clock that stands still while a model cannot be reached, or as long as it thinks if its time does not count."""
 
     def __init__(
-        self, limits: Limits, monitored: MonitoredSandbox, *, budget: ModelBudget | None = None, **more: object
+        self,
+        limits: Limits,
+        monitored: MonitoredSandbox,
+        *,
+        budget: ModelBudget | None = None,
+        exchanges: "Exchanges | None" = None,
+        **more: object,
     ) -> None:
         super().__init__(limits, monitored, **more)  # type: ignore[arg-type]
-        self.model_budget = budget or ModelBudget()
+        self.model_budget, self.exchanges = budget or ModelBudget(), exchanges
         self._open = 0  # questions without an answer
         self._call: trio.CancelScope | None = None
         self._still_since: float | None = None
@@ -90,6 +100,8 @@ class CallingClock(Clock):
         budget, first, last = self.model_budget, questions[0], questions[-1]
         self._open, budget.tables = len(questions), max(budget.tables, last.table)
         budget.question = first.table, first.number
+        if self.exchanges is not None:
+            self.exchanges.begin(*budget.question)
         super().begin(questions, asked)
 
     def answered(self, now: float, count: int = 1) -> float:

@@ -22,6 +22,7 @@ class HostFailures:
         self._without_model: Counter[str] = Counter()  # the bot that asked a model which did not answer
         self.stalls: list[str] = []  # of the machine, and models that did not answer, as text for people
         self.deaths: list[str] = []  # deaths of keepers, with their reasons
+        self.unrecorded: list[str] = []  # why exchanges with models are not recorded: they count as no failure
 
     @property
     def total(self) -> int:

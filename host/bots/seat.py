@@ -48,6 +48,7 @@ from protocols.wire import Answer, Fault, FaultKind
 if TYPE_CHECKING:  # only bots that ask models need the first, and the other imports this module
     from host.bots.calling_clock import ModelBudget
     from host.bots.storing_seat import SeatStore
+    from host.relay.relay import Exchanges
 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
 TIMED = 1000  # maximum number of decisions whose times are stored
@@ -441,11 +442,13 @@ async def open_seat(
     *,
     recovery: Recovery | None = None,
     store: "SeatStore | None" = None,
+    exchanges: "Exchanges | None" = None,
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
     `seed` is its CROUPIER_SEED. A bot without a sandbox, because of a failure, crashes at its first question. Without a
     recovery the seat raises failures of the host. With a store it stores the answers, and begins with those that are there.
+    `exchanges` records what the bot and its models say.
     """
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
@@ -456,7 +459,7 @@ async def open_seat(
         from host.bots.calling_clock import CallingClock, ModelBudget  # only these bots need it
 
         budget = (last and last.budget) or ModelBudget()
-        new_clock = partial(CallingClock, budget=budget)
+        new_clock = partial(CallingClock, budget=budget, exchanges=exchanges)
     if store:
         from host.bots.storing_seat import StoringSeat  # only bots at a table with these need it
 

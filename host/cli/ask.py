@@ -9,6 +9,7 @@ import click
 
 from host.base.errors import unknown_with_list
 from host.base.output import write
+from host.base.paths import display_path
 from host.cli import CliContext, options, print_result
 from host.ops.journals import find_table, journal_of, split
 from host.ops.level import level_in_force
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from host.games.engine import Game
     from host.inspect.repro import Repro, Target
     from host.journal.reader import Journal
+    from host.relay.recording import Replay
 
 BUNDLE = ".bundle"
 FAULT = re.compile(r"fault:([0-9]{1,18})")
@@ -33,6 +35,8 @@ class AskOptions(NamedTuple):
     same: bool
     other: str | None
     asked_bot: str | None
+    replay: bool
+    recording: Path | None
     unsafe: bool
     journal: Path | None
 
@@ -61,6 +65,8 @@ class Questions(NamedTuple):
 @click.option("--same", is_flag=True, help="first ask what its process had been asked before, in the same order")
 @click.option("--diff", "other", metavar="OTHER", help="ask this bot too, and print where the answers differ")
 @click.option("--as", "asked_bot", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
+@click.option("--replay", is_flag=True, help="answer what the bot asks of models with what was recorded in run/models")
+@click.option("--recording", type=click.Path(path_type=Path), metavar="FILE", help="as --replay, with this recording")
 @click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 @options.JOURNAL
 @click.pass_obj
@@ -84,12 +90,33 @@ def _asked(context: CliContext, words: tuple[str, ...], chosen: AskOptions) -> "
     repro = questions.repro
     level = level_in_force(DEFAULT_LEVEL, chosen.unsafe)
     names = [wanted.bot or repro.bot.name, *([chosen.other] if chosen.other else [])]
-    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level) for name in names]
+    models = _models(context, chosen, repro)
+    bots = [_built(_spec(context, name, repro.game, questions.sources), repro, level, models) for name in names]
     if chosen.other:
         mine, theirs = asked_by_both(bots, repro, level)
         return Difference(place=repro.bot.name, game=repro.game, bots=bots, mine=mine, theirs=theirs)
-    replies = trio.run(reask, bots[0], repro, level)
-    return AskReport(repro=repro, bot=bots[0], level=level, replies=replies, earlier=questions.earlier)
+    replies = trio.run(reask, bots[0], repro, level, models)
+    report = AskReport(repro=repro, bot=bots[0], level=level, replies=replies, earlier=questions.earlier)
+    return report._replace(models=models.all_notes()) if models else report
+
+
+def _models(context: CliContext, chosen: AskOptions, repro: "Repro") -> "Replay | None":
+    """Return the recorded answers of models to the bot that played; None without --replay."""
+    if not (chosen.replay or chosen.recording):
+        return None
+    if chosen.other:
+        raise click.UsageError("the recording has the answers to one bot: leave out --diff or --replay")
+    from host.journal.tournament_dir import Folder
+    from host.submissions.build import require_relay
+
+    require_relay("--replay")
+    from host.relay.recording import Replay, read_recording, recording_file
+
+    path = chosen.recording or recording_file(Folder(context.folder).recordings, repro.bot.name)
+    if not path.exists():
+        hint = '`record = "run/models"` under [models] in croupier.toml lets `croupier run` write one'
+        raise click.UsageError(f"there is no recording {display_path(path)}: {hint}")
+    return Replay(read_recording(path), repro.fixture)
 
 
 def _parse_words(words: tuple[str, ...], chosen: AskOptions) -> Wanted:
@@ -194,15 +221,21 @@ def _spec(context: CliContext, word: str, game: "Game", sources: Mapping[str, st
     return submission
 
 
-def _built(submission: "Submission", repro: "Repro", level: Level) -> "BuiltBot":
+def _built(submission: "Submission", repro: "Repro", level: Level, models: "Replay | None") -> "BuiltBot":
     import trio
 
     from host.submissions.build import build
 
-    if submission.spec.models:
-        raise click.UsageError(f"{submission.name} asks a language model, and this command gives it none")
+    limits = submission.limits
+    if limits.models and models is None:
+        hint = "--replay answers it from a recording"
+        raise click.UsageError(f"{submission.name} asks a language model, and this command gives it none: {hint}")
+    if models is not None and not limits.models:
+        raise click.UsageError(f"{submission.name} asks no language model: leave out --replay")
+    without_address = tuple(model._replace(address="", key_env="", key_file="") for model in limits.models)
+    submission = submission._replace(limits=limits._replace(models=without_address))
     bot = trio.run(build, submission.for_game(repro.game), level)
-    return bot._replace(limits=repro.bot.limits)
+    return bot._replace(limits=repro.bot.limits._replace(models=without_address))
 
 
 class Export(NamedTuple):

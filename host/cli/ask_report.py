@@ -22,13 +22,17 @@ MAX_ASK_STDERR_LINES = 5
 
 
 class AskReport(NamedTuple):
-    """The replies of a bot to recorded questions. `earlier`: whether --same would put other questions before them."""
+    """The replies of a bot to recorded questions. `earlier`: whether --same would put other questions before them.
+
+    `models` says where its requests to models are not the recorded ones.
+    """
 
     repro: Repro
     bot: BuiltBot
     level: Level
     replies: Sequence[Reply]
     earlier: bool
+    models: Sequence[str] = ()
 
     def json(self) -> dict[str, Any]:
         """Return the replies as JSON has them."""
@@ -42,6 +46,7 @@ class AskReport(NamedTuple):
             "sandbox": self.level,
             "history": self.repro.history,
             "asked_before": len(self.repro.before),
+            "models": [escape_control_chars(note) for note in self.models],
             "reproduced": all(row["same"] for row in rows),
             "rows": rows,
         }
@@ -55,6 +60,10 @@ class AskReport(NamedTuple):
             yield from self._decision(self.replies[0])
         else:
             yield from _table(self.replies, self.repro.game)
+        for note in self.models[:MAX_DIFFERENCES]:
+            yield f"  models   {escape_control_chars(note)}"
+        if len(self.models) > MAX_DIFFERENCES:
+            yield f"  … and {len(self.models) - MAX_DIFFERENCES} more: --json lists all"
 
     def _title(self) -> str:
         asked, before = self.repro.asked, len(self.repro.before)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from host import __version__
 from host.base.config_file import tables_in, types_of
 from host.base.toml_file import to_toml
-from host.base.value_types import OWN_CODE, InvalidValue, ValueType
+from host.base.value_types import OWN_CODE, InvalidValue, OtherKeys, ValueType
 from host.bots.bot_spec import MANIFEST, BotSpec, RequestedLimits, format_limit
 from host.config.resolver import CONFIG
 from host.config.tournament_config import AllowedLimits, ConfigFile, ModelTable, rules_of
@@ -153,7 +153,8 @@ def keys_of(model: type, usual: Mapping[str, Any] | None = None) -> list[KeyDesc
     found = []
     for each in fields(model):
         annotated = hints[each.name]
-        if is_dataclass(annotated) or get_origin(annotated) is dict or each.name == "stage":
+        is_table = is_dataclass(annotated) or get_origin(annotated) is dict or OtherKeys in get_args(annotated)
+        if is_table or each.name == "stage":
             continue
         value = (usual or {}).get(each.name, each.default)
         default = None if value is MISSING else spelled(annotated, value)
@@ -200,12 +201,7 @@ def schema_of_config() -> dict[str, Any]:
     kinds = [chosen("kind", name, stage_schema(name)) for name in KINDS]
     stage = {"type": "object", "required": ["kind"], "properties": {"kind": _kind().json_schema()}, "allOf": kinds}
     top["properties"]["stage"] = {"type": "array", "items": stage, "description": "The stages, in their order."}
-    models = {
-        "type": "object",
-        "additionalProperties": table_schema(keys_of(ModelTable)),
-        "description": first_line(ModelTable),
-    }
-    top["properties"]["models"] = models
+    top["properties"]["models"]["additionalProperties"] = table_schema(keys_of(ModelTable), first_line(ModelTable))
     top["properties"]["rules"] = {"type": "object", "description": "The rules of the game."}
     games = [
         chosen("game", game.name, {"properties": {"rules": table_schema(rule_keys(game))}}) for game in GAMES.values()

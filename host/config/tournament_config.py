@@ -17,6 +17,7 @@ from host.base.value_types import (
     DefinedIn,
     Flag,
     InvalidValue,
+    OtherKeys,
     OwnCode,
     TaggedBy,
     Text,
@@ -42,6 +43,7 @@ from host.bots.bot_spec import (
 from host.config.resolver import CONFIG, resolve
 from host.games import GAMES
 from host.games.engine import Game
+from host.journal.tournament_dir import RECORDINGS
 from host.play.jobs import PLACEMENTS, WorkerSetup
 from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
@@ -193,6 +195,16 @@ class ModelTable:
 
 
 @dataclass(frozen=True)
+class ModelsTable:
+    """What holds for all language models. Each has a table of its own, `[models.NAME]`."""
+
+    named: Annotated[dict[str, ModelTable], OtherKeys] = field(default_factory=dict)
+    record: Annotated[str, one_of(lambda: (RECORDINGS,), "folder for recordings")] = ""
+    """The folder in which `croupier run` [records](models.md#recordings) what bots and models say to each other. Default: it
+    records nothing."""
+
+
+@dataclass(frozen=True)
 class RunTable:
     """Which machine plays the tournament, and how much of it at once."""
 
@@ -252,7 +264,7 @@ class ConfigFile:
     rules: dict[str, Any] = field(default_factory=dict)
     stage: tuple[Annotated[StageConfig, TaggedBy("kind", config_of, lambda: KINDS)], ...] = ()
     limits: AllowedLimits = field(default_factory=AllowedLimits)
-    models: dict[str, ModelTable] = field(default_factory=dict)
+    models: ModelsTable = ModelsTable()
     sandbox: SandboxTable = SandboxTable()
     run: RunTable = RunTable()
     report: ReportTable = ReportTable()
@@ -271,6 +283,7 @@ class Tournament(NamedTuple):
     rules: Any  # a value of the game's Rules
     stages: tuple[StageConfig, ...]
     limits: Limits
+    records_models: bool  # whether a run records what bots and models say to each other
     max_faults: int  # of a bot in a stage; a bot with more is disqualified; 0: none is
     sandbox: SandboxTable
     run: RunTable
@@ -373,6 +386,7 @@ def load(place: Path) -> Tournament:
         rules=rules,
         stages=stages,
         limits=limits,
+        records_models=bool(config.models.record),
         max_faults=config.limits.max_faults,
         sandbox=config.sandbox,
         run=config.run,
@@ -391,7 +405,7 @@ def load(place: Path) -> Tournament:
 def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem]) -> tuple[ModelAccess, ...]:
     """Return the models that bots may ask. Append what is wrong to the problems."""
     found = []
-    for name, table in config.models.items():
+    for name, table in config.models.named.items():
         if not re.fullmatch(MODEL_NAME, name):
             message = f"{to_toml(name)} is not a name of a model"
             problems.append(Problem("C009", toml.where("models", name), message, hint="letters, digits and . _ -"))

@@ -1,9 +1,9 @@
 """Ask a bot recorded questions again: alone, in a sandbox of its own, with a time line of each answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -24,6 +24,9 @@ from host.sandbox.levels import Level
 from host.submissions.diagnosis import sandbox_failure
 from protocols.wire import Fault, FaultKind
 
+if TYPE_CHECKING:  # only bots that ask models need it
+    from host.relay.recording import Replay
+
 
 class Reply(NamedTuple):
     """A recorded decision, and the bot's answer to the same question now."""
@@ -43,21 +46,31 @@ class Reply(NamedTuple):
         return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
-async def reask(bot: BuiltBot, repro: Repro, level: Level) -> list[Reply]:
-    """Ask a bot in a new process; return its replies. Raise UserError if the bot's sandbox fails."""
+async def reask(bot: BuiltBot, repro: Repro, level: Level, models: "Replay | None" = None) -> list[Reply]:
+    """Ask a bot in a new process; return its replies. Raise UserError if the bot's sandbox fails.
+
+    A bot that asks models gets the recorded answers of `models`.
+    """
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)
-        return await _replies(bot, repro, BotPool(setup, stack, monitor), monitor)
+        clock: Callable[..., Clock] = partial(Clock, charged=True)
+        if models is not None:
+            from host.bots.calling_clock import CallingClock  # only these bots need it
+
+            clock = partial(CallingClock, charged=True, exchanges=models)
+        return await _replies(bot, repro, BotPool(setup, stack, monitor), monitor, clock)
 
 
-async def _replies(bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor) -> list[Reply]:
+async def _replies(
+    bot: BuiltBot, repro: Repro, pool: BotPool, monitor: Monitor, new_clock: Callable[..., Clock]
+) -> list[Reply]:
     replies: list[Reply] = []
     try:
         sandbox = await pool.sandbox(bot, (repro.state or b"")[: bot.limits.state])
         decisions = (*repro.before, *repro.asked)
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
-        clock = partial(Clock, charged=True, bank=bank)
+        clock = partial(new_clock, bank=bank)
         async with open_process(bot, repro.game, sandbox, repro.croupier_seed, monitor, new_clock=clock) as process:
             table = 0
             for nth, decision in enumerate(decisions):

@@ -22,6 +22,10 @@ BEGIN_AGAIN = "restore it from a backup, or start again with  croupier run --fre
 """The hint of a file with a seed that is damaged."""
 
 
+RECORDINGS = "run/models"
+"""The folder in that of a tournament for what bots and models say to each other, if croupier.toml wants it recorded."""
+
+
 class Commitment(NamedTuple):
     """The hash of a seed that was fixed before the tournament, and the time of that in seconds since 1970."""
 
@@ -40,6 +44,7 @@ class Folder:
         self.commitment_file = self.run / "commitment.json"
         self.undecided = self.run / "undecided"  # bundles of tables at which the game has failed
         self.open = self.run / "open"  # answers of fixtures that are being played, if a bot asks models
+        self.recordings = self.path / RECORDINGS
 
     def create_seed(self) -> None:
         """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
@@ -98,7 +103,7 @@ class Folder:
         # The journal first, because it is useless without its seed.
         for path in (self.journal, *wal_files(self.journal), kept_lines_file(self.journal), *seed):
             path.unlink(missing_ok=True)
-        for path in (self.run / "stderr", self.run / "build", self.undecided, self.open):
+        for path in (self.run / "stderr", self.run / "build", self.undecided, self.open, self.recordings):
             if path.is_symlink():
                 path.unlink()
             elif path.exists():

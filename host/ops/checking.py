@@ -12,7 +12,7 @@ import msgspec
 
 from host.base.errors import Problem, UserError
 from host.base.output import write
-from host.base.paths import display_path
+from host.base.paths import display_path, file_name
 from host.bots.bot_spec import BuiltBot, Submission
 from host.config.limits_option import read_limits
 from host.games.engine import Game
@@ -20,7 +20,7 @@ from host.inspect.bundle import packed
 from host.inspect.checked import repro_of_check
 from host.ops.bots import find_bots, tournament_here
 from host.ops.level import level_in_force
-from host.results.bot_logs import TableLogs, file_name
+from host.results.bot_logs import TableLogs
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from host.submissions.check import Report, check_bot, load_line

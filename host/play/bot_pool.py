@@ -174,7 +174,16 @@ class BotPool:
         sandbox = await self._sandbox_of(bot, process, state, failures)
         recovery = Recovery(failures, partial(self._replaced, bot, process, failures))
         seed = bot_seed(self.setup.seed, player, path)
-        async with open_seat(bot, self.game, sandbox, seed, self._monitor, recovery=recovery, store=store) as seat:
+        exchanges = None
+        if self.setup.recordings and bot.limits.models:
+            from host.relay.recording import Recorder, recording_file
+
+            file = recording_file(Path(self.setup.recordings), name)
+            exchanges = Recorder(file, path, player, failures.unrecorded.append)
+        block = open_seat(
+            bot, self.game, sandbox, seed, self._monitor, recovery=recovery, store=store, exchanges=exchanges
+        )
+        async with block as seat:
             yield seat
 
     def _seat_store(self, player: str, answers: "OpenAnswers") -> "SeatStore":
@@ -281,6 +290,7 @@ class BotPool:
             failures=(*failures.deaths, *others),
             states=job.states if record.undecided else states,
             overhead=time.process_time() - computed,
+            unrecorded=tuple(failures.unrecorded),
         )
 
     async def _played(self, job: Job, seats: Mapping[str, Seat], failures: list[str]) -> list[PlayedTable]:

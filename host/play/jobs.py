@@ -28,6 +28,7 @@ class WorkerSetup(NamedTuple):
     placement: str = "auto"  # one of PLACEMENTS
     logs: bool = False  # whether records have all that the bots wrote to standard error, by question
     open_folder: str = ""  # for the answers of fixtures that are being played (open_answers.py); "": none are stored
+    recordings: str = ""  # the folder for what bots and models say (host/relay/recording.py); "": it is not recorded
 
 
 class Job(NamedTuple):

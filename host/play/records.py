@@ -131,6 +131,7 @@ class Record(NamedTuple):
     models: Mapping[str, Mapping[str, ModelCost]] = {}  # by bot, then model; only what was used
     transcript: bytes = b""  # of tables whose rules run elsewhere: their questions and events (transcript.py)
     undecided: Undecided | None = None
+    unrecorded: tuple[str, ...] = ()  # why exchanges of its bots with models were not recorded
 
     def summary(self) -> "Record":
         """Return the record without the parts that grow with the number of tables. Standings need no more."""

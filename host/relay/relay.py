@@ -28,7 +28,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Protocol
 
@@ -80,7 +81,7 @@ class Budget(Protocol):
         """Count a request less: the model could not be reached, and its question is asked again."""
         ...
 
-    def left(self, model: ModelAccess) -> dict[str, float]:
+    def left(self, model: ModelAccess) -> dict[str, int | float]:
         """Return the requests, the tokens and the money that are left, by name."""
         ...
 
@@ -89,6 +90,8 @@ class Caller(Protocol):
     """A bot at play, as the relay needs it: its clock and its budget."""
 
     model_budget: Budget
+    exchanges: "Exchanges | None"
+    """What records the exchanges, or answers with recorded ones."""
 
     def calling(self) -> contextlib.AbstractContextManager[bool]:
         """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
@@ -167,10 +170,35 @@ class _Answer(msgspec.Struct):
 
 
 class Request(NamedTuple):
-    """A request of a bot: the model, and the body for its address."""
+    """A request of a bot: the model, the body for its address, and what the bot said."""
 
     model: ModelAccess
     body: bytes
+    said: ChatCompletion
+
+
+class Answered(NamedTuple):
+    """What a bot gets for a request: the answer, what is left of its budgets, and the tokens."""
+
+    reply: Reply
+    left: dict[str, int | float]
+    use: ModelUse = ModelUse()
+
+
+Live = Callable[[], Awaitable[Answered]]
+"""Asks the model of a request."""
+
+
+class Exchanges(Protocol):
+    """Records the exchanges of a bot with its models, or answers it with recorded ones (recording.py)."""
+
+    def begin(self, table: int, question: int) -> None:
+        """Take the next requests as those of this question."""
+        ...
+
+    async def exchange(self, request: ChatCompletion, live: Live) -> Answered:
+        """Return the answer to a request. Raise Refused if there is none."""
+        ...
 
 
 class Relay:
@@ -239,7 +267,7 @@ class Relay:
             return
         with caller.calling() as is_asked:
             http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
-            left: dict[str, float] = {}
+            left: dict[str, int | float] = {}
             try:
                 if not is_asked:
                     raise Refused(409, "the bot has no question")
@@ -248,14 +276,10 @@ class Relay:
                     reply = self._list()
                 else:
                     request = self._read(sent)
-                    if refusal := caller.request(request.model):
-                        raise Refused(429, refusal)
-                    reply = await _asked(request, caller)
-                    left = caller.model_budget.left(request.model)
+                    live, exchanges = partial(_answered, request, caller), caller.exchanges
+                    reply, left, _ = await (exchanges.exchange(request.said, live) if exchanges else live())
             except Refused as refused:
-                caller.model_budget.refusals += 1
-                body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
-                reply = Reply(refused.status, msgspec.json.encode(body))
+                reply = _refusal(refused, caller)
             except (OSError, trio.BrokenResourceError):  # the bot has closed its connection
                 raise
             except Exception as unforeseen:  # an error of the relay ends this call, not the worker
@@ -278,8 +302,7 @@ class Relay:
             if said.stream:
                 raise Refused(400, "croupier does not pass on streams: leave out `stream`")
             model = self._models[said.model]
-            said.model = model.model
-            return Request(model, msgspec.json.encode(said))
+            return Request(model, msgspec.json.encode(msgspec.structs.replace(said, model=model.model)), said)
         except msgspec.ValidationError as wrong:
             raise Refused(400, f"croupier does not pass on this body: {str(wrong)[:MAX_REASON]}") from None
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
@@ -318,7 +341,25 @@ async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes | None:
     raise Refused(408, f"the request took more than {READ_TIMEOUT_S} s")
 
 
-async def _asked(request: Request, caller: Caller) -> Reply:
+def _refusal(refused: Refused, caller: Caller) -> Reply:
+    """Count a refusal, and return it as an answer."""
+    caller.model_budget.refusals += 1
+    body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
+    return Reply(refused.status, msgspec.json.encode(body))
+
+
+async def _answered(request: Request, caller: Caller) -> Answered:
+    """Return what a bot gets for a request that was read: the answer of the model, or a refusal."""
+    try:
+        if refusal := caller.request(request.model):
+            raise Refused(429, refusal)
+        reply, use = await _asked(request, caller)
+    except Refused as refused:
+        return Answered(_refusal(refused, caller), {})
+    return Answered(reply, caller.model_budget.left(request.model), use)
+
+
+async def _asked(request: Request, caller: Caller) -> tuple[Reply, ModelUse]:
     """Ask the model until it answers, and count the tokens. If it cannot be reached, wait until the question is over.
 
     Raise Refused if the answer is too long, or if the model answers croupier and not the bot.
@@ -334,9 +375,10 @@ async def _asked(request: Request, caller: Caller) -> Reply:
         try:
             with trio.move_on_after(model.patience):
                 reply = await ask(model, request.body)
-                budget.count(model, _use(model, reply))
+                use = _use(model, reply)
+                budget.count(model, use)
                 budget.unanswered -= has_failed
-                return reply
+                return reply, use
             reason, wait = f"no answer within {model.patience:g} s", 0.0
         except TooLong as answer:
             budget.unanswered -= has_failed
@@ -397,7 +439,7 @@ def _use(model: ModelAccess, reply: Reply) -> ModelUse:
     return ModelUse(0, prompt, max(usage.completion_tokens or 0, (usage.total_tokens or 0) - prompt))
 
 
-async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, float]) -> None:
+async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, int | float]) -> None:
     """Send an answer to the bot, and close the connection."""
     headers = [
         ("Content-Type", "application/json"),

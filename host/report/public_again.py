@@ -122,6 +122,7 @@ def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: P
         data.pop(key, None)
     if run := {key: value for key, value in data.pop("run", {}).items() if key in PLAYED_KEYS}:
         data["run"] = run
+    data.get("models", {}).pop("record", None)
     for model in data.get("models", {}).values():
         for key in PRIVATE_MODEL_KEYS:
             model.pop(key, None)

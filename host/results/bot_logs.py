@@ -4,7 +4,6 @@ Bot names are not trusted, and neither is the folder. No name leads out of the f
 what is written is limited, and no content can move the cursor of a terminal.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -12,9 +11,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote
 
 from host.base.errors import Problem, UserError
+from host.base.paths import file_name
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot
 from host.play.records import Record
@@ -22,7 +21,6 @@ from host.submissions.build import build_log
 
 MAX_LOG_BYTES = 64 << 10  # bytes in one log
 MAX_ALL_LOGS_BYTES = 256 << 20  # bytes that one command writes to the logs by table
-MAX_FILE_NAME_CHARS = 200  # characters in a file name
 
 
 class Logs:
@@ -122,15 +120,6 @@ def logged(folder: Path, bot: str, table: str) -> dict[int, str]:
         return {}
     questions = re.split(r"^question ([0-9]{1,9})\n", text, flags=re.MULTILINE)[1:]
     return {int(number): textwrap.dedent(said) for number, said in zip(questions[::2], questions[1::2], strict=True)}
-
-
-def file_name(bot: str) -> str:
-    """Return a file name for a bot: without a slash, never hidden, and different for different bots."""
-    safe = quote(bot, safe=" +@,=()")
-    safe = f"%2E{safe[1:]}" if safe.startswith(".") else safe
-    if len(safe) <= MAX_FILE_NAME_CHARS:
-        return safe
-    return f"{safe[: MAX_FILE_NAME_CHARS - 17]}-{hashlib.sha256(bot.encode()).hexdigest()[:16]}"
 
 
 def _text(said: bytes) -> str:

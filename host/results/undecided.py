@@ -8,11 +8,11 @@ import msgspec
 
 from host import __version__
 from host.base.output import write_atomically
+from host.base.paths import file_name
 from host.games.engine import Game
 from host.games.luck import derive
 from host.journal.reader import UndecidedFixture
 from host.play.transcript import plain_steps
-from host.results.bot_logs import file_name
 from host.rules.catalogue import ref_of
 
 BUNDLE_SCHEMA = "croupier/undecided/1"

@@ -57,6 +57,7 @@ class LoggingObserver(NamedTuple):
     logs: Logs
     late: LateBots
     undecided: Callable[[str], str]  # keeps the bundle of a fixture without a result, and returns its path
+    unrecorded: set[str]  # the reasons that were shown
 
     def say(self, text: str) -> None:
         """Show one line."""
@@ -79,6 +80,10 @@ class LoggingObserver(NamedTuple):
             self.late.add(progress.stage, progress.record)
             for sentence in self.late.new_warnings():
                 self.say(f"WARNING  {sentence}")
+        for sentence in progress.record.unrecorded if progress.record else ():
+            if sentence not in self.unrecorded:
+                self.unrecorded.add(sentence)
+                self.say(f"WARNING  {one_line(sentence)}")
         self.watch.progress(progress)
 
 
@@ -198,7 +203,8 @@ async def play_tournament(
         _try_again(journal, seed, watch.say)
         setup = tournament._replace(game=game).setup(bots, seed, level)
         if any(bot.limits.models for bot in bots):
-            setup = setup._replace(open_folder=str(absolute(folder.open)))
+            recordings = str(absolute(folder.recordings)) if tournament.records_models else ""
+            setup = setup._replace(open_folder=str(absolute(folder.open)), recordings=recordings)
         async with backend.executor(setup, watch.say, options.workers or tournament.run.workers) as pool:
             journal.set_state(replace(journal.state(), workers=pool.description))
             watch.say(
@@ -209,7 +215,7 @@ async def play_tournament(
                 watch.say(rule(tournament.max_faults))
             begin()
             bundles = partial(keep_bundle, journal, folder, seed)
-            observer = LoggingObserver(watch, logs, LateBots(), bundles)
+            observer = LoggingObserver(watch, logs, LateBots(), bundles, set())
             budget = _budget(tournament, setup, journal, stop)
             run = Run(tournament.blank, journal, pool, observer.progress, setup.open_folder, budget)
             await play_stages(tournament, options.last, setup, run, observer.say)

@@ -6,11 +6,12 @@ import pytest
 from command import croupier, cup_in
 
 from host.base.errors import Problem, UserError
+from host.base.paths import MAX_FILE_NAME_CHARS, file_name
 from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import MAX_STDERR_BYTES as OF_A_FIXTURE
 from host.bots.stderr_log import Asked, StderrLog
 from host.play.records import Record
-from host.results.bot_logs import MAX_FILE_NAME_CHARS, MAX_LOG_BYTES, Logs, TableLogs, file_name
+from host.results.bot_logs import MAX_LOG_BYTES, Logs, TableLogs
 
 TALKS = """\
 #!/bin/sh
