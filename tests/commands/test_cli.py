@@ -211,6 +211,7 @@ def test_a_bot_may_play_itself(friends: Path) -> None:
     assert {row["bot"] for row in done.json["rows"]} == {"davey", "davey#2"}
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_play_with_any_number_of_workers(tmp_path: Path) -> None:
     def play(*words: object) -> Any:
         done = croupier("play", DAVEY, BASIC, "-n", 4, "--json", "-C", tmp_path, *words)
@@ -303,6 +304,7 @@ def test_what_guests_write_is_shown_escaped(cup: Path) -> None:
 # The sandbox.
 
 
+@pytest.mark.long
 def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> None:
     done = croupier("doctor", "--attack", "escapes", "includes_shadow", "reads_the_host", "--json")
     assert (done.code, done.json["held"]) == (0, True)
@@ -412,6 +414,7 @@ def test_neither_the_reference_of_keys_nor_a_process_of_rules_imports_what_plays
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.long
 def test_what_only_reads_results_imports_nothing_that_plays(cup: Path) -> None:
     for words in ["status", "standings", "faults", "replay last", "games", "explain R013"]:
         command = [sys.executable, "-X", "importtime", "-m", "host", *words.split()]
@@ -474,6 +477,7 @@ def on_a_terminal(words: list[str], env: dict[str, str]) -> str:
     return said.decode()
 
 
+@pytest.mark.long
 def test_a_terminal_gets_colours_unless_somebody_minds(cup: Path) -> None:
     words = ["standings", "-C", str(cup)]
     colourful = environment(TERM="xterm-256color")
@@ -483,6 +487,7 @@ def test_a_terminal_gets_colours_unless_somebody_minds(cup: Path) -> None:
     assert "\x1b[3" not in on_a_terminal([*words, "--color", "never"], colourful)
 
 
+@pytest.mark.long
 def test_a_live_view_ends_with_the_standings(cup: Path, tmp_path: Path) -> None:
     shutil.copytree(cup, tmp_path / "cup")
     shown = on_a_terminal(["run", "--fresh", "-C", str(tmp_path / "cup")], environment(TERM="xterm-256color"))
@@ -490,6 +495,7 @@ def test_a_live_view_ends_with_the_standings(cup: Path, tmp_path: Path) -> None:
     assert "finished" in shown
 
 
+@pytest.mark.long
 def test_a_run_whose_output_nobody_reads_any_more_is_interrupted(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=40)
     command = [*CROUPIER, "run", "--progress", "json", "-C", str(cup)]
@@ -593,6 +599,7 @@ def test_new_says_which_kinds_of_stage_it_writes(tmp_path: Path) -> None:
     assert "takes every kind; `croupier new` writes, for pazaak: round-robin, knockout" in refused.err
 
 
+@pytest.mark.long
 def test_the_page_about_json_names_every_key_of_play_compare_and_check(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
     asked = ("--json", "-g", "pazaak")
@@ -612,6 +619,7 @@ def test_the_page_about_json_names_every_key_of_play_compare_and_check(tmp_path:
         assert keys == known, name
 
 
+@pytest.mark.long
 def test_play_of_more_bots_than_seats_is_a_round_robin(tmp_path: Path) -> None:
     bots = ("sample:nestor", "sample:neptr", "sample:dumb_bold")
     done = croupier("play", *bots, "-n", 40, "--seed", "x", "--mirror", "--json", cwd=tmp_path).json

@@ -114,6 +114,7 @@ def compared(place: Path, *words: object) -> tuple[int, dict[str, Any]]:
     return done.code, {key: told[key] for key in told if key not in ("seconds", "journal")}
 
 
+@pytest.mark.long
 def test_a_better_bot_is_found_better_and_a_worse_one_is_not(tmp_path: Path) -> None:
     code, better = compared(tmp_path, "sample:neptr", "sample:dumb_bold")
     assert (code, better["accepted"], better["interrupted"]) == (0, "H1", False)
@@ -141,6 +142,7 @@ def test_who_is_not_sure_says_what_it_would_take(tmp_path: Path) -> None:
     assert done.err.startswith("WARNING  sample:glaucus and sample:glaucus are the same program")
 
 
+@pytest.mark.long
 def test_a_table_of_more_seats_has_two_of_each(tmp_path: Path) -> None:
     _, told = compared(tmp_path, "sample:odds", "sample:always_bet", "-n", 8)
     assert (told["game"], told["tables"]) == ("holdem", 8)
@@ -194,6 +196,7 @@ def test_the_test_of_mirrored_deals_is_wrong_in_one_of_twenty_at_most(lead: floa
     assert said.count(truth) >= 0.92 * len(said)
 
 
+@pytest.mark.long
 def test_equal_programs_are_equal_at_mirrored_deals(tmp_path: Path) -> None:
     done = croupier("compare", "sample:optimum", "sample:optimum", "-n", 1000, "--seed", "y", "-C", tmp_path, "--json")
     assert (done.code, done.json["accepted"]) == (1, "H0")

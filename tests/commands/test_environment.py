@@ -72,6 +72,7 @@ def played(seed: int, tables: int, steps: int = 40, bots: tuple[str, ...] = (BOL
     return seen
 
 
+@pytest.mark.long
 def test_many_tables_repeat_with_their_seed_and_draw_their_opponents() -> None:
     first, again, other = played(3, 16), played(3, 16), played(4, 16)
     assert first == again and first != other
@@ -291,6 +292,7 @@ def test_the_agents_own_policy_can_be_its_opponent() -> None:
         env.step([0] * 8)
 
 
+@pytest.mark.long
 def test_an_environment_that_is_dropped_ends_its_bots() -> None:
     croupier.close()
     for _ in range(3):

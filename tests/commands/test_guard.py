@@ -10,6 +10,7 @@ from pathlib import Path
 import failing_games
 import pytest
 from command import CROUPIER, Done, croupier_process, environment
+from helpers import long
 from machines import until
 
 from host.cli import executes_rules
@@ -53,9 +54,9 @@ def hurried(folder: Path, *words: str) -> Done:
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [
-        ("segfault", "it ended its process (Segmentation fault)"),
+        long(("segfault", "it ended its process (Segmentation fault)")),
         ("quit", "it ended its process (exit code 0)"),
-        ("exit", "SystemExit: that is enough"),
+        long(("exit", "SystemExit: that is enough")),
     ],
 )
 def test_rules_that_end_the_process_of_a_command_are_named(mode: str, reason: str, cup: Path) -> None:

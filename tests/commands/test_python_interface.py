@@ -68,6 +68,7 @@ def test_more_bots_play_a_round_robin() -> None:
     assert result.table("dumb_bold+dumb_cautious/3").bots
 
 
+@pytest.mark.long
 def test_the_second_call_uses_the_same_sandboxes() -> None:
     croupier.play("pazaak", PAIR, tables=4, seed=1, workers=1)
     before = {child.pid for child in psutil.Process().children(recursive=True)}
@@ -193,6 +194,7 @@ def test_an_async_function_plays_as_a_bot_does(tmp_path: Path) -> None:
     croupier.compare(stands_async, PAIR[0], game="pazaak", tables=10)
 
 
+@pytest.mark.long
 def test_an_async_client_asks_for_several_tables_at_once() -> None:
     httpx = pytest.importorskip("httpx")
     with serving(*["meet"] * 4) as server:  # no request is answered before four are there
@@ -320,6 +322,7 @@ def test_the_rows_of_all_tables_are_read_at_once() -> None:
     assert [row["score"] for row in rows if row["table"].endswith("/17")] == list(result.table(17).scores)
 
 
+@pytest.mark.long
 def test_a_result_is_pickled_and_outlives_the_session() -> None:
     result = croupier.play("pazaak", PAIR, tables=20, seed=7)
     text, rows, html = str(result), result.table_rows(), result.table(3)._repr_html_()
@@ -342,6 +345,7 @@ def test_the_journal_of_a_dropped_result_is_removed() -> None:
     assert not list(journal.parent.glob(f"{journal.name}*"))
 
 
+@pytest.mark.long
 def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
     program = f"import croupier, os; croupier.play('pazaak', {PAIR!r}, tables=2); {{end}}"
     env = environment(TMPDIR=str(tmp_path))
@@ -479,6 +483,7 @@ def test_an_interrupted_program_leaves_no_bot_behind(how: signal.Signals) -> Non
     assert alive == []
 
 
+@pytest.mark.long
 def test_after_an_interruption_the_next_call_plays() -> None:
     program = """
     import os, signal, threading, time

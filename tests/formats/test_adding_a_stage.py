@@ -92,6 +92,7 @@ def test_what_was_played_is_reported_exported_and_verified(played: Path) -> None
     assert "worst" in croupier("-C", played, "standings", "--csv").out.splitlines()[0].split(",")
 
 
+@pytest.mark.long
 def test_it_is_served(played: Path) -> None:
     pytest.importorskip("hypercorn")
     port = own_port()

@@ -77,10 +77,10 @@ def tournament(place: Path, game: str, bots: dict[str, str], keys: str, kind: st
 @pytest.mark.parametrize(
     ("kind", "keys"),
     [
-        ("round-robin", 'tables_per_pair = 40\nrank_by = ["total_score"]'),
-        ("round-robin", 'tables_per_pair = 40\nrank_by = ["score"]'),
         ("round-robin", "tables_per_pair = 40"),
-        ("league", 'tables = 40\nrank_by = ["score"]'),
+        long(("round-robin", 'tables_per_pair = 40\nrank_by = ["total_score"]')),
+        long(("round-robin", 'tables_per_pair = 40\nrank_by = ["score"]')),
+        long(("league", 'tables = 40\nrank_by = ["score"]')),
         ("swiss", 'tables_per_pairing = 40\nrounds = 1\nrank_by = ["sets"]'),
     ],
 )
@@ -91,6 +91,7 @@ def test_forty_tables_won_of_forty_are_certain_in_every_ranking(tmp_path: Path, 
     assert croupier("standings", "-C", tmp_path, "--json").json["sure"] == [f"five ahead of one: {expected}"]
 
 
+@pytest.mark.long
 def test_bots_that_use_chance_are_told_apart_in_a_game_without_chance(tmp_path: Path) -> None:
     bots = {"papery": DRAWN.format(numbers=[1, 1, 1, 2, 0]), "rocky": DRAWN.format(numbers=[0, 0, 0, 1, 2])}
     tournament(tmp_path, WITHOUT_CHANCE, bots, "tables_per_pair = 600")
@@ -99,6 +100,7 @@ def test_bots_that_use_chance_are_told_apart_in_a_game_without_chance(tmp_path: 
     assert croupier("verify", "-C", tmp_path).code == 0
 
 
+@pytest.mark.long
 def test_bots_that_never_answer_differently_play_the_same_table_again(tmp_path: Path) -> None:
     bots = {"paper": ALWAYS.format(answer=1), "rock": ALWAYS.format(answer=0)}
     tournament(tmp_path, WITHOUT_CHANCE, bots, "tables_per_pair = 60")
@@ -106,6 +108,7 @@ def test_bots_that_never_answer_differently_play_the_same_table_again(tmp_path: 
     assert told["repeated"].startswith("2 different tables in 60") and re.search("needed", told["sure"][0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chance", [long(True), False])
 def test_equal_tables_of_a_referee_count_once(tmp_path: Path, chance: bool) -> None:
     shutil.copytree(ROOT / "sample_bots" / "referees" / "goofspiel_python", tmp_path / "referee")
@@ -155,6 +158,7 @@ def ended_early(draw: Random, chance: float) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_a_pair_of_equal_bots_is_rarely_ended_early_and_a_clear_one_is() -> None:
     draw = Random(1979)
     assert sum(ended_early(draw, 0.5) for _ in range(300)) <= 6

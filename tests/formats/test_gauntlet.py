@@ -231,6 +231,7 @@ def test_an_unchanged_bot_that_is_graded_again_among_others_has_the_same_grade(t
         assert "Grades</h3>" in page and ("tutor" in page) != bool(words)
 
 
+@pytest.mark.long
 def test_the_references_are_no_entrants(tmp_path: Path) -> None:
     place = course_in(tmp_path / "course")
     assert croupier("run", "-C", place).first.startswith("error[C004] ")
@@ -330,6 +331,7 @@ def test_a_bot_of_hearts_is_graded_by_its_scores_at_tables_with_three_references
     assert all(re.search(rf"^ +1 +{name} ", shown, re.MULTILINE) for name in ("ada", "bob")) and "duck" not in shown
 
 
+@pytest.mark.long
 def test_a_bot_of_blackjack_is_graded_by_its_share_of_the_chips(tmp_path: Path) -> None:
     grades = (
         'davey = { points = 40, sure = "90 %", at_least = "20 %" }\n'
@@ -348,7 +350,7 @@ def test_a_bot_of_blackjack_is_graded_by_its_share_of_the_chips(tmp_path: Path) 
     assert 0.3 < davey["share"] < 0.7
 
 
-@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize("mirror", breadth([True, False], 2))
 def test_all_bots_meet_the_same_deals_in_the_same_seats(mirror: bool, tmp_path: Path) -> None:
     grades = 'dumb_bold = { points = 1, sure = "90 %" }'
     place = scored_course(

@@ -171,6 +171,7 @@ def played_out(now: GroupsContest, record=by_luck) -> GroupsContest:
     raise AssertionError("the stage never ends")
 
 
+@pytest.mark.long
 def test_groups_leave_five_and_the_final_one() -> None:
     for entrants in ENTRANTS:
         finalists = left(played_out(contest(entrants)))

@@ -181,7 +181,8 @@ def tournament(place: Path, seats: int, bots: int) -> Path:
     return place
 
 
-@pytest.mark.parametrize("seats", [3, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seats", [3, 4])
 def test_a_game_for_three_or_four_without_chips_is_a_league_without_a_line_of_config(
     seats: int, tmp_path: Path
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_game_for_three_or_four_without_chips_is_a_league_without_a_line_of_co
     assert "Elo" in (folder / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_the_tables_of_a_league_are_rated_one_by_one(tmp_path: Path) -> None:
     """The journal keeps the scores of each table for rankings: with the sums alone, Elo would rate whole rows of tables."""
     folder = tournament(tmp_path / "t", 3, 3)

@@ -109,6 +109,7 @@ def test_mirroring_moves_no_mean(game: str, plans: tuple[str, str], seats: int, 
     assert abs(fmean(alone) - fmean(shared)) < 4 * error
 
 
+@pytest.mark.long
 def test_mirroring_takes_luck_out_of_pazaak() -> None:
     players = FIELDS["pazaak"]
     bots = tuple(players)[1:3]

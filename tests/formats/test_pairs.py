@@ -122,6 +122,7 @@ def test_the_list_is_played_with_rotating_seats(played: Path) -> None:
     assert first["stands15+stands18", "stands18"] == 16
 
 
+@pytest.mark.long
 def test_a_killed_run_plays_only_what_was_in_flight_again(played: Path, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     with running(cup, 1) as run:
@@ -205,6 +206,7 @@ def test_a_wrong_list_is_refused_with_its_line_and_cure(keys: str, tmp_path: Pat
     assert not (cup / "run").exists()
 
 
+@pytest.mark.long
 def test_no_bot_can_join_and_a_bot_can_leave(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", 'meetings = ["20 stands15 / stands16", "20 stands16 / stands17"]\n')
     assert croupier("run", "-C", cup, "--workers", 1).code == 0

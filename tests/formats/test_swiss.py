@@ -211,6 +211,7 @@ def test_bots_that_no_stage_has_ranked_are_drawn_in_whatever_order_they_were_ent
     assert seeded(stage, Entrants(bots, {}, None)) is None
 
 
+@pytest.mark.long
 def test_a_swiss_stage_after_another_one_begins_in_its_order(tmp_path: Path) -> None:
     """The names of the bots are their order in the first stage, too."""
     cup = tmp_path / "cup"

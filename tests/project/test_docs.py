@@ -184,8 +184,12 @@ def played(scene: Scene, folder: Path) -> Iterator[tuple[Step, str]]:
             yield step, printed(step, place)
 
 
-SLOW_PAGES = (*(ROOT / "docs" / "games").iterdir(), ROOT / "docs" / "languages.md", ROOT / "README.md")
-"""Pages whose commands build bots in many languages, or start a bot for every question."""
+SLOW_PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / "games").iterdir(),
+    *(ROOT / "docs" / f"{name}.md" for name in ("debugging", "languages", "you-have")),
+)
+"""Pages whose commands build bots in many languages, play whole tournaments, or start a bot for every question."""
 
 SCENES = [
     pytest.param(

@@ -46,6 +46,7 @@ def article(site: Path, place: str) -> str:
     return page[page.index("<article") : page.index("</article>")]
 
 
+@pytest.mark.long
 def test_each_page_is_on_the_site_once_with_everything_that_a_code_host_shows(site: Path, hooks: ModuleType) -> None:
     parser, pages = MarkdownIt("commonmark").enable("table"), hooks.pages()
     assert len(pages) == len(set(pages.values())) > 40
@@ -63,6 +64,7 @@ def test_the_navigation_is_the_index_of_the_documentation(site: Path) -> None:
         assert heading.capitalize() in front
 
 
+@pytest.mark.long
 def test_a_link_to_a_source_leads_to_the_repository_if_that_is_known(site: Path, tmp_path: Path) -> None:
     assert "Dockerfile</a>" not in article(site, "faq.md")
     hosted = built(tmp_path / "site", GITHUB_SERVER_URL="https://forge.example", GITHUB_REPOSITORY="cards/croupier")

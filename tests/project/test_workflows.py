@@ -145,6 +145,7 @@ def test_the_action_refuses_a_bot_that_is_not_accepted(repository: Path, tmp_pat
     assert code == 1 and "banana" in text, text
 
 
+@pytest.mark.long
 def test_the_action_refuses_a_bot_that_is_weaker_than_before(repository: Path, tmp_path: Path) -> None:
     (repository / "bot" / "bot.py").write_text(BOT.format(answer="'STAND'"))
     code, text = outcome(repository, tmp_path, bot="bot", not_weaker_than="v1")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trio
 from command import croupier
-from helpers import ROGUES, level, spec_of, written
+from helpers import ROGUES, level, long, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
 from host.backends.local import local_workers
@@ -83,7 +83,7 @@ for line in sys.stdin:
         pytest.param("parallel_tables = 1", marks=pytest.mark.long),
         pytest.param("table_ids = true", marks=pytest.mark.long),
         'lifetime = "table"',
-        'state = "memory"',
+        pytest.param('state = "memory"', marks=pytest.mark.long),
     ],
 )
 def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> None:
@@ -109,6 +109,7 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     assert reply.now.ended == found.evidence.ended == "exited with 3"
 
 
+@pytest.mark.long
 def test_same_does_not_guess_the_order_of_tables_that_were_played_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "listens"
     folder.mkdir(mode=0o755)
@@ -298,7 +299,8 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"), [("sleeps", SLEEPS, "waiting, not computing"), ("computes", COMPUTES, "computing")]
+    ("name", "text", "said"),
+    [("sleeps", SLEEPS, "waiting, not computing"), long(("computes", COMPUTES, "computing"))],
 )
 def test_a_time_line_tells_waiting_from_computing(name: str, text: str, said: str, tmp_path: Path) -> None:
     bot = bot_in(tmp_path, name, text)
@@ -335,6 +337,7 @@ def test_the_slowest_answer_is_no_fault(friends: Path) -> None:
     assert asked.code == 2 and f"there is no fault:{slowest};" in asked.err
 
 
+@pytest.mark.long
 def test_a_late_fault_that_does_not_happen_again_names_same(tmp_path: Path) -> None:
     late = tmp_path / "late.py"
     body = "    if number == 9:\n        sys.exit(3)\n    print('STAND', flush=True)\n"
@@ -350,7 +353,7 @@ def test_a_late_fault_that_does_not_happen_again_names_same(tmp_path: Path) -> N
     assert "try " not in other and "  ≠" in other
 
 
-@pytest.mark.parametrize(("lifetime", "hinted"), [("table", False), ("fixture", True)])
+@pytest.mark.parametrize(("lifetime", "hinted"), [long(("table", False)), ("fixture", True)])
 def test_no_question_comes_before_the_first_one_of_a_process(lifetime: str, hinted: bool, tmp_path: Path) -> None:
     late = tmp_path / "late"
     late.mkdir()

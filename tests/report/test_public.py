@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import croupier
+from helpers import breadth
 from jsonschema import Draft202012Validator
 from test_chain import corrected, with_states  # noqa: F401  # fixtures
 
@@ -44,7 +45,7 @@ def test_check_py_is_short_enough_to_be_read() -> None:
     assert len(source.read_text().splitlines()) <= 440
 
 
-@pytest.mark.parametrize("name", ["with_states", "corrected"])
+@pytest.mark.parametrize("name", breadth(["with_states", "corrected"], 2))
 def test_an_outsider_confirms_a_result(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     journal: Path = request.getfixturevalue(name)
     folder = published(journal, tmp_path / "public", "--bots")
@@ -65,6 +66,7 @@ def test_an_outsider_confirms_a_result(name: str, request: pytest.FixtureRequest
     assert {path.name for path in (folder / "bots").iterdir()} >= {"neptr", "other" if name == "corrected" else "one"}
 
 
+@pytest.mark.long
 def test_sources_that_have_not_played_are_not_published(tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     for bot in "ab":
@@ -273,6 +275,7 @@ tables_per_pair = 4
 """
 
 
+@pytest.mark.long
 def test_a_bound_seed_follows_the_bots_that_were_entered_at_the_first_table(tmp_path: Path) -> None:
     """The cards depend on the programs. A late bot changes nothing; another program at the beginning changes everything."""
     decks, roots = [], []
@@ -303,7 +306,7 @@ def test_a_bound_seed_follows_the_bots_that_were_entered_at_the_first_table(tmp_
     assert sum('"version":{' in line for line in records) == 3
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("number", breadth([1, 2, 3], 3))
 def test_an_outsider_computes_the_cards_of_mirrored_tourneys(number: int, tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     for bot in "abc":

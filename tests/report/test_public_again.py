@@ -175,6 +175,7 @@ def test_ls_prints_the_hashes_that_a_tournament_has_sealed(cup: Path, tmp_path: 
     assert {row["bot"]: row["sha256"] for row in croupier("-C", cup, "ls", "--hashes", "--json").json["rows"]} == sealed
 
 
+@pytest.mark.long
 def test_altered_programs_and_answers_are_found(cup: Path, tmp_path: Path) -> None:
     folder = published(cup / "run" / "run.sqlite", tmp_path / "public", "--bots")
     right = json.loads((folder / "bots.json").read_text())

@@ -29,7 +29,7 @@ STAGES = {
     "mirror": ("pazaak", 'kind = "round-robin"\ntables_per_pair = 20\nmirror = true\nrank_by = ["total_score"]'),
     "tourneys": ("cardshark", 'kind = "mixed-tables"\ntourneys = 12\nrounds = 4\nrank_by = ["score"]'),
 }
-IN_DEFAULT = ("win_rate", "elo", "score")
+IN_DEFAULT = ("win_rate",)
 
 
 @pytest.fixture(

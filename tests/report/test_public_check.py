@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from command import croupier
+from helpers import breadth
 from test_public import check, published
 
 PAZAAK = """
@@ -104,7 +105,7 @@ rounds = 2
 SCRIPTS = {"pazaak": (PAZAAK, 5), "holdem": (HOLDEM, 7), "cardshark": ("print('S')\n", 3)}
 
 
-@pytest.fixture(scope="module", params=TOURNAMENTS)
+@pytest.fixture(scope="module", params=breadth(reversed(TOURNAMENTS), 3))
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the public folder of a tournament."""
     cup = tmp_path_factory.mktemp(request.param)

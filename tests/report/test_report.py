@@ -440,6 +440,7 @@ def leaves_of(page: str) -> str:
     return told
 
 
+@pytest.mark.long
 def test_a_report_of_fifty_bots_stays_below_one_megabyte_with_replays_and_all_pages(fifty_told: str) -> None:
     assert len(fifty_told.encode()) < 1_000_000 and fifty_told.count('class="table"') == 20
     told = Elements(leaves_of(fifty_told)).ids
@@ -453,6 +454,7 @@ def test_packed_pages_are_as_harmless_as_the_others(fifty_told: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_of_fifty_opponents_those_nearest_in_the_standings_are_listed_and_the_page_says_so(fifty: Path) -> None:
     with reading(fifty) as book:
         told = summarize(book, SEED)

@@ -130,6 +130,7 @@ tables = 10
 """
 
 
+@pytest.mark.long
 def test_the_report_of_a_course_warns_of_a_bot_without_a_student_as_grades_does(tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     for name in ("ada", "bob"):

@@ -85,6 +85,7 @@ def serving(journal: Path, *how: str) -> Iterator[Server]:
             assert process.wait(120) == 0
 
 
+@pytest.mark.long
 def test_the_address_for_other_machines_is_printed_once(tmp_path: Path) -> None:
     def first_words(*words: str) -> str:
         command = [*CROUPIER, "-C", str(tmp_path), *words]
@@ -138,6 +139,7 @@ def test_what_has_not_changed_is_not_sent_again(finished: Server, path: str) -> 
     assert (status, again, body) == (200, 304, b"")
 
 
+@pytest.mark.long
 def test_a_tag_outlives_its_server_and_changes_with_what_is_shown(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak", state="running")
     tags = []
@@ -264,6 +266,7 @@ def test_what_is_new_is_told_at_once(tmp_path: Path) -> None:
         assert first["newest"] == 0 and any(each["newest"] == 1 for each in news)
 
 
+@pytest.mark.long
 def test_what_is_new_is_told_while_somebody_is_at_the_run(tmp_path: Path) -> None:
     path = tmp_path / "run" / "run.sqlite"
     games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
@@ -274,6 +277,7 @@ def test_what_is_new_is_told_while_somebody_is_at_the_run(tmp_path: Path) -> Non
         assert any(each["newest"] == 1 for each in news)
 
 
+@pytest.mark.long
 def test_a_server_may_start_before_the_tournament(tmp_path: Path) -> None:
     path = tmp_path / "run" / "run.sqlite"
     with serving(path) as server, server.news() as news:
@@ -329,6 +333,7 @@ def test_what_becomes_of_a_journal_that_is_served_is_said_on_the_page(how: str, 
         assert status == 404 and json.loads(body)["message"] and b"Traceback" not in alert
 
 
+@pytest.mark.long
 def test_another_journal_in_its_place_is_shown_and_none_of_the_first(tmp_path: Path) -> None:
     path, other = games.played(tmp_path / "one", "pazaak"), games.played(tmp_path / "other", "cardshark")
     with serving(path) as server, server.news() as news:
@@ -399,6 +404,7 @@ def test_a_client_that_asks_for_much_and_reads_nothing_keeps_nobody(tmp_path: Pa
         assert server.process.wait(120) == 0
 
 
+@pytest.mark.long
 def test_serve_stands_back_for_whoever_plays(tmp_path: Path) -> None:
     with commanded(tmp_path) as server:
         assert server.get("/")[0] == 200
@@ -465,6 +471,7 @@ def test_not_even_spoilers_tell_the_seed(spoiling: Server, path: str) -> None:
     assert SEED.hex() not in spoiling.get(path)[2].decode()
 
 
+@pytest.mark.long
 def test_a_stage_is_shown_as_soon_as_it_is_over_and_the_next_is_not(tmp_path: Path) -> None:
     cup = games.Cup(tmp_path, rounds=6)
     cup.play("groups")

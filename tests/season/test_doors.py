@@ -127,6 +127,7 @@ def test_a_class_is_invited_from_a_sheet(cup: Path, tmp_path: Path) -> None:
 # croupier submit.
 
 
+@pytest.mark.long
 def test_submit_reaches_a_real_season_and_shows_its_verdict(tmp_path: Path, mine: Path) -> None:
     folder, port = tmp_path / "cup", own_port()
     address = f"http://127.0.0.1:{port}"

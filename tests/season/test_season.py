@@ -172,6 +172,7 @@ def test_a_round_names_two_thousand_versions(tmp_path: Path) -> None:
     assert len(read_text(tmp_path / "0001" / MEETINGS, MAX_LIST_BYTES).splitlines()) == 9975
 
 
+@pytest.mark.long
 def test_a_round_has_the_package_of_its_game(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "__init__.py").write_text("")
@@ -231,6 +232,7 @@ def test_an_author_gets_his_own_tables_as_seen_from_his_seat(played: TestSeason)
             assert row["seat"] == seat
 
 
+@pytest.mark.long
 def test_a_renamed_author_keeps_his_own_tables(played: TestSeason, tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "copy")
     subprocess.run(["cp", "-rT", played.folder, season.folder], check=True)
@@ -307,6 +309,7 @@ def test_two_processes_cannot_run_one_season(tmp_path: Path) -> None:
         assert done.code == 5 and "error[R003]" in done.err
 
 
+@pytest.mark.long
 def test_a_pause_stops_a_round_and_a_resume_continues_it(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")
@@ -321,6 +324,7 @@ def test_a_pause_stops_a_round_and_a_resume_continues_it(tmp_path: Path) -> None
         season.until_round(1)
 
 
+@pytest.mark.long
 def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     with season.opened():

@@ -253,6 +253,7 @@ def rows_of(shown: Shown, number: int) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.long
 def test_each_key_of_a_row_of_the_ladder_is_counted(shown: Shown) -> None:
     ladder = shown.json("/api/ladder")
     assert ladder["round"] == shown.last and {*ladder} == {"round", "at", "rows", "fit", "outside"}
@@ -267,6 +268,7 @@ def test_each_key_of_a_row_of_the_ladder_is_counted(shown: Shown) -> None:
     assert below["note"] == f"not ranked: {ahead} of the same author is ahead"
 
 
+@pytest.mark.long
 def test_each_ladder_follows_from_the_rounds_before_it(shown: Shown) -> None:
     assert len(shown.ladders) >= 3
     for number, ladder in shown.ladders.items():
@@ -275,6 +277,7 @@ def test_each_ladder_follows_from_the_rounds_before_it(shown: Shown) -> None:
             assert {**row, "tried": 0, "history": [*row["history"]]} == {**true, "tried": 0}, number
 
 
+@pytest.mark.long
 def test_likely_ranks_and_the_sentences_of_a_ladder_follow_from_its_ratings(shown: Shown) -> None:
     ladder, model = shown.json("/api/ladder"), Model(shown.until(shown.last))
     ranked = [row for row in ladder["rows"] if row["rank"]]
@@ -309,6 +312,7 @@ RESULT = re.compile(
 )
 
 
+@pytest.mark.long
 def test_each_figure_of_a_sentence_about_a_move(shown: Shown) -> None:
     seen = Counter[str]()
     for number, ladder in shown.ladders.items():
@@ -355,6 +359,7 @@ def test_each_figure_of_a_sentence_about_a_move(shown: Shown) -> None:
 # Rounds, bots and authors.
 
 
+@pytest.mark.long
 def test_each_figure_of_a_round(shown: Shown) -> None:
     listed = {each["number"]: each for each in shown.of("list")}
     over = {each["number"]: each for each in shown.of("round")}
@@ -422,6 +427,7 @@ def versions_of(shown: Shown, bot: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bot", AUTHORS)
 def test_each_figure_of_a_bot(shown: Shown, bot: str) -> None:
     found, played = shown.json(f"/api/bots/{bot}"), shown.until(shown.last)
@@ -435,6 +441,7 @@ def test_each_figure_of_a_bot(shown: Shown, bot: str) -> None:
     assert {shown.site.get(f"/rounds/{number}/report").status for number in replays} <= {200}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bot", "author"), AUTHORS.items())
 def test_each_figure_of_an_authors_own_page(shown: Shown, bot: str, author: str) -> None:
     mine, played = shown.json("/api/mine", author), shown.until(shown.last)
@@ -468,6 +475,7 @@ def test_each_figure_of_an_authors_own_page(shown: Shown, bot: str, author: str)
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bot", "author"), AUTHORS.items())
 def test_the_own_tables_of_an_author_have_the_scores_of_the_records(shown: Shown, bot: str, author: str) -> None:
     numbers = shown.season.document(f"mine/{author}")["tables"]
@@ -484,6 +492,7 @@ def test_the_own_tables_of_an_author_have_the_scores_of_the_records(shown: Shown
         assert scores and Counter(map(tuple, scores)) <= Counter(map(tuple, true)), number
 
 
+@pytest.mark.long
 def test_the_status_of_a_season_counts_what_the_chain_has(shown: Shown) -> None:
     status = shown.season.croupier("season", "status", "--json").json
     (terms, *_), over, began = (
@@ -534,6 +543,7 @@ def sure(probability: float | None) -> str:
     return ">99 %" if probability > 0.995 else f"{100 * probability:.0f} %"
 
 
+@pytest.mark.long
 def test_the_page_of_the_ladder_spells_its_figures(shown: Shown) -> None:
     page, ladder = shown.site.get("/").text, shown.json("/api/ladder")
     rows = ladder["rows"]
@@ -559,6 +569,7 @@ def test_the_page_of_the_ladder_spells_its_figures(shown: Shown) -> None:
     assert f"Bots {site['bots']} {site['versions']} versions" in words and "Waiting 0 submissions" in words
 
 
+@pytest.mark.long
 def test_the_pages_of_rounds_and_bots_spell_their_figures(shown: Shown) -> None:
     for row in shown.json("/api/rounds")["rows"]:
         page = shown.site.get(f"/rounds/{row['number']}").text
@@ -604,6 +615,7 @@ def version_cells(row: Any) -> list[str]:
     return [row["label"], *rated, spelled(row["tables"]), spelled(row["faults"])]
 
 
+@pytest.mark.long
 def test_the_page_of_an_author_spells_its_figures(shown: Shown) -> None:
     for author in AUTHORS.values():
         browser, mine = Browser(shown.site), shown.json("/api/mine", author)

@@ -128,6 +128,7 @@ def test_a_refusal_says_what_the_compiler_or_the_bot_said(
         assert not (tmp_path / "escape.py").exists()
 
 
+@pytest.mark.long
 def test_the_slowest_answers_are_shown_as_the_bot_read_and_wrote_them(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         for content, answers in ((STANDS, {"END"}), (STANDS.replace("'END'", "line[:1]"), {"(unreadable)"})):
@@ -138,6 +139,7 @@ def test_the_slowest_answers_are_shown_as_the_bot_read_and_wrote_them(tmp_path: 
                 assert re.fullmatch(r"\d \d [01] \S+ \S+ \S+ \d (END|STAND|PLAY|-) [01]", each.question), each.question
 
 
+@pytest.mark.long
 def test_the_same_files_are_the_same_version_however_they_are_packed(tmp_path: Path) -> None:
     files = {"bot.toml": 'name = "Seventeen"\nentry = "b.py"\n', "b.py": STANDS, "c.py": "# help"}
     with season(tmp_path) as here:
@@ -157,6 +159,7 @@ def test_the_same_files_are_the_same_version_however_they_are_packed(tmp_path: P
             assert load_submission(place).name == label
 
 
+@pytest.mark.long
 def test_the_script_that_the_name_of_a_bot_has_chosen_stays_the_same(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         found = here.accepted("ada", "mine.tar.gz", tar({"mine.py": STANDS, "cards.py": "raise SystemExit"}), "mine")
@@ -192,6 +195,7 @@ def test_a_bot_that_fails_in_practice_is_refused_with_its_first_fault(tmp_path: 
         assert "tired" in found.verdict.first_wrong
 
 
+@pytest.mark.long
 def test_faults_of_a_reference_are_not_the_authors_and_the_organiser_learns_of_them(tmp_path: Path) -> None:
     house = tmp_path / "house.py"
     house.write_text(GIVES_UP)
@@ -205,6 +209,7 @@ def test_faults_of_a_reference_are_not_the_authors_and_the_organiser_learns_of_t
         assert event.subject == "house" and re.fullmatch(r"had [0-9]+ faults in practice against mine-1", event.text)
 
 
+@pytest.mark.long
 def test_practice_by_request_plays_versions_and_does_not_count(tmp_path: Path) -> None:
     with season(tmp_path, terms_of(references=(REFERENCE,), tables=2)) as here:
         here.accepted("ada", "mine.py", STANDS)
@@ -303,6 +308,7 @@ def test_an_examination_that_is_killed_at_any_moment_is_repeated_and_nothing_is_
         assert len(here.store.used("ada", time.time()).began) == 3
 
 
+@pytest.mark.long
 def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         here.submit("ada", "mine.py", STANDS)
@@ -615,6 +621,7 @@ def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path, monkeypa
         assert known.verdict.pace > 0.5
 
 
+@pytest.mark.long
 def test_slow_bots_that_are_checked_do_not_keep_others_from_being_built(tmp_path: Path) -> None:
     slow = SLEEPS.replace("0.3", "5")  # to be checked for longer than it takes to examine the other, on any machine
     with season(tmp_path, terms_of()._replace(limits=Limits(move=60, startup=60, cpu=10))) as here:
@@ -717,6 +724,7 @@ def test_a_disk_that_is_almost_full_is_no_bots_fault(tmp_path: Path, monkeypatch
         assert found.state == "accepted", found.verdict and found.verdict.problems
 
 
+@pytest.mark.long
 def test_an_examination_that_a_full_disk_ends_is_done_again_when_there_is_room(tmp_path: Path) -> None:
     with small_disk() as disk, season(disk / "cup") as here:
         mine = here.submit("ada", "mine.py", STANDS).submission

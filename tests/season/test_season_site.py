@@ -114,6 +114,7 @@ def test_a_database_that_cannot_be_read_is_a_message_and_never_a_failure(running
     assert ada.get("/mine").status == 200
 
 
+@pytest.mark.long
 def test_the_site_reads_on_while_the_season_writes_and_where_it_may_write_nothing(running: Site) -> None:
     with published(SeasonFolder(running.folder)) as site_database, site_database.database.transaction():
         site_database.document("site", site(plain, 8, title="Half of it"))
@@ -121,6 +122,7 @@ def test_the_site_reads_on_while_the_season_writes_and_where_it_may_write_nothin
     assert "Half of it" in running.get("/").text
 
 
+@pytest.mark.long
 def test_what_was_read_last_is_shown_while_the_season_is_stopped_in_the_middle_of_writing(running: Site) -> None:
     before = running.get("/").text
     with contextlib.closing(sqlite3.connect(running.folder / "published" / "site.sqlite")) as writer:
@@ -128,6 +130,7 @@ def test_what_was_read_last_is_shown_while_the_season_is_stopped_in_the_middle_o
         assert running.get("/").text == before and Browser(running, "ada").get("/").status == 200
 
 
+@pytest.mark.long
 def test_a_page_shows_at_once_what_is_published_anew(running: Site) -> None:
     publish(running.folder, site(plain, 8, title="Another game"))
     assert "Another game" in running.get("/").text
@@ -371,12 +374,14 @@ def test_limits_count_addresses_of_ipv4_and_networks_of_ipv6(peer: str, passed_o
     assert client_of(request, SiteOptions(proxies=("10.0.0.2",))).address == counted
 
 
+@pytest.mark.long
 def test_the_moment_of_the_final_is_announced(tmp_path: Path) -> None:
     with serving_season(season_in(tmp_path, final=1_797_000_000.0)) as running:
         assert all("2026-12-11T" in running.get(page).text for page in ("/", "/rules"))
         assert running.get("/api/season").json["final"] == 1_797_000_000.0
 
 
+@pytest.mark.long
 def test_all_authors_share_one_rendering_of_a_public_page(running: Site) -> None:
     pages = [Browser(running, author).get("/") for author in SECRETS if author]
     assert len({page.headers["etag"] for page in pages}) == 1
@@ -468,6 +473,7 @@ def test_a_form_without_a_file_says_what_is_missing(unchanged: Site) -> None:
     assert unchanged.inbox() == []
 
 
+@pytest.mark.long
 def test_the_same_bytes_are_the_same_submission(running: Site) -> None:
     first = running.api("PUT", "/api/bots/mine?file=a.py", "ada", SOURCE)
     again = running.api("PUT", "/api/bots/mine?file=b.py", "ada", SOURCE)
@@ -478,6 +484,7 @@ def test_the_same_bytes_are_the_same_submission(running: Site) -> None:
     assert running.api("PUT", "/api/bots/other", "ada", SOURCE).json["id"] != first.json["id"]
 
 
+@pytest.mark.long
 def test_what_the_season_has_already_is_not_handed_in_again(running: Site) -> None:
     for row in own_rows(running.folder, "ada"):
         content = (running.folder / "uploads" / row.sha256).read_bytes()
@@ -494,6 +501,7 @@ def test_two_authors_may_have_bots_of_one_name(running: Site) -> None:
     assert {request.bot for request in running.inbox()} == {"grace.mine", "grace.MINE", "davey", "fresh"}
 
 
+@pytest.mark.long
 def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:
     made = own(running.folder, plain, "ada")
     cancelled = msgspec.structs.replace(made.submissions[0], state="cancelled", place=0)
@@ -504,6 +512,7 @@ def test_what_was_cancelled_can_be_handed_in_again(running: Site) -> None:
     assert running.api("GET", f"/api/submissions/{cancelled.id}", "ada").json["state"] == "received"
 
 
+@pytest.mark.long
 def test_a_request_that_the_season_refuses_says_why(running: Site) -> None:
     handed_in = running.api("PUT", "/api/bots/mine", "ada", SOURCE).json
     (folder,) = (running.folder / "inbox").iterdir()
@@ -518,6 +527,7 @@ def test_a_request_that_the_season_refuses_says_why(running: Site) -> None:
     assert running.api("GET", f"/api/requests/{folder.name}", "grace").problem == (404, "W001")
 
 
+@pytest.mark.long
 def test_a_program_waits_for_a_verdict(running: Site) -> None:
     (waiting, *_) = own_rows(running.folder, "ada")
     with ThreadPoolExecutor() as pool:
@@ -530,11 +540,13 @@ def test_a_program_waits_for_a_verdict(running: Site) -> None:
     assert [line["mark"] for line in found["checks"]] == ["✓", "✓", "!"] and found["practice"][0]["tables"] == 1000
 
 
+@pytest.mark.long
 def test_a_submission_is_found_by_the_hash_of_its_file(running: Site) -> None:
     (row, *_) = own_rows(running.folder, "ada")
     assert running.api("GET", f"/api/submissions/{row.sha256}", "ada").json["id"] == row.id
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_real_curl_hands_in_by_link_and_by_token(running: Site, tmp_path: Path) -> None:
     file = tmp_path / "mine.tar.gz"
@@ -560,6 +572,7 @@ def test_real_curl_hands_in_by_link_and_by_token(running: Site, tmp_path: Path) 
 # What authors and the organiser do.
 
 
+@pytest.mark.long
 def test_an_author_lets_a_version_play_rest_and_practise(running: Site) -> None:
     ada = Browser(running, "ada")
     for action, fields in (
@@ -589,6 +602,7 @@ def test_practice_that_is_not_possible_is_refused(unchanged: Site) -> None:
     assert told == dict.fromkeys(bodies, (400, "W008"))
 
 
+@pytest.mark.long
 def test_a_submission_is_cancelled_from_page_and_program(running: Site) -> None:
     (row, *_) = own_rows(running.folder, "ada")
     assert Browser(running, "ada").post(f"/mine/submissions/{row.id}/cancel", "/mine").status == 303
@@ -654,6 +668,7 @@ def test_nobody_takes_a_name_in_a_season_of_invited_authors(unchanged: Site) -> 
 # Behind a proxy.
 
 
+@pytest.mark.long
 def test_a_proxys_header_is_believed_from_this_machine_only_if_it_was_named(tmp_path: Path) -> None:
     folder = season_in(tmp_path)
     with serving_season(folder) as running:
@@ -689,6 +704,7 @@ def test_the_site_can_open_nothing_of_the_season_but_its_own_folders(tmp_path: P
         assert running.get("/api/ladder").status == (200 if inside else 503)
 
 
+@pytest.mark.long
 def test_a_site_that_was_started_before_its_season_shows_it_later(tmp_path: Path) -> None:
     with serving_season(tmp_path) as running:
         assert running.get("/api/season").status == 503
@@ -696,12 +712,14 @@ def test_a_site_that_was_started_before_its_season_shows_it_later(tmp_path: Path
         assert running.get("/api/season").status == 200
 
 
+@pytest.mark.long
 def test_a_site_that_cannot_create_its_folders_says_so(tmp_path: Path) -> None:
     (tmp_path / "published").write_text("a file")
     done = croupier_process("-C", tmp_path, "season", "site", "--bind", "127.0.0.1:0")
     assert done.code == 6 and "published: cannot be created" in done.err
 
 
+@pytest.mark.long
 def test_a_chain_that_grows_while_it_is_sent_is_sent_as_it_was(running: Site) -> None:
     file, old, new = running.folder / "published/chain.ndjson", b"x" * ((16 << 20) + 1), b"y" * 1000
     file.write_bytes(old)
@@ -756,6 +774,7 @@ def test_what_a_limit_does_not_allow_is_refused_at_once(running: Site) -> None:
     assert running.api("PUT", "/api/bots/davey", "grace", SOURCE).status == 202
 
 
+@pytest.mark.long
 def test_a_refusal_by_a_limit_says_when_to_come_again(running: Site) -> None:
     limited(running.folder, Quota(AuthorLimits(per_hour=1), Used(began=(time.time() - 3000,))))
     refused = running.api("PUT", "/api/bots/fresh", "ada", SOURCE)
@@ -771,7 +790,7 @@ def limited(folder: Path, quota: Quota) -> None:
     publish(folder, PublishedAuthor("ada", hashlib.sha256(SECRETS["ada"].encode()).hexdigest(), quota, ()))
 
 
-@pytest.mark.parametrize("size", [6000, 100_000])
+@pytest.mark.parametrize("size", breadth([6000, 100_000], 2))
 def test_a_disk_that_is_full_is_not_an_error_of_croupier(running: Site, size: int) -> None:
     content, ada = b"x" * size, Browser(running, "ada")
     token = ada.token("/submit")
@@ -804,6 +823,7 @@ def test_an_address_that_asks_too_much_waits_and_others_do_not(tmp_path: Path) -
         assert running.get("/api/rounds", x_forwarded_for="203.0.113.10").status == 200
 
 
+@pytest.mark.long
 def test_two_uploads_of_an_author_run_at_the_same_time_and_no_third(running: Site) -> None:
     head = f"PUT /api/bots/mine HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {SECRETS['ada']}\r\n"
     head += "content-length: 50000\r\n\r\n"
@@ -823,6 +843,7 @@ def test_two_uploads_of_an_author_run_at_the_same_time_and_no_third(running: Sit
     assert running.left_behind() == []
 
 
+@pytest.mark.long
 def test_what_a_killed_site_was_receiving_is_removed_by_the_next(tmp_path: Path) -> None:
     folder = season_in(tmp_path)
     (folder / "inbox" / ".upload-0123").write_bytes(b"half")
@@ -864,6 +885,7 @@ def test_listeners_hear_what_has_changed_and_only_their_own(running: Site) -> No
     assert next(ada) == next(nobody) == {"changed": ["site"]}
 
 
+@pytest.mark.long
 def test_a_listener_that_comes_back_hears_what_it_has_missed(running: Site) -> None:
     (edition,) = re.findall(r'data-live="(\w+)"', running.get("/").text)
     publish(running.folder, site(plain, 8, waiting=4))

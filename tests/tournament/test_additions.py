@@ -252,6 +252,7 @@ def played_in(cup: Path) -> int:
         return len(journal.paths())
 
 
+@pytest.mark.long
 def test_a_bracket_under_way_takes_no_late_bot_and_fixes_what_comes_before_it(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", CUP + BRACKET, 20, "ada", "bob", "carl")
     ran(cup)
@@ -337,6 +338,7 @@ for number, line in enumerate(sys.stdin):
 """
 
 
+@pytest.mark.long
 def test_the_evidence_of_a_replaced_version_can_be_read_and_asked_again(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", CUP, 20, "ada", "bob")
     (cup / "bots" / "bob.py").write_text(FRAGILE.format(fails=True))
@@ -364,6 +366,7 @@ def test_the_evidence_of_a_replaced_version_can_be_read_and_asked_again(tmp_path
     assert "STAND" in now.out and "a fault of version 1" in then.out
 
 
+@pytest.mark.long
 def test_a_new_version_in_another_language_keeps_the_fixtures_of_its_stage(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", CUP + CROSS, 200, "ada", "bob")
     ran(cup, "--stage", "league")

@@ -223,6 +223,7 @@ def test_a_bot_that_is_withdrawn_on_the_way_plays_no_more_and_undo_plays_what_it
     assert croupier("verify", "-C", cup).code == 0
 
 
+@pytest.mark.long
 def test_what_others_depend_on_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     cup = pazaak(tmp_path / "cup", LEAGUE + CUP)
     play(cup)
@@ -265,6 +266,7 @@ def test_what_others_depend_on_is_refused_before_anything_is_changed(tmp_path: P
     assert croupier("verify", "-C", cup).code == 0
 
 
+@pytest.mark.long
 def test_bots_whose_ties_are_set_aside_share_the_first_ranks(tmp_path: Path) -> None:
     cup = pazaak(tmp_path / "cup", CUP + 'places = "first"\n')
     play(cup)

@@ -72,6 +72,7 @@ def test_no_image_runs_as_root() -> None:
     assert len(published) == 2 and all("\nUSER croupier\n" in stage for stage in published)
 
 
+@pytest.mark.long
 def test_the_site_of_a_season_is_healthy_while_it_answers(tmp_path: Path) -> None:
     _, python, *words = services(ROOT / "docker" / "season.yaml")["web"]["healthcheck"]["test"]
     season = TestSeason(tmp_path / "cup")

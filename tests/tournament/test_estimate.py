@@ -105,6 +105,7 @@ def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
     assert done.out.splitlines()[-1] == f"everything has been played: croupier -C {folder} standings"
 
 
+@pytest.mark.long
 def test_a_dry_run_says_on_a_terminal_that_it_is_on_trial(tmp_path: Path) -> None:
     folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=1)
     terminal, end = pty.openpty()

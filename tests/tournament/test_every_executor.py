@@ -171,6 +171,7 @@ def test_a_second_worker_is_started_when_a_second_fixture_needs_it(
     assert trio.run(play) == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_kept_workers_that_have_died_are_replaced_by_new_ones(bots: list[BuiltBot], started_workers: Workers) -> None:
     kept, setup = KeptWorkers(), setup_of(bots)._replace(placement="free")
 

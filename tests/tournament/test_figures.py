@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from command import croupier
-from helpers import SAMPLES, level
+from helpers import SAMPLES, level, long
 from model_server import serving as model_serving
 from test_public import published
 from test_web import serving
@@ -735,7 +735,11 @@ FIGURES: dict[str, tuple[Callable[[Played], Any], Callable[[Played], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("what", FIGURES)
+LONG = ("models of standings --json", "compare --json", "run --dry-run --json")
+"""Figures for which a tournament or a comparison of its own is played."""
+
+
+@pytest.mark.parametrize("what", [long(what) if what in LONG else what for what in FIGURES])
 def test_a_figure_is_what_the_records_say(what: str, played: Played) -> None:
     shown, counted = FIGURES[what]
     assert_close(shown(played), counted(played), what)

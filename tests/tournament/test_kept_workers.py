@@ -61,6 +61,7 @@ def test_idle_workers_of_a_program_are_killed_and_nobody_notices(kills: int) -> 
             assert play() == first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.proof)])
 def test_idle_workers_of_a_season_are_killed_and_nobody_notices(kills: int, tmp_path: Path) -> None:
     luck, workers = random.Random(kills), KeptWorkers()

@@ -146,6 +146,7 @@ min_bots = 3
 """
 
 
+@pytest.mark.long
 def test_a_later_stage_that_too_few_bots_reach_is_skipped_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "croupier.toml").write_text(THREE)
     said = 'stage "cup" is skipped: it needs 8 bots, and 3 reach it'

@@ -138,6 +138,7 @@ def test_a_worker_and_its_bots_share_the_core_and_no_worker_shares_it() -> None:
     assert sorted(trio.run(seen), key=min) == [{core} for core in sorted(os.sched_getaffinity(0))[: usable_cores()]]
 
 
+@pytest.mark.long
 def test_the_placement_is_shown_and_recorded(tmp_path: Path) -> None:
     for placement, words in (("core", "1 worker on a core of its own"), ("free", "1 worker on any core")):
         cup = cup_in(tmp_path / placement, more=f'[run]\nworkers = 1\nplacement = "{placement}"\n')

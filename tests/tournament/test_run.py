@@ -417,6 +417,7 @@ practice = true
 """
 
 
+@pytest.mark.long
 def test_a_bot_with_too_many_faults_is_disqualified_as_was_said_in_advance(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", bots=["davey.c", "cautious.c"], tourneys=1, rounds=1)
     (cup / "bots" / "silent.sh").write_text(SILENT)
@@ -801,6 +802,7 @@ def test_a_journal_on_a_read_only_volume_says_so_before_anything_is_played(cup: 
     assert (done.returncode, done.stderr.partition("\n")[0]) == (6, told)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: cannot become somebody else")
 def test_somebody_elses_journal_can_be_read_and_not_written(finished: Path) -> None:
     python = shutil.which("python3", path="/usr/bin")

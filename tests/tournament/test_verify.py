@@ -226,6 +226,7 @@ def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path)
     assert croupier("verify", "-C", cup, "--seal", "5be1").code == 2
 
 
+@pytest.mark.long
 def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
     assert croupier("run", "-C", cup).code == 0
@@ -251,6 +252,7 @@ def test_every_command_reads_the_tournament_after_a_game_outside_it(tmp_path: Pa
     assert croupier("standings", "--journal", friendly, "--json").json["run"] == "friendly"
 
 
+@pytest.mark.long
 def test_places_that_were_written_down_are_those_of_the_records(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
     assert croupier("run", "-C", cup).code == 0
