@@ -111,8 +111,9 @@ class Publishing:
                 self.publish()
                 while not self._player.prepares and await self._write_due():  # the next round is more urgent
                     self.publish()
+                season.goes_on("published")
             except (UserError, OSError) as failed:
-                season.event("waits", "published", f"{failed}".replace("\n", " "))
+                season.waits("published", failed)
                 await trio.sleep(SLOWEST_S)
 
     def publish(self) -> None:

@@ -199,6 +199,7 @@ class Service:
                     for stored in found.requests:
                         stored.remove()
                     season.bell.ring()
+                season.goes_on("inbox")
                 await trio.sleep(INBOX_INTERVAL_S)
             except (UserError, OSError) as failed:
                 await self._wait_for_machine("inbox", failed)
@@ -215,17 +216,17 @@ class Service:
             if done is None:
                 await season.bell.wait(1.0)
                 continue
+            season.goes_on("examination")
             if isinstance(done, Submission):
                 season.logged(str(done.state), f"{done.author}/{done.label or done.bot}", done.reason)
             elif isinstance(done, Practice):
                 season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
 
-    async def _wait_for_machine(self, what: str, failed: BaseException) -> None:
+    async def _wait_for_machine(self, what: str, failed: UserError | OSError) -> None:
         """Say what the machine lacks, and wait before it is tried again. Raise what is not the machine's fault."""
         if isinstance(failed, UserError) and failed.exit_code != 6:
             raise failed
-        message = str(failed).removeprefix("error").replace("\n", " ") if isinstance(failed, UserError) else str(failed)
-        self._season.event("waits", what, f"{message}; it is tried again")
+        self._season.waits(what, failed)
         await trio.sleep(TRY_AGAIN_S)
 
     async def _prune(self, player: RoundPlayer) -> None:
@@ -238,6 +239,7 @@ class Service:
                 busy_since = player.current.began if player.current else None
                 if removed := await trio.to_thread.run_sync(prune_old_builds, busy_since):
                     season.logged("kept", "builds", f"{counted(removed, 'build')} that nobody has used removed")
+                season.goes_on("uploads")
                 await trio.sleep(PRUNE_INTERVAL_S)
             except (UserError, OSError) as failed:
                 await self._wait_for_machine("uploads", failed)
@@ -254,18 +256,22 @@ class Service:
                 try:
                     if all(each.at >= closes for each in season.store.submissions.open()):
                         season.fix_entries()
+                        season.goes_on("entries")
                 except UserError as failed:
                     await self._wait_for_machine("entries", failed)
             await season.bell.wait(CLOSING_INTERVAL_S)
 
     async def _follow_config(self, intake: SeasonIntake) -> None:
         """Take the terms of a croupier.toml that is edited while the season is open. A wrong one changes nothing."""
-        season = self._season
+        season, tried = self._season, self._signature
         while True:
             await trio.sleep(CONFIG_INTERVAL_S)
             signature = signature_of(season.tournament.path)
             if signature in (self._signature, None):
                 continue
+            if signature != tried:  # it has been edited since it failed
+                season.goes_on("croupier.toml")
+                tried = signature
             before, self._signature = self._signature, signature
             try:
                 changed = loaded_season(season.folder.path)

@@ -2,13 +2,17 @@
 
 import contextlib
 import sqlite3
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 from season_fixtures import STANDS, season
 from season_process import TestSeason, plain_bot
 from season_published import plain, publish, read, season_in, site
 
+from host.base.errors import Problem, UserError
 from host.config.tournament_config import load
 from host.season.entries.inbox import Activate
 from host.season.folder import SeasonFolder
@@ -16,6 +20,7 @@ from host.season.publishing import Publishing
 from host.season.rounds.round_loop import RoundPlayer
 from host.season.rounds.season import Season
 from host.season.site_database import published
+from host.tournament.stage_runner import Backend
 
 pytestmark = pytest.mark.long
 
@@ -59,6 +64,39 @@ def test_a_round_without_a_report_has_its_records(tmp_path: Path) -> None:
         here.croupier("season", "resume")
         here.until(lambda: following.read_text().startswith("{"), "the records of the following round")
         assert here.document("rounds/1")["report"] == "rounds/1.html"
+
+
+def test_a_round_that_waits_for_the_machine_says_so_once(tmp_path: Path) -> None:
+    cup = TestSeason(tmp_path / "cup").folder
+    folder = SeasonFolder(cup)
+    folder.create()
+    folder.draw_seed()
+    tries = list[str]()
+    missing = Problem("S005", "nestor", "its compiler is not installed")
+
+    @contextlib.asynccontextmanager
+    async def backend(_log: Callable[[str], None]) -> AsyncIterator[Backend]:
+        tries.append("S005" if len(tries) < 2 else "S001")
+        if len(tries) == 4:
+            scope.cancel()
+        raise UserError([missing._replace(code=tries[-1])], 6)
+        yield
+
+    scope = trio.CancelScope()
+    with season(cup) as here:
+        here.accepted("ada", "adas.py", STANDS)
+        here.accepted("grace", "graces.py", STANDS.replace("END", "STAND"))
+        opened = Season(folder, load(cup), here.store, lambda *_: None)
+
+        async def play() -> None:
+            with scope:
+                await RoundPlayer(opened, backend, 1).run(lambda _: None)
+
+        trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0.1))  # no time passes between two tries
+        said = [(each.kind, each.text) for each in here.store.events.last(99, "waits", "round")]
+    assert tries == ["S005", "S005", "S001", "S001"]
+    assert [kind for kind, _ in said] == ["round", "waits", "waits"]
+    assert "its compiler is not installed" in said[1][1] and "S005" in said[1][1] and "S001" in said[2][1]
 
 
 def test_a_version_that_its_author_chooses_again_has_no_old_fault(tmp_path: Path) -> None:

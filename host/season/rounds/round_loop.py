@@ -107,12 +107,13 @@ class RoundPlayer:
             failure: BaseException | None = None
             try:
                 await self._step(over)
+                self._season.goes_on("rounds")
             except* (UserError, OSError) as failed:
                 failure = cause_of(failed)
             if isinstance(failure, UserError) and failure.exit_code != 6:
                 raise failure
-            if failure is not None:
-                self._season.event("waits", "rounds", f"{failure}; it is tried again".replace("\n", " "))
+            if isinstance(failure, (UserError, OSError)):
+                self._season.waits("rounds", failure)
                 await trio.sleep(TRY_AGAIN_S)
 
     async def _step(self, over: Callable[[Round], None]) -> None:
@@ -212,13 +213,16 @@ class RoundPlayer:
             own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
             versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)
+            is_new = which.began is None
             which = self.rounds[-1] = self.current = season.book.begin(which)
-            season.event("round", str(which.number), f"begins: {self._size_of(which)}")
+            if is_new:
+                season.event("round", str(which.number), f"begins: {self._size_of(which)}")
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
             first_table, self.prepares = [began], True
 
             def begin() -> None:
                 first_table[0], self.prepares = time.monotonic(), False
+                season.goes_on(f"round {which.number}")
 
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
@@ -257,12 +261,11 @@ class RoundPlayer:
         """Wait if the machine lacks something, and return the round as it is; otherwise mark it as damaged."""
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
-        machine = isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6))
         self._stalled += any(problem.code.startswith("B") for problem in problems)
-        if machine and self._stalled < MAX_STALLED:
-            season.event(
-                "waits", f"round {which.number}", f"{problems[0].where}: {problems[0].message}; it is tried again"
-            )
+        if self._stalled < MAX_STALLED and (
+            isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6))
+        ):
+            season.waits(f"round {which.number}", failure)
             await trio.sleep(TRY_AGAIN_S)
             return which
         try:

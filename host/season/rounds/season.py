@@ -74,6 +74,7 @@ class Season:
         self.final_over = False
         """Whether the final is known to have been played (`is_final_over`)."""
         self._log = log
+        self._waits = dict[str, str]()  # what waits for the machine, and for which reason
         self.now = ""
         """What is being done, in a line."""
         self.url = ""
@@ -90,6 +91,21 @@ class Season:
         with suppress(UserError):  # on a full disk it is only printed
             self.store.events.add(time.time(), kind, subject, text)
         self.bell.ring()
+
+    def waits(self, what: str, failed: UserError | OSError) -> None:
+        """Say that something waits because the machine lacks something, and is tried again.
+
+        One event says so, until `goes_on` is called or a try fails for another reason.
+        """
+        problems = failed.problems if isinstance(failed, UserError) else ()
+        reason = "\n".join(f"{each.code} {each.where}" for each in problems) or str(failed)
+        if self._waits.get(what) != reason:
+            self._waits[what] = reason
+            self.event("waits", what, f"{failed}; it is tried again".removeprefix("error").replace("\n", " "))
+
+    def goes_on(self, what: str) -> None:
+        """Take note that something no longer waits for the machine."""
+        self._waits.pop(what, None)
 
     def _set_with_event(self, name: str, value: str, kind: str, subject: str, text: str) -> None:
         """Store a setting together with its event, of which `season verify` finds both or neither. Print the event."""
