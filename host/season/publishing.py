@@ -31,7 +31,6 @@ from host.season.documents import (
 from host.season.entries.queue import Quota
 from host.season.entries.store import Touched
 from host.season.entries.table import V
-from host.season.folder import records_of
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
     SHOWN_FAULTS,
@@ -50,7 +49,7 @@ from host.season.rounds.book import Round
 from host.season.rounds.chain import is_final_over
 from host.season.rounds.ladder import Before, LastRound, ladder
 from host.season.rounds.retention import remove_answers, too_old
-from host.season.rounds.round_files import KEPT_FILES, RoundFiles, made_files, write_records
+from host.season.rounds.round_files import KEPT_FILES, RoundFiles, has_records, made_files, write_records
 from host.season.rounds.round_loop import REFERENCE, RoundPlayer
 from host.season.rounds.season import ORGANISER, Season, entries_in
 from host.season.site_database import SiteDatabase
@@ -74,9 +73,8 @@ class Publishing:
         self._season, self._player, self._intake, self._site = season, player, intake, site
         self._shown = dict[int, Round]()  # rounds as they have been published
         self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with a round
-        # Rounds that have their records, or whose journal is damaged. A file of another round is replaced by its records.
-        over = [each.number for each in player.rounds if each.counted]
-        self._recorded = {number for number in over if (season.folder.published / records_of(number)).exists()}
+        over = [each for each in player.rounds if each.counted]
+        self._recorded = {each.number for each in over if has_records(season.folder, each)}  # or a damaged journal
         self._everything: object = None  # what concerns all authors and bots, as it was published last
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0

@@ -1,5 +1,7 @@
 """Writes the files of a round that is over: its records, a public report with replays, and the tables of each author."""
 
+import hashlib
+import mmap
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from host.report.html_file import spectators_report
 from host.report.public import public_lines
 from host.season.documents import report_of
 from host.season.folder import SeasonFolder, records_of
+from host.season.rounds.book import Round
 from host.season.rounds.play import STAGE, reading_round
 
 OWN_TABLES = 20
@@ -28,6 +31,19 @@ class RoundFiles(NamedTuple):
 
     report: str
     tables: dict[str, str]
+
+
+def has_records(folder: SeasonFolder, which: Round) -> bool:
+    """Return whether the records of a round are written: whether the last line of their file has the seal of the round.
+
+    A season that was restored from a backup may have the file of another round with this number.
+    """
+    path = folder.published / records_of(which.number)
+    if not path.exists() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
+        last = lines[lines.rfind(b"\n", 0, len(lines) - 1) + 1 :]
+    return hashlib.sha256(last).hexdigest() == which.seal
 
 
 def write_records(folder: SeasonFolder, number: int, tournament: Tournament) -> None:
