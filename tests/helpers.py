@@ -257,8 +257,12 @@ class Traces(NamedTuple):
 
     @classmethod
     def now(cls) -> "Traces":
-        """Return the current traces. What earlier tests have left to the garbage collector is closed first."""
+        """Return the current traces. What earlier tests have left to the garbage collector is closed first.
+
+        What is not garbage is not searched again: after some thousand tests, each search takes a second.
+        """
         gc.collect()
+        gc.freeze()
         ipc = [Path("/proc/sysvipc") / name for name in ("shm", "msg", "sem")]
         return cls(
             frozenset(process.pid for process in descendants(os.getpid())),

@@ -21,7 +21,7 @@ import psutil
 import pytest
 import trio
 from command import CROUPIER, ROOT, croupier, environment
-from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, own_port, played, written
+from helpers import AMPLE, CACHE, SAMPLES, built, game_called, level, long, own_port, played, written
 from model_server import COMPLETION_TOKENS, PROMPT_TOKENS, TOKENS, USAGE, ModelServer, serving
 
 from host.base.errors import UserError
@@ -37,7 +37,7 @@ from host.journal.state import RecordedBot, bot_from_row
 from host.play.jobs import WorkerSetup
 from host.play.records import Fixture, Record, Undecided, undecided_record
 from host.relay.relay import _use, open_relay
-from host.relay.upstream import Repeatable, Reply, ask
+from host.relay.upstream import Repeatable, Reply, Unusable, ask
 from host.sandbox.bubblewrap import Home
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import UNPROTECTED
@@ -429,10 +429,17 @@ def test_the_two_kinds_of_tokens_are_counted(usage: Any, counted: tuple[int, int
 )
 @pytest.mark.parametrize("budget", [{"tokens": 1000}, {"money": 1.0} | PRICES])
 def test_an_answer_with_a_wrong_count_of_tokens_is_as_one_without(usage: Any, budget: dict[str, Any]) -> None:
+    answer = Reply(200, json.dumps({} if usage is None else {"usage": usage}).encode())
+    assert _use(access_to("http://h"), answer) == ModelUse()
+    with pytest.raises(Unusable, match="the answer does not say how many tokens it has cost"):
+        _use(access_to("http://h", **budget), answer)
+
+
+def test_an_answer_without_a_count_of_tokens_costs_only_a_bot_with_a_budget_its_fixture() -> None:
     with serving() as server:
-        server.usage = usage
+        server.usage = None
         free = against_nestor(caller(access(server)))
-        limited = against_nestor(caller(access(server, **budget)))
+        limited = against_nestor(caller(access(server, tokens=1000)))
     assert free.faults == {} and free.undecided is None
     assert limited.undecided is not None
     assert "the answer does not say how many tokens it has cost" in limited.undecided.reason
@@ -465,6 +472,17 @@ def tournament(folder: Path, address: str) -> Path:
     return folder
 
 
+def two_fixtures(place: Path, more: str) -> Path:
+    """Let the bot of such a tournament play two fixtures, one after the other; return its croupier.toml."""
+    config = place / "croupier.toml"
+    text = config.read_text().replace('key_env = "A_KEY"\n', "").replace('"league"', '"round-robin"')
+    text = text.replace("tables = 2", "tables_per_pair = 2").replace(
+        '"sample:nestor"', '"sample:nestor", "sample:glaucus"'
+    )
+    config.write_text(text + more)
+    return config
+
+
 def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
@@ -486,6 +504,7 @@ def test_a_run_asks_the_model_and_what_it_leaves_has_no_key(tmp_path: Path, monk
     assert not [*(CACHE / "relays").iterdir()]
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "models.md").read_text()
@@ -531,11 +550,11 @@ async def asked_until_it_listens(model: ModelAccess) -> Reply:
 @pytest.mark.parametrize(
     ("game", "move"),
     [
-        ("cardshark", "S"),
-        ("holdem", "0"),
+        long(("cardshark", "S")),
+        long(("holdem", "0")),
         ("hearts", "HIGH"),
-        (SAMPLES / "referees" / "undercut_python", "1"),
-        pytest.param("textarena:SimpleNegotiation-v0", "[Wheat]", marks=needs_textarena),
+        long((SAMPLES / "referees" / "undercut_python", "1")),
+        pytest.param("textarena:SimpleNegotiation-v0", "[Wheat]", marks=[needs_textarena, pytest.mark.long]),
     ],
 )
 def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str, tmp_path: Path) -> None:
@@ -578,13 +597,13 @@ def test_bots_that_wait_for_a_model_play_as_many_fixtures_at_once_as_there_are_w
         manifest.write_text(manifest.read_text().replace('"asker"', f'"{name}"'))
     workers = len(os.sched_getaffinity(0)) + 1
     meet = Barrier(workers)  # no call is answered before each worker has one
-    with serving(*["meet"] * workers) as server:
+    prepared = ["200"] * 3  # croupier asks each of these bots one question before the first table
+    with serving(*prepared, *["meet"] * workers) as server:
         server.meeting = meet
         config = place / "croupier.toml"
-        text = (
-            config.read_text().replace('address = ""', f'address = "{server.address}"').replace('key_env = "A_KEY"', "")
-        )
-        config.write_text(text.replace("tables = 2", f"tables = {2 * workers}") + '[limits]\nmove = "5 min"\n')
+        text = config.read_text().replace('address = ""', f'address = "{server.address}"')
+        text = text.replace('key_env = "A_KEY"', 'patience = "10 min"')
+        config.write_text(text + '[limits]\nmove = "5 min"\n')
         done = croupier("-C", place, "run", "--workers", workers)
     assert done.code == 0, done.err
     assert not meet.broken
@@ -716,8 +735,8 @@ def test_doctor_names_a_key_that_is_missing_and_a_model_that_is_slow(tmp_path: P
 
 IN_ALL = [
     ("requests_in_all = 1", "requests_in_all = 1 in croupier.toml: "),
-    ("tokens = 1_000_000\ntokens_in_all = 1", "tokens_in_all = 1 in croupier.toml: "),
-    ("money = 1\nprompt_price = 2\nmoney_in_all = 0.000001", "money_in_all = 1e-06 in croupier.toml: "),
+    long(("tokens = 1_000_000\ntokens_in_all = 1", "tokens_in_all = 1 in croupier.toml: ")),
+    long(("money = 1\nprompt_price = 2\nmoney_in_all = 0.000001", "money_in_all = 1e-06 in croupier.toml: ")),
 ]
 
 
@@ -725,15 +744,12 @@ IN_ALL = [
 def test_a_run_stops_in_good_order_when_its_budget_in_all_is_used_up(keys: str, words: str, tmp_path: Path) -> None:
     with serving() as server:
         place = tournament(tmp_path, server.address)
-        config = place / "croupier.toml"
-        text = config.read_text().replace('key_env = "A_KEY"\n', "").replace('"league"', '"round-robin"')
-        text = text.replace("tables = 2", "tables_per_pair = 2").replace('"sample:nestor"', '"sample:*"')
-        config.write_text(f"{text}{keys}\n")
+        config = two_fixtures(place, f"{keys}\n")
         stopped = croupier("-C", place, "run")
         asked = len(server.heard)
         again = croupier("-C", place, "run")
         assert len(server.heard) == asked + 1  # when the bot was prepared
-        config.write_text(text)
+        config.write_text(config.read_text().replace(keys, ""))
         finished = croupier("-C", place, "run")
     assert stopped.code == again.code == 5, stopped.err
     assert f"stopped: the budget of small is used up, {words}" in stopped.err
@@ -778,16 +794,14 @@ def test_an_undecided_fixture_counts_with_what_its_bots_have_used(tmp_path: Path
     refused = ["401"] * 6  # three times, and each time croupier asks the model too
     with serving("200", "200", "200", *refused, "200", "200", *refused) as server:
         place = tournament(tmp_path, server.address)
-        config = place / "croupier.toml"
-        text = config.read_text().replace('key_env = "A_KEY"\n', "").replace('"league"', '"round-robin"')
-        text = text.replace("tables = 2", "tables_per_pair = 2").replace('"sample:nestor"', '"sample:*"')
-        config.write_text(f"{text}requests_in_all = 2\n")
+        two_fixtures(place, "requests_in_all = 2\n")
         stopped = croupier("-C", place, "run", "--workers", 1)
     assert stopped.code == 5, stopped.err
     assert "requests_in_all = 2 in croupier.toml: 2 used" in stopped.err
     assert len(server.heard) == 1 + 2 + len(refused)  # one when the bot was prepared
 
 
+@pytest.mark.long
 def test_check_asks_the_model_of_the_tournament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:

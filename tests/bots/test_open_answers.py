@@ -44,13 +44,11 @@ for question in sys.stdin:
 )
 """A bot that asks a model once for each question. Its answers and faults follow from the question and from its budget."""
 
-COUNTS = """
-import sys
-with open("count", "r+") as file:
-    count = int(file.read() or 0) + 1
-    file.seek(0)
-    file.write(str(count))
-print("STAND" if count % 3 == 0 else "END")
+COUNTS = """#!/bin/sh
+read count < count
+count=$((count + 1))
+echo $count > count
+[ $((count % 3)) = 0 ] && echo STAND || echo END
 """
 """A bot that counts its questions in a state file, and answers by that."""
 
@@ -72,13 +70,13 @@ requests = 3
 def bots_in(folder: Path) -> tuple[Path, Path]:
     """Write the two bots."""
     asks, counts = folder / "asks", folder / "counts"
-    for bot, text, keys in (
-        (asks, ASKS, 'protocol = "lines"\nmodels = ["small"]'),
-        (counts, COUNTS, 'protocol = "argv"\nstate = "count"'),
+    for bot, text, suffix, keys in (
+        (asks, ASKS, ".py", 'entry = "bot.py"\nprotocol = "lines"\nmodels = ["small"]'),
+        (counts, COUNTS, "", 'run = ["./bot"]\nprotocol = "argv"\nstate = "count"'),
     ):
         bot.mkdir(parents=True)
-        written(text, ".py", bot)
-        (bot / "bot.toml").write_text(f'game = "pazaak"\nentry = "bot.py"\n{keys}\n')
+        written(text, suffix, bot)
+        (bot / "bot.toml").write_text(f'game = "pazaak"\n{keys}\n')
     return asks, counts
 
 
@@ -190,6 +188,7 @@ def test_a_run_that_was_killed_goes_on_at_the_open_question(tmp_path: Path) -> N
     assert [*(place / "run" / "open").iterdir()] == []
 
 
+@pytest.mark.long
 def test_a_fixture_that_is_played_again_after_redo_begins_without_the_answers_of_before(tmp_path: Path) -> None:
     with serving(*["200"] * 8, "hold") as server:
         place = tournament(tmp_path, server.address)

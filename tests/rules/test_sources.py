@@ -171,6 +171,7 @@ def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path
         assert bundle["rules"] == {"seats": 2, "chips": 10} and bundle["given_by"] == ["cyd"]
 
 
+@pytest.mark.long
 def test_a_run_without_any_result_is_tried_again(tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always", bots=("ada", "cyd"), often=1)
     for _ in range(2):
@@ -212,7 +213,7 @@ def test_the_undecided_fixtures_depend_neither_on_workers_nor_on_interruptions(t
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("command", ["play ada cyd -n 12", "compare ada cyd -n 12", "run --dry-run"])
+@pytest.mark.parametrize("command", ["play ada cyd -n 12", long("compare ada cyd -n 12"), long("run --dry-run")])
 def test_outside_a_run_a_failing_game_is_an_error(command: str, tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always", often=1)
     done = croupier("-C", folder, *command.split())
@@ -236,7 +237,8 @@ seeds = {seeds}
 SEEDS = '["dan", "cyd", "bob", "ada"]'
 
 
-@pytest.mark.parametrize("elimination", ["single", pytest.param("double", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("elimination", ["single", "double"])
 def test_an_undecided_tie_goes_to_the_better_seed(elimination: str, tmp_path: Path) -> None:
     stages = CUP.format(elimination=elimination, seeds=SEEDS)
     folder = tournament(tmp_path / "cup", "GAME", stages, mode="always", often=1)
@@ -290,6 +292,7 @@ practice = true
 """
 
 
+@pytest.mark.long
 def test_a_group_without_any_result_is_ranked_by_seed_and_its_final_is_played(tmp_path: Path) -> None:
     bots = ("ada", "bob", "cyd", "dan", "eve", "fay")
     folder = tournament(tmp_path / "cup", "GAME", GROUPS, mode="always", often=1, bots=bots)

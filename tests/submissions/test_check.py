@@ -60,9 +60,9 @@ BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "C001": ({"bot.toml": "langauge = 1\n", "bot.py": ""}, 'mine/bot.toml:1: unknown key "langauge"'),
     # building and starting
     "B010": ({"bot.c": "int main(void) { return nothing; }\n"}, "mine: does not build  (cc -O2 "),
+    "B012": ({"bot+": SHORT_OF_SPACE + 'env LD_LIBRARY_PATH="$(dirname "$(readlink -f /usr/bin/java)")/../lib" java -Xmx4g -version\n'}, "mine: the JVM cannot reserve its heap:  "),
     "B011": ({"bot.toml": 'language = "java"\nmain = "Bot"\n', "Mine.java": "package Players; class Mine { public static void main(String[] a) { } }\n"},
              "mine: Java does not find the main class:  Error: Could not find or load main class Bot"),
-    "B012": ({"bot+": SHORT_OF_SPACE + 'env LD_LIBRARY_PATH="$(dirname "$(readlink -f /usr/bin/java)")/../lib" java -Xmx4g -version\n'}, "mine: the JVM cannot reserve its heap:  "),
     "B013": ({"bot+": SHORT_OF_SPACE + "sbcl --dynamic-space-size 1GB --non-interactive --eval 1\n"}, "mine: SBCL cannot reserve its heap:  "),
     "B018": ({"bot+": b"\x7fELF\x02\x01\x01 is not all of it"}, "mine: cannot be started: Exec format error"),
     # answering
@@ -196,7 +196,7 @@ def test_ask_repeats_a_fault_that_check_has_found(files: dict[str, str | bytes],
 
 
 def test_a_bot_without_faults_leaves_no_bundle(here: Path) -> None:
-    assert checked({"bot.py": STANDS}).code == 0
+    assert checked({"bot+": ANSWERS}).code == 0
     assert not (here / ".croupier").exists()
 
 
@@ -249,10 +249,11 @@ def test_a_limit_is_told_in_its_own_unit(here: Path) -> None:
 # Notes that are not errors.
 
 STANDS = 'print("S")\n'
+ANSWERS = "#!/bin/sh\necho S\n"
 NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
-    "an illegal move": ({"bot.py": 'print("B 5000")\n'}, "cardshark", "note B026"),
+    "an illegal move": ({"bot+": "#!/bin/sh\necho B 5000\n"}, "cardshark", "note B026"),
     "an illegal card": ({"bot.toml": PYTHON, "bot.py": 'import sys\nfor line in sys.stdin:\n    print("PLAY 9")\n'}, "pazaak", "    note B028"),
-    "chance of its own": ({"bot.py": 'import time\nprint("SH"[time.time_ns() // 1000 % 2])\n'}, "cardshark", "take randomness only from CROUPIER_SEED"),
+    "chance of its own": ({"bot.c": "#include <time.h>\n" + C.format('struct timespec now; clock_gettime(CLOCK_REALTIME, &now); puts(now.tv_nsec / 1000 % 2 ? "S" : "H");')}, "cardshark", "take randomness only from CROUPIER_SEED"),
     "what it was refused": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys\ntry:\n    open("/root/.aws/credentials")\nexcept OSError as error:\n    print(error, file=sys.stderr)\nfor line in sys.stdin:\n    print("S")\n'}, "cardshark", "note B037"),
     "a slow answer": ({"bot.toml": LINES + PYTHON, "bot.py": 'import sys, time\nfor n, line in enumerate(sys.stdin):\n    time.sleep(0.55 * (n == 3))\n    print("S")\n'}, "cardshark", "it may time out on a slower or busier machine"),
 }  # fmt: skip
@@ -328,8 +329,8 @@ def test_a_report_of_a_healthy_bot(here: Path) -> None:
 
 
 def test_check_tells_programs_everything(here: Path) -> None:
-    lay({"bad.py": 'print("Hit")\n', "good.py": STANDS})
-    told = croupier("check", "good.py", "bad.py", "-g", "cardshark", "--json")
+    lay({"bad+": "#!/bin/sh\necho Hit\n", "good+": ANSWERS})
+    told = croupier("check", "good", "bad", "-g", "cardshark", "--json")
     good, bad = told.json["rows"]
     assert (told.code, good["accepted"], bad["accepted"]) == (1, True, False)
     assert [problem["code"] for problem in bad["problems"]] == ["B023"]
@@ -380,11 +381,11 @@ def test_a_broken_bot_keeps_nobody_from_playing_the_others(tmp_path: Path) -> No
 
 
 def test_a_bot_that_cannot_be_read_does_not_hide_the_others(here: Path) -> None:
-    lay({"bad.py": "def f(:\n", "good.py": STANDS})
-    done = croupier("check", "bad.py", "good.py", "-g", "cardshark")
+    lay({"bad.py": "def f(:\n", "good.c": C.format('puts("S");')})
+    done = croupier("check", "bad.py", "good.c", "-g", "cardshark")
     assert done.code == 1
     assert "error[B015] bad.py:1: " in done.out
-    assert "good · python · argv · cardshark" in done.out and "ready to play" in done.out
+    assert "good · c · argv · cardshark" in done.out and "ready to play" in done.out
 
 
 def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
@@ -410,16 +411,16 @@ def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
 
 
 def test_all_bots_of_a_tournament_are_checked_also_under_load(tmp_path: Path) -> None:
-    cup = cup_in(tmp_path / "cup", ["davey.c", "lim17.py"])
+    cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"])
     (cup / "bots" / "broken").write_text("no program\n")
     done = croupier("check", "--all", "-C", cup)
     assert done.code == 1
-    assert [line.split(" · ")[0] for line in done.out.splitlines() if " · cardshark" in line] == ["davey", "lim17"]
+    assert [line.split(" · ")[0] for line in done.out.splitlines() if " · cardshark" in line] == ["cautious", "davey"]
     assert "error[B003]" in done.out
     loaded = done.out.partition("all bots at the same time, on a busy machine\n")[2].splitlines()
     assert [line.split()[1] for line in loaded if line.startswith("  ") and not line.startswith("      ")] == [
+        "cautious",
         "davey",
-        "lim17",
     ]
 
 
@@ -455,8 +456,8 @@ def test_the_whole_log_of_a_build_can_be_read(here: Path) -> None:
 
 
 def test_without_a_sandbox_that_is_said(here: Path) -> None:
-    lay({"good.py": STANDS})
-    done = croupier("check", "good.py", "-g", "cardshark", "--unsafe")
+    lay({"good+": ANSWERS})
+    done = croupier("check", "good", "-g", "cardshark", "--unsafe")
     assert (done.code, "WARNING  no sandbox" in done.err) == (0, True)
     assert "  ! sandbox         none: the bot was not restricted" in done.out
 
@@ -472,14 +473,14 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path, m
             time.sleep(0.01)
         (working,) = {path.parents[1] for path in started}
 
-        lay({"one.py": "print('S')  # one", "other.py": "print('S')  # other"})
-        assert croupier("check", "one.py", "-g", "cardshark").code == 0
+        lay({"one+": ANSWERS, "other+": f"{ANSWERS}# another"})
+        assert croupier("check", "one", "-g", "cardshark").code == 0
         assert working.is_dir()
 
         process.kill()
         process.wait()
         assert working.is_dir()
-        assert croupier("check", "other.py", "-g", "cardshark").code == 0
+        assert croupier("check", "other", "-g", "cardshark").code == 0
         assert not working.exists()
 
 

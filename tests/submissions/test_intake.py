@@ -493,10 +493,11 @@ def test_a_problem_names_the_submission_when_the_tournament_is_beside_this_folde
     assert done.err.endswith("\n  hint: python3 -m py_compile mine.py\n")
 
 
-@pytest.mark.parametrize("text", ['print("nonsense")\n', "raise SystemExit\n", 'print("S")\n'])
-def test_check_says_whether_add_would_add_a_bot_that_fails_it(text: str, cup: Path, desk: Path) -> None:
-    (desk / "mine.py").write_text(text)
-    checked, added = croupier("check", desk / "mine.py", "-C", cup), croupier("add", desk / "mine.py", "-C", cup)
+@pytest.mark.parametrize("does", ["echo nonsense", "exit 0", "echo S"])
+def test_check_says_whether_add_would_add_a_bot_that_fails_it(does: str, cup: Path, desk: Path) -> None:
+    (desk / "mine").write_text(f"#!/bin/sh\n{does}\n")
+    (desk / "mine").chmod(0o755)
+    checked, added = croupier("check", desk / "mine", "-C", cup), croupier("add", desk / "mine", "-C", cup)
     assert checked.out.splitlines()[-1].startswith("not accepted") == (added.code != 0)
     assert "\n  hint: " in added.err or added.code == 0
 
@@ -536,17 +537,18 @@ def test_a_folder_of_bots_that_was_not_there_is_not_there_afterwards(cup: Path, 
 
 
 def test_add_goes_on_after_a_broken_submission_and_ends_with_a_summary(desk: Path, cup: Path) -> None:
-    (desk / "loud.py").write_text('import sys\nprint("thinking", file=sys.stderr)\nprint("S")\n')
+    says = '#include <stdio.h>\nint main(void) {{ fputs("{}", stderr); puts("{}"); }}\n'
+    (desk / "loud.c").write_text(says.format("thinking", "S"))
     (desk / "broken.py").write_text("x(\n")
-    (desk / "wrong.py").write_text('print("nonsense")\n')
+    (desk / "wrong.c").write_text(says.format("", "nonsense"))
 
-    done = croupier("add", desk / "broken.py", desk / "loud.py", desk / "wrong.py", "-C", cup)
+    done = croupier("add", desk / "broken.py", desk / "loud.c", desk / "wrong.c", "-C", cup)
 
     assert (done.code, done.first.partition(": ")[0]) == (4, f"error[B015] {desk}/broken.py:1")
     assert "  ! standard error: thinking" in done.out
     assert "  ✗ B023: 'nonsense' is not a move; " in done.out
     assert done.out.splitlines()[-1] == ("2 of 3 submissions added, 1 of them would fail `croupier check`, 1 refused")
-    assert sorted(path.name for path in (cup / "bots").glob("[a-z]*.py")) == ["loud.py", "wrong.py"]
+    assert sorted(path.name for path in (cup / "bots").glob("[lw]*.c")) == ["loud.c", "wrong.c"]
 
 
 # Submissions as a learning platform exports them.
@@ -585,7 +587,7 @@ def test_a_class_of_2015_is_compiled_under_its_name_too(tmp_path: Path, desk: Pa
 
 @pytest.mark.parametrize(
     "files",
-    [{"a/b/notes.txt": b"", "a/b/solution.py": b"print('S')\n"}, {"README.md": b"", "src/bot/bot.py": b"print('S')\n"}],
+    [{"a/b/notes.txt": b"", "a/b/solution.c": DAVEY}, {"README.md": b"", "src/bot/bot.c": DAVEY}],
     ids=["two folders", "a folder beside a text"],
 )
 def test_the_only_source_of_a_zip_may_lie_in_a_folder(files: dict[str, bytes], cup: Path, desk: Path) -> None:
@@ -596,18 +598,18 @@ def test_the_only_source_of_a_zip_may_lie_in_a_folder(files: dict[str, bytes], c
 def test_two_submissions_of_one_name_are_both_named(cup: Path, desk: Path) -> None:
     for group in ("a", "b"):
         (desk / group).mkdir()
-        written(desk / group / "bot.py", b"print('S')\n")
-    done = croupier("add", "a/bot.py", "b/bot.py", "-C", cup, cwd=desk)
+        written(desk / group / "bot.c", DAVEY)
+    done = croupier("add", "a/bot.c", "b/bot.c", "-C", cup, cwd=desk)
     assert (done.code, done.err.count("error[")) == (3, 1)
     assert done.err.startswith(
-        "error[C003] b/bot.py: two submissions are called bot: a/bot.py, which is added, and b/bot.py, which is not"
+        "error[C003] b/bot.c: two submissions are called bot: a/bot.c, which is added, and b/bot.c, which is not"
     )
-    assert "croupier add b/bot.py --as NAME" in done.err.replace(f" -C {cup}", "")
+    assert "croupier add b/bot.c --as NAME" in done.err.replace(f" -C {cup}", "")
 
 
 def test_submissions_with_the_same_files_are_pointed_out(cup: Path, desk: Path) -> None:
-    one = zipped(desk / "ada.zip", {"ada/bot.py": b"print('S')\n", "bot.toml": b'author = "Ada"\n'})
-    other, third = written(desk / "bob.py", b"print('S')\n"), written(desk / "eve.py", b"print('H')\n")
+    one = zipped(desk / "ada.zip", {"ada/bot.c": DAVEY, "bot.toml": b'author = "Ada"\n'})
+    other, third = written(desk / "bob.c", DAVEY), written(desk / "eve.c", DAVEY + b"\n")
     done = croupier("add", one, other, third, "-C", cup)
     assert done.code == 0
     assert [line for line in done.out.splitlines() if "identical" in line] == [
@@ -692,7 +694,7 @@ def test_the_log_of_an_intake_has_a_row_for_each_submission(cup: Path, desk: Pat
 def test_a_file_name_that_is_not_utf_8_is_refused_and_logged_like_any_other(cup: Path, desk: Path) -> None:
     folder = desk / os.fsdecode(b"\xfc")
     folder.mkdir()
-    handed_in = [written(folder / os.fsdecode(name), b"print('S')\n") for name in (b"a.py", b"m\xfc.py", b"z.py")]
+    handed_in = [written(folder / os.fsdecode(name), DAVEY) for name in (b"a.c", b"m\xfc.c", b"z.c")]
     done = croupier("add", *handed_in, "-C", cup)
     assert (done.code, done.first.partition("]")[0]) == (4, "error[B016"), done.err
     rows = read(cup / "bots")
@@ -718,14 +720,14 @@ def test_a_damaged_log_is_named(row: bytes, tmp_path: Path) -> None:
 
 
 def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_have(cup: Path, desk: Path) -> None:
-    script, long = b"print('S')\n", "Wilhelmina Konstantinopolsky_1234567_assignsubmission_file_"
+    long = "Wilhelmina Konstantinopolsky_1234567_assignsubmission_file_"
     (desk / long).mkdir()
-    packed = {"Ada_Lovelace_1/bot.py": script}
+    packed = {"Ada_Lovelace_1/bot.c": DAVEY}
     handed_in = [
         zipped(desk / "twice.zip", {"inner.zip": zipped(desk / "inner.zip", packed).read_bytes()}),
         zipped(desk / long / "hand-in.zip", packed).parent,
-        written(desk / "Ada_O'Neill_1026.py", script),
-        written(desk / f"{'x' * 60}_777.py", script),
+        written(desk / "Ada_O'Neill_1026.c", DAVEY),
+        written(desk / f"{'x' * 60}_777.c", DAVEY),
     ]
     added = croupier("add", *handed_in, "-C", cup)
     assert (added.code, added.err) == (0, "")
