@@ -20,9 +20,11 @@ import psutil
 import pytest
 from command import FAST, ROOT, Done, croupier, croupier_process, cup_in
 from machines import until
+from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 from test_cluster import outcome
 from test_referee import REFEREES, kill_referee
+from test_season_intake import STEALS
 
 from host.base.errors import UserError
 from host.journal.reader import reading
@@ -400,3 +402,31 @@ def test_a_season_in_containers_goes_on_whatever_is_killed(season: SeasonInConta
     verified = croupier_process("-C", season.folder, "season", "verify", "--json")
     assert verified.code == 0 and verified.json["differences"] == [], verified
     assert {row["label"] for row in season.document("ladder")["rows"]} == {"adas-1", "bobs-1"}
+
+
+def test_a_build_in_the_container_of_a_season_reads_neither_seed_nor_journal_nor_store(
+    season: SeasonInContainers, tmp_path: Path
+) -> None:
+    until(lambda: season.rounds() >= 0, 120)
+    for author, note in (("bob", "the-program-of-bob"), ("carl", "another")):
+        bot = tmp_path / f"{author}s.py"
+        bot.write_bytes(plain_bot("STAND", note))
+        assert croupier_process("submit", bot, "--to", season.link(author)).code == 0
+    season.until_rounds(1)
+    with season.store() as store:
+        program = f"{store.versions.get('bobs', 1).place}/bobs.py"
+    journal, round_seed = "rounds/0001/run/run.sqlite", "rounds/0001/run/seed"
+    names = ("seed", "season.sqlite", journal, round_seed, program, "published/site.sqlite")
+    assert all((season.folder / name).exists() for name in names)
+    script = STEALS.format(places=["bot.toml", *(f"/season/{name}" for name in names)], links=False)
+    secrets = [(season.folder / name).read_text().strip() for name in ("seed", round_seed)]
+    secrets += ["SQLite format 3", "the-program-of-bob"]
+    free = season.compose("exec", "-T", "season", "python3", "-c", script, "build").out
+    assert all(secret in free for secret in secrets)  # what it reads outside a sandbox
+    upload = tmp_path / "adas.tar.gz"
+    config = 'run = ["python3", "bot.py"]\nbuild = ["python3 bot.py build"]\nprotocol = "lines"  # its-own-file\n'
+    upload.write_bytes(tar({"bot.toml": config, "bot.py": script}))
+    assert croupier_process("submit", upload, "--to", season.link("ada")).code == 0
+    told = json.dumps(season.document("mine/ada")["submissions"])
+    assert "tried while it was built" in told and "its-own-file" in told and "tried at play" in told
+    assert not [secret for secret in secrets if secret in told]
