@@ -165,6 +165,17 @@ for line in sys.stdin:
 """
 
 
+def test_bots_that_answer_the_opening_too_are_asked_it_first(tmp_path: Path) -> None:
+    opening = 'TextView("turn 0\\nrows 60\\ncols 90\\nready\\n", text)'
+    asked = "    score = [0, 0]\n    yield [Request(s, TextView('', 'turn 0\\nready\\n')) for s in (0, 1)]\n"
+    code = ANTS.replace(opening, 'TextView("", text)').replace("    score = [0, 0]\n", asked)
+    bot = ANT_BOT.replace(
+        '    elif w[0] == "go":', '    elif w[0] == "ready": print("go", flush=True)\n    elif w[0] == "go":'
+    )
+    assert bot != ANT_BOT and opening not in code
+    assert played(tmp_path, "ants", code, {"north.py": bot, "south.py": bot}, 2) == [(100, 0), (100, 0)]
+
+
 def test_an_answer_ends_with_the_word_that_the_game_names(tmp_path: Path) -> None:
     assert played(tmp_path, "ants", ANTS, {"north.py": ANT_BOT, "south.py": ANT_BOT}, 2) == [(100, 0), (100, 0)]
     replay = croupier("replay", "round-robin/north+south/1", cwd=tmp_path).out
