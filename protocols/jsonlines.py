@@ -112,6 +112,11 @@ def bank(milliseconds: int, line: bytes) -> bytes:
     return _with_first(b'"bank":%d.%03d' % divmod(milliseconds, 1000), line)
 
 
+def refused(reason: str, line: bytes) -> bytes:
+    """Return a question line with "refused", why the last answer was refused, as its first member."""
+    return _with_first(b'"refused":%b' % json.dumps(reason).encode(), line)
+
+
 def _with_first(member: bytes, line: bytes) -> bytes:
     return b"{%b%b%b" % (member, b"" if line.startswith(b"{}") else b",", line[1:])
 
@@ -148,4 +153,5 @@ PROTOCOL = Protocol(
     write=write,
     framing=framing(encode, encode_all),
     note=note,
+    refused=refused,
 )

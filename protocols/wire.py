@@ -208,6 +208,8 @@ class Protocol(NamedTuple):
     one_line: bool = True
     lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
     note: Callable[[bytes], str] | None = None  # returns the note beside the move of an answer; "" if there is none
+    # Adds to a question, which is asked again, why the answer was refused; None: such a question cannot be asked.
+    refused: Callable[[str, bytes], bytes] | None = None
     repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
     ends_with_output: bool = False  # whether the end of the output completes an answer without a line end
     # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.

@@ -4,7 +4,7 @@ It is pure: it has no clock, no descriptor and no process. The table TRANSITIONS
 in each state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -82,7 +82,9 @@ class AnswerReader:
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
         self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing(grammar.until)
-        self._grammar = grammar
+        self.split: Callable[[bytes], list[bytes]] = self.framing.read
+        """Returns the whole answers at the start of some output, and what follows them."""
+        self.grammar = grammar
         self._moves: dict[bytes, Move] = {}
         self.whole_lines: dict[bytes, Move] = {}
         """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
@@ -115,7 +117,7 @@ class AnswerReader:
             number, text = self.protocol.split_table_number(raw)
             if number != table:
                 return Input.WRONG_TABLE, WRONG_TABLE
-        answer = self.protocol.receive(self._grammar, text)
+        answer = self.protocol.receive(self.grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
         if self.protocol.note and self.protocol.note(text):  # hardly any of them comes twice
@@ -133,7 +135,7 @@ class BatchState:
         self.state = IDLE
         self.rest = b""  # bytes after the last complete answer; after a violation, its evidence
         self.has_ended = False  # whether the process has ended its output, and so completed its answer
-        self._reader, self._split = reader, reader.framing.read
+        self._reader, self._split = reader, reader.split
         self._tables: Sequence[int] = ()  # table number of each question of the batch
         self._due = 0  # answers that are due
 

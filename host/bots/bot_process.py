@@ -9,7 +9,15 @@ from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog, StderrReader
 from host.bots.values import Batch, BatchResult, HasQuestion, ProcessTotals, QuickAnswer
 from host.sandbox.launch import Sandbox
-from protocols.wire import Grammar
+from protocols.wire import Grammar, Move, View
+
+Allows = Callable[[View, Move], bool]
+"""Returns whether the rules allow a move, as far as that is known before they play it."""
+
+
+def any_move(_view: View, _move: Move) -> bool:
+    """Return True."""
+    return True
 
 
 class BotContext(NamedTuple):
@@ -24,6 +32,7 @@ class BotContext(NamedTuple):
     stderr_reader: StderrReader
     stderr_log: StderrLog
     used: ProcessTotals = ProcessTotals()  # by its earlier sandboxes in this fixture
+    allows: Allows = any_move  # says what `retries` refuses
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables of a process that is started now. A bot with a time bank gets the time left in it."""

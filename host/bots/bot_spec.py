@@ -127,7 +127,7 @@ def format_limit(value: float | Bank) -> str:
     return f"{value // BYTES[unit]} {unit}"
 
 
-UNITLESS_LIMITS = ("tasks", "open_files", "cores")
+UNITLESS_LIMITS = ("tasks", "open_files", "cores", "retries")
 """The limits that have no unit."""
 
 
@@ -462,6 +462,11 @@ class BuiltBot(NamedTuple):
     def longest_answer(self) -> int:
         """The most bytes of an answer."""
         return longest_answer(self.limits, self.spec.protocol)
+
+    @property
+    def retries(self) -> int:
+        """How often a question is asked again after a refused answer: 0 if its protocol cannot say why."""
+        return self.limits.retries if PROTOCOLS[self.spec.protocol].refused else 0
 
     def with_keys(self, **keys: Any) -> "BuiltBot":
         """Return the bot with other values for some keys of its bot.toml."""

@@ -107,9 +107,18 @@ class AskedProcess:
     """The host's end of one process. None of its pipes blocks."""
 
     def __init__(
-        self, monitored: MonitoredSandbox, clock: Clock, log: StderrLog, *, one_question: bool = False
+        self,
+        monitored: MonitoredSandbox,
+        clock: Clock,
+        log: StderrLog,
+        *,
+        one_question: bool = False,
+        may_ask_again: bool = False,
     ) -> None:
-        """If the process lives for one question, its input is closed when the question has been written."""
+        """If the process lives for one question, its input is closed when the question has been written.
+
+        `may_ask_again` is whether `ask_again` may be called.
+        """
         reads, self._input = os.pipe()
         self.output, writes = os.pipe()
         stderr, complains = os.pipe()
@@ -120,6 +129,8 @@ class AskedProcess:
         self.stderr = StderrPipe(log, stderr)
         self.unsent = b""  # what did not fit into the pipe yet
         self._monitored, self._clock, self._one_question = monitored, clock, one_question
+        self._may_ask_again = may_ask_again
+        self._helpers: trio.Nursery | None = None  # of `while_writing`
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
         self.poll = self._poll.poll
@@ -158,6 +169,13 @@ class AskedProcess:
         """Write questions, as much as fits into the pipe. The clock has been started."""
         self.expect_answer()
         self._write(data)
+
+    def ask_again(self, data: bytes) -> None:
+        """Write the open question again. The clock goes on."""
+        is_written = not self.unsent
+        self._write(self.unsent + data)
+        if self.unsent and is_written and self._helpers is not None:
+            self._helpers.start_soon(self._write_on)
 
     def expect_answer(self) -> None:
         """Record that the process has a question, so that it must not be frozen."""
@@ -205,13 +223,13 @@ class AskedProcess:
 
     async def while_writing(self, reading: Callable[[], Awaitable[None]]) -> None:
         """Read answers, and write meanwhile what did not fit into the pipe. Raise what `reading` raises."""
-        if not self.unsent:
+        if not (self.unsent or self._may_ask_again):
             return await reading()
         with unwrap_exception_group():
-            async with trio.open_nursery() as helpers:
-                helpers.start_soon(self._write_on)
+            async with trio.open_nursery() as self._helpers:
+                self._helpers.start_soon(self._write_on)
                 await reading()
-                helpers.cancel_scope.cancel()
+                self._helpers.cancel_scope.cancel()
 
     # Reading.
 

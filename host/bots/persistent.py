@@ -170,7 +170,13 @@ class PersistentProcess:
         """Start a process; return 0, or the errno of the failure."""
         context = self._context
         one_question = self._lifetime == "question"
-        child = self._child = AskedProcess(context.monitored, self._clock, self.stderr_log, one_question=one_question)
+        child = self._child = AskedProcess(
+            context.monitored,
+            self._clock,
+            self.stderr_log,
+            one_question=one_question,
+            may_ask_again=bool(context.bot.retries),
+        )
         self._reader.framing.restart()
         self._batch, self._table_ids = BatchState(self._reader), TableIds(self._reader.protocol)
         self._violation, self._input = None, InputState.UNKNOWN

@@ -12,7 +12,7 @@ import trio
 
 from host.base.errors import HostFailure, UserError
 from host.bots.allowance import StartupAllowance, TimeBank, time_bank
-from host.bots.bot_process import BotContext, BotProcess, PolledProcess
+from host.bots.bot_process import Allows, BotContext, BotProcess, PolledProcess, any_move
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall, ModelUnreachable
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
@@ -222,6 +222,11 @@ class Seat:
             pauses=totals.pauses,
             pondered=totals.pondered,
         )
+
+    @property
+    def retries(self) -> int:
+        """Return how many questions were asked again in the fixture after a refused answer."""
+        return self._process.totals.retries
 
     def model_costs(self) -> dict[str, ModelCost]:
         """Return what the bot has used of each model in the fixture so far. Models that it has not used are left out."""
@@ -443,12 +448,14 @@ async def open_seat(
     recovery: Recovery | None = None,
     store: "SeatStore | None" = None,
     exchanges: "Exchanges | None" = None,
+    allows: Allows = any_move,
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
     `seed` is its CROUPIER_SEED. A bot without a sandbox, because of a failure, crashes at its first question. Without a
     recovery the seat raises failures of the host. With a store it stores the answers, and begins with those that are there.
     `exchanges` records what the bot and its models say.
+    A bot with retries is asked again if `allows` refuses its move.
     """
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
@@ -471,7 +478,7 @@ async def open_seat(
                 return _LostProcess(sandbox, previous)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
             clock = partial(new_clock, charged=charged, bank=bank, allowance=allowance)
-            block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous)
+            block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous, allows=allows)
             return await stack.enter_async_context(block)
 
         used = ProcessTotals(*last.totals) if last else ProcessTotals()
@@ -494,6 +501,15 @@ async def open_seat(
         yield new_seat(bot, process, restart, bank, budget)
 
 
+def process_of(context: BotContext) -> PersistentProcess | OneShot:
+    """Return what asks a bot in the way that its protocol and its limits require."""
+    if context.bot.retries:
+        from host.bots.retried import RetriedProcess  # only these bots need it
+
+        return RetriedProcess(context)
+    return PersistentProcess(context) if PROTOCOLS[context.bot.spec.protocol].persistent else OneShot(context)
+
+
 @contextlib.asynccontextmanager
 async def open_process(
     bot: BuiltBot,
@@ -504,6 +520,7 @@ async def open_process(
     *,
     new_clock: Callable[[Limits, MonitoredSandbox], Clock] = Clock,
     previous: _Earlier | None = None,
+    allows: Allows = any_move,
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
@@ -524,8 +541,9 @@ async def open_process(
             stderr_reader=monitor.stderr_reader,
             stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
             used=ProcessTotals() if previous is None else previous.totals,
+            allows=allows,
         )
-        process = PersistentProcess(context) if PROTOCOLS[bot.spec.protocol].persistent else OneShot(context)
+        process = process_of(context)
         patience = 0.0
         try:
             yield process

@@ -37,7 +37,7 @@ class StoredAnswer(msgspec.Struct, forbid_unknown_fields=True):
     fault: Fault | None  # ended the process, or kept it from being asked; None: the raw bytes say the answer
     outcome: tuple[bytes, Seconds, Seconds, str, bytes, Seconds, Seconds, Stalls, InputState]  # but the answer
     benched: bool  # before the answer is counted
-    totals: tuple[Seconds, Count, Count, Seconds, Count, Seconds]  # ProcessTotals
+    totals: tuple[Seconds, Count, Count, Seconds, Count, Seconds, Count]  # ProcessTotals
     bank: Seconds | None  # seconds that are left in it
     budget: ModelBudget | None
     state: bytes | None  # of the state file; None: as before

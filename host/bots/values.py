@@ -117,6 +117,7 @@ class ProcessTotals(NamedTuple):
     waited: float = 0.0  # waiting for a processor, as far as measured
     pauses: int = 0
     pondered: float = 0.0
+    retries: int = 0  # questions that were asked again after a refused answer
 
 
 class Evidence(NamedTuple):

@@ -229,7 +229,11 @@ def write_with_schema(path: Path, text: str) -> None:
 
 
 CONFIG_TABLES: tuple[tuple[str, type, Mapping[str, Any] | None], ...] = tuple(
-    (name, model, Limits().by_name() | {"submission": Limits().submission} if model is AllowedLimits else None)
+    (
+        name,
+        model,
+        {**Limits().by_name(), "submission": Limits().submission, "retries": 0} if model is AllowedLimits else None,
+    )
     for name, model in tables_in(ConfigFile)
 )
 """The tables of a croupier.toml, except [rules] and [[stage]]: name, model, and default values that the model lacks."""

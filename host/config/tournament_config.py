@@ -49,7 +49,7 @@ from host.play.records import Fixture
 from host.rating.rankings import RANKINGS, ranking_of
 from host.rules.catalogue import rule_type
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
-from host.sandbox.limits import BANK_SCOPES, BYTES, Limits, ModelAccess, size
+from host.sandbox.limits import BANK_SCOPES, BYTES, MAX_RETRIES, Limits, ModelAccess, size
 from host.stages import KINDS, Registry, config_of, kind_of, references_of
 from host.stages.kind import ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
@@ -120,6 +120,9 @@ class GrantedLimits(RequestedLimits):
 
     cores: Annotated[int, integer(1, 1024)] = 1
     """The most processor cores that a bot may ask for (the key `cores` of bot.toml). Example: `cores = 2`"""
+    retries: Annotated[int, integer(0, MAX_RETRIES)] = -1
+    """How often croupier asks a bot over `json` the same question again, with the reason, after an answer that cannot be read or
+    a move that the rules do not allow. Such a bot plays one table at a time. Example: `retries = 2`"""
 
 
 @dataclass(frozen=True)
@@ -463,6 +466,10 @@ def bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
             message = f"the questions of {game.name} have a field called bank, as the time left in a time bank would be"
             hint = "rename the field, or leave out bank"
             problems.append(Problem("C013", toml.where("limits", "bank"), message, hint=hint))
+    if limits.retries and "refused" in game.view._fields:
+        message = f"the questions of {game.name} have a field called refused, as the reason of a retry would be"
+        hint = "rename the field, or leave out retries"
+        problems.append(Problem("C013", toml.where("limits", "retries"), message, hint=hint))
     return problems
 
 

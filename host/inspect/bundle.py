@@ -21,7 +21,7 @@ from host.journal.state import RecordedBot
 from host.play.records import read_answer, spelled_answer
 from host.rules.catalogue import of_library, rules_type
 from host.sandbox.levels import Level
-from host.sandbox.limits import Bank, Limits
+from host.sandbox.limits import MAX_RETRIES, Bank, Limits
 from host.stages import CROUPIERS, Registry
 from protocols import PROTOCOLS
 from protocols.strict_json import read_json
@@ -42,6 +42,7 @@ MAX_LIMITS = Limits(
     files=1 << 30,
     bank=Bank(3600.0),
     increment=3600,
+    retries=MAX_RETRIES,
 )
 """The highest limits that a bundle can set. A bundle can come from anybody, so it must not set its own."""
 

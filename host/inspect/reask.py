@@ -19,6 +19,7 @@ from host.inspect.recorded import Decision
 from host.inspect.repro import Repro
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
+from host.rules.catalogue import allows_at_once
 from host.sandbox.keeper import KeeperDied, KeeperOutOfMemory
 from host.sandbox.levels import Level
 from host.submissions.diagnosis import sandbox_failure
@@ -71,7 +72,10 @@ async def _replies(
         banks = {(each.table, each.number): each.bank for each in decisions if each.bank is not None}
         bank = time_bank(bot.limits, banks)
         clock = partial(new_clock, bank=bank)
-        async with open_process(bot, repro.game, sandbox, repro.croupier_seed, monitor, new_clock=clock) as process:
+        allows = allows_at_once(repro.game, repro.rules)
+        async with open_process(
+            bot, repro.game, sandbox, repro.croupier_seed, monitor, new_clock=clock, allows=allows
+        ) as process:
             table = 0
             for nth, decision in enumerate(decisions):
                 batch = Batch([decision], ended_tables=[table] if table and decision.table != table else [])

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from host.base.bounded_zlib import decompress
-from host.play.records import STORED_FIELDS, Record, Undecided, UnpackedLimits
+from host.play.records import MAX_STORED_FIELDS, STORED_FIELDS, Record, Undecided, UnpackedLimits
 from host.play.transcript import MAX_STORED_TRANSCRIPT_BYTES
 
 ChainEntryKind = Literal["terms", "stage", "version", "fixture", "undecided", "change"]
@@ -90,8 +90,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
     values = _unpack(stored.summary)
-    has_models = len(values) > STORED_FIELDS
-    summary = dict(zip(Record._fields[: STORED_FIELDS + has_models], values, strict=True))
+    summary = dict(zip(Record._fields[: max(STORED_FIELDS, min(len(values), MAX_STORED_FIELDS))], values, strict=True))
     limits = UnpackedLimits.of(msgspec.msgpack.decode(stored.summary, type=Record))
     private = {
         "summary": _sha256(stored.summary),

@@ -26,7 +26,7 @@ from host.play.sources.own_rules import room_of, source_of
 from host.play.sources.source import SourcePlace
 from host.play.sources.steady import FixtureUndecided, SteadySource
 from host.play.table_plans import PLANS, bot_of, player_name
-from host.rules.catalogue import ref_of
+from host.rules.catalogue import allows_at_once, ref_of
 from host.sandbox.detect import no_sandbox_here
 from host.sandbox.launch import Sandbox, starting_on, why_no_sandbox
 
@@ -181,7 +181,15 @@ class BotPool:
             file = recording_file(Path(self.setup.recordings), name)
             exchanges = Recorder(file, path, player, failures.unrecorded.append)
         block = open_seat(
-            bot, self.game, sandbox, seed, self._monitor, recovery=recovery, store=store, exchanges=exchanges
+            bot,
+            self.game,
+            sandbox,
+            seed,
+            self._monitor,
+            recovery=recovery,
+            store=store,
+            exchanges=exchanges,
+            allows=allows_at_once(self.game, self.setup.rules),
         )
         async with block as seat:
             yield seat

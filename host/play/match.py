@@ -149,8 +149,8 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
 
 
 def max_open_tables(bot: BuiltBot) -> int:
-    """Return how many tables one bot can play at once: 1 if tables would share its process, its state file or its bank."""
-    alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds
+    """Return how many tables one bot can play at once: 1 if they would share its process, state file, bank or retries."""
+    alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
 from host.bots.notes import MAX_NOTE_BYTES, NO_NOTES, NotesByTable
-from host.bots.values import BENCHING, BankTime, Evidence, ModelCost, Timing, Usage
+from host.bots.values import BENCHING, BankTime, Count, Evidence, ModelCost, Timing, Usage
 from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 
@@ -129,6 +129,9 @@ class Record(NamedTuple):
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
     lines: bytes = b""  # of tables that can repeat others (lines.py)
     models: Mapping[str, Mapping[str, ModelCost]] = {}  # by bot, then model; only what was used
+    retries: Mapping[
+        str, Count
+    ] = {}  # by bot: questions that were asked again after a refused answer, if there were any
     transcript: bytes = b""  # of tables whose rules run elsewhere: their questions and events (transcript.py)
     undecided: Undecided | None = None
     unrecorded: tuple[str, ...] = ()  # why exchanges of its bots with models were not recorded
@@ -141,12 +144,15 @@ class Record(NamedTuple):
 
     def stored_summary(self) -> tuple[Any, ...]:
         """Return the fields of a decided fixture as a journal stores them: without those that it stores elsewhere."""
-        return tuple(self)[: STORED_FIELDS + bool(self.models)]
+        return tuple(self)[: MAX_STORED_FIELDS if self.retries else STORED_FIELDS + bool(self.models)]
 
 
 STORED_FIELDS = Record._fields.index("models")
-"""Number of fields of a record's summary in a journal; `models` follows them if a bot has used one. The chain covers their bytes,
-so later fields are not among them."""
+"""Number of fields of a record's summary in a journal. `models` follows them if a bot has used one, with `retries` if a bot
+was asked again. The chain covers their bytes, so later fields are not among them."""
+
+
+MAX_STORED_FIELDS = STORED_FIELDS + 2
 
 
 def check_sums(record: Record) -> None:
@@ -155,6 +161,8 @@ def check_sums(record: Record) -> None:
         raise ValueError(f"{record.path} has no results")
     if not record.models.keys() <= record.results.keys():
         raise ValueError(f"the costs of models in {record.path} are not those of its bots")
+    if not record.retries.keys() <= record.results.keys():
+        raise ValueError(f"the retries in {record.path} are not those of its bots")
     for result in record.results.values():
         for sums in (result.wins_with, result.scores_with):
             if sums and not (len(sums) == len(record.results) and all(map(math.isfinite, sums))):

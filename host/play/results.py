@@ -81,6 +81,7 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
         scores=tuple(table.scores for table in played),
         answers=pack([table.answers for table in played], merged(seat.notes for seat in seats.values())),
         benched=tuple(name for name, some in own.items() if any(seat.benched for seat in some)),
+        retries={name: count for name, some in own.items() if (count := sum(seat.retries for seat in some))},
         times=tuple(sorted(time for seat in seats.values() for time in seat.times)),
         banks=tuple(sorted(time for seat in seats.values() for time in seat.bank_times)),
         said=tuple((name, _stderr(some, played)) for name, some in own.items() if any(seat.stderr for seat in some)),

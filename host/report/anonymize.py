@@ -96,6 +96,7 @@ class Anonymizer:
             faults={self.bot(bot): faults for bot, faults in record.faults.items()},
             usage={self.bot(bot): usage for bot, usage in record.usage.items()},
             models={self.bot(bot): costs for bot, costs in record.models.items()},
+            retries={self.bot(bot): count for bot, count in record.retries.items()},
             benched=tuple(self.all_of(record.benched)),
             evidence=tuple(map(self.evidence, record.evidence)),
             undecided=record.undecided and self._undecided(record.undecided),

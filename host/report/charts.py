@@ -13,6 +13,7 @@ from host.report.stage_results import Stage
 from host.report.summary import BotSummary, ResourceUse
 from host.report.terminal import MODEL_TITLES, NONE, model_cells, model_columns
 from host.report.timelines import Chips, HeadToHead, Ranks
+from host.results.model_costs import RETRIES
 from host.results.standings import PairResult, Row
 from host.rules.catalogue import display_of
 from host.stages.picture import Tie
@@ -427,9 +428,10 @@ def score_by_cost(stage: Stage) -> Scatter | None:
     Return None if no bot used a model.
     """
     shown = [row for row in stage.rows if row.first.figure is not None and row.tables][:WAYS]
-    if not (shown and shown[0].models):
+    keys = [key for key in shown[0].models if key != RETRIES] if shown else []
+    if not keys:
         return None
-    key, estimates = [*shown[0].models][-1], [[*row.models.values()][-1] for row in shown]
+    key, estimates = keys[-1], [row.models[keys[-1]] for row in shown]
     costs = [_ends(each.value or 0.0, each.low, each.high) for each in estimates]
     scores = [_ends(figure, row.first.low, row.first.high) for row in shown if (figure := row.first.figure) is not None]
     axis = axis_of([end for ends in costs for end in ends])

@@ -25,6 +25,7 @@ NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
 """How to write a unit of advice that is not a word."""
 MODEL_TITLES: Mapping[str, str] = {
+    "retries_per_table": "retries/table",
     "calls_per_table": "calls/table",
     "tokens_per_table": "tokens/table",
     "money_per_table": "money/table",

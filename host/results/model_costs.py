@@ -1,4 +1,4 @@
-"""Computes what bots use of language models at a table: calls, tokens and money, each with its interval."""
+"""Computes what bots use of language models at a table, and how often they are asked again, each with its interval."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,18 @@ from host.rating.evidence import Evidence, Meeting
 from host.rating.rankings import Estimate
 from host.rating.statistics import ratio_units
 
-MODEL_FIGURES: Mapping[str, Callable[[ModelCost], float]] = {
-    "calls_per_table": lambda cost: cost.calls,
-    "tokens_per_table": lambda cost: cost.prompt_tokens + cost.completion_tokens,
-    "money_per_table": lambda cost: cost.money,
+RETRIES = "retries_per_table"
+
+
+def _of_all_models(figure: Callable[[ModelCost], float]) -> Callable[[Record, str], float]:
+    return lambda record, bot: math.fsum(map(figure, record.models.get(bot, {}).values()))
+
+
+MODEL_FIGURES: Mapping[str, Callable[[Record, str], float]] = {
+    RETRIES: lambda record, bot: record.retries.get(bot, 0),
+    "calls_per_table": _of_all_models(lambda cost: cost.calls),
+    "tokens_per_table": _of_all_models(lambda cost: cost.prompt_tokens + cost.completion_tokens),
+    "money_per_table": _of_all_models(lambda cost: cost.money),
 }
 """The figures, by their keys in JSON and CSV."""
 
@@ -21,13 +29,13 @@ MODEL_FIGURES: Mapping[str, Callable[[ModelCost], float]] = {
 def per_table(records: Sequence[Record]) -> dict[str, dict[str, Estimate]]:
     """Return each figure of each bot in some records.
 
-    Return no figure if no bot has used a model, and no money if no model has a price.
+    Leave out a figure that is 0 for all bots.
     """
     played = [record for record in records if record.results]
     found = dict[str, dict[str, Estimate]]()
     for key, figure in MODEL_FIGURES.items():
         used = grouped(
-            (bot, (math.fsum(map(figure, record.models.get(bot, {}).values())), result.tables))
+            (bot, (figure(record, bot), result.tables))
             for record in played
             for bot, result in record.results.items()
             if result.tables

@@ -63,7 +63,7 @@ class Row(NamedTuple):
     disqualified: bool = False  # for too many faults
     withdrawn: bool = False  # by the organiser
     different: int = 0  # tables that repeat no other
-    models: Mapping[str, Estimate] = {}  # what it used of models at a table, by MODEL_FIGURES; empty if no bot used any
+    models: Mapping[str, Estimate] = {}  # by MODEL_FIGURES; only figures that some bot has
 
     @property
     def ranking(self) -> Ranking:

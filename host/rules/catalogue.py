@@ -20,7 +20,7 @@ from host.games import GAMES
 from host.games.engine import Display, Game, GameFailed
 from host.rules.foreign import game_folder, is_foreign
 from host.rules.own_code import files_of, import_from, line_of
-from protocols.wire import View
+from protocols.wire import Move, View
 
 if TYPE_CHECKING:
     from host.rules.libraries import Playable
@@ -105,6 +105,17 @@ def ref_of(game: Game) -> GameRef:
 def of_library(game: str) -> bool:
     """Return whether a game is called as a game of a library, which every process can load by its name alone."""
     return game.partition(":")[0] in LIBRARIES and ":" in game
+
+
+def allows_at_once(game: Game, rules: Any) -> Callable[[View, Move], bool]:
+    """Return what says whether the rules allow a move, before they play it.
+
+    The code of an organiser never runs here. So it allows all moves of his games.
+    """
+    said = ref_of(game).said
+    if said and not of_library(said):
+        return lambda _view, _move: True
+    return partial(game.allows, rules)
 
 
 def sources(game: Game) -> list[Path]:

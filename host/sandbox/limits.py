@@ -11,6 +11,7 @@ A_DAY = 86400.0
 BANK_SCOPES = ("table", "fixture")
 """What a bank lasts for: it is full again at the start of each table, or of each fixture."""
 
+MAX_RETRIES = 5  # of one question
 MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit
 
 
@@ -97,6 +98,7 @@ class Limits(NamedTuple):
     increment: float = 0.0  # seconds that each answer adds to the bank
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
     submission: int = 16 * MIB  # bytes of one file of a submission; its files together may have four times as much
+    retries: int = 0  # times that a question is asked again after a refused answer
     models: tuple[ModelAccess, ...] = ()
 
     def at_most(self, other: "Limits") -> "Limits":
@@ -109,8 +111,9 @@ class Limits(NamedTuple):
         )
 
     def by_name(self) -> dict[str, Any]:
-        """Return the limits of a bot at play by name, as journals store them: those of a bank only if there is one."""
-        found = {key: value for key, value in self._asdict().items() if key not in ("submission", "models")}
+        """Return the limits of a bot at play by name, as journals store them: a bank, and retries, only if there are any."""
+        left_out = ("submission", "models") if self.retries else ("submission", "models", "retries")
+        found = {key: value for key, value in self._asdict().items() if key not in left_out}
         return found if self.bank.seconds else {key: value for key, value in found.items() if key not in BANK_KEYS}
 
     @property

@@ -179,9 +179,13 @@ def _question_lines(
     start = course.samples[0].wall if lives else median(asked.wall for asked in course.samples)
     started = FaultKind.START not in course.fatal
     yield Finding("✓" if started else "✗", "starts", duration(start) + ("" if lives else ", once per question"))
-    if bot.limits.bank.seconds and bot.spec.parallel_tables > 1:
-        no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
-        yield Finding("!", "bank", f"one table at a time: it has a time bank, so {no_effect}")
+    alone = {"bank": "a time bank" if bot.limits.bank.seconds else "", "retries": "retries" if bot.retries else ""}
+    for key, what in alone.items():
+        if what and bot.spec.parallel_tables > 1:
+            no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
+            yield Finding("!", key, f"one table at a time: it has {what}, so {no_effect}")
+    if bot.limits.retries and not bot.retries:
+        yield Finding("!", "retries", f"none: over {bot.spec.protocol} croupier cannot say why it refuses an answer")
     yield from _answers(course)
     yield from _edges(game, course)
     yield from _illegal(game, rules, course)

@@ -473,6 +473,7 @@ def test_a_limits_table_knows_every_limit() -> None:
     assert {each.name for each in fields(AllowedLimits)} == {*Limits._fields, "max_faults"} - {"models"}
     assert {each.name for each in fields(AllowedLimits)} - {each.name for each in fields(RequestedLimits)} == {
         "cores",
+        "retries",
         "submission",
         "max_faults",
     }

@@ -108,12 +108,12 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 47_304
+MAX_CODE_LINES = 47_437
 """Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
 the commit."""
 
 MAX_FUNCTION_LINES, MAX_ATTRIBUTES = 60, 20
-LARGER_CLASSES = {"Game": 22, "GameFile": 31, "Kind": 21, "Record": 23, "SiteDocument": 21}
+LARGER_CLASSES = {"Game": 22, "GameFile": 31, "Kind": 21, "Record": 24, "SiteDocument": 21}
 """The classes above the limit, with what they may have. Game and Kind have one for each thing that a game or a kind of
 stage defines, Record one for each thing that a fixture has produced, SiteDocument one for each fact of a season.
 BotSpec has as many attributes as bot.toml has keys, GameFile as many as game.toml."""
