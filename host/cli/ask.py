@@ -66,7 +66,12 @@ class Questions(NamedTuple):
 @click.option("--diff", "other", metavar="OTHER", help="ask this bot too, and print where the answers differ")
 @click.option("--as", "asked_bot", metavar="NAME", help="ask what this bot was asked; default: the bot itself")
 @click.option("--replay", is_flag=True, help="answer what the bot asks of models with what was recorded in run/models")
-@click.option("--recording", type=click.Path(path_type=Path), metavar="FILE", help="as --replay, with this recording")
+@click.option(
+    "--recording",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="as --replay, with this recording",
+)
 @click.option("--unsafe", is_flag=True, help="play without a sandbox: only for bots you wrote yourself")
 @options.JOURNAL
 @click.pass_obj

@@ -43,7 +43,8 @@ def tournament(folder: Path, address: str) -> Path:
 def recorded_in(place: Path) -> Path:
     """Let the runs of a tournament record."""
     config = place / "croupier.toml"
-    config.write_text(config.read_text().replace("[models.small]", '[models]\nrecord = "run/models"\n\n[models.small]'))
+    text = config.read_text().replace("[models.small]", '[models]\nrecord = "run/models"\n\n[models.small]')
+    config.write_text(text if "[limits]" in text else f'{text}\n[limits]\nmove = "30 s"\n')
     return place
 
 
@@ -248,12 +249,17 @@ def test_what_cannot_be_replayed_is_said(played: Path) -> None:
         (("asker", question, "--replay", "--diff", "asker"), "leave out --diff"),
         ((SAMPLES / "pazaak" / "nestor", question, "--as", "asker", "--replay"), "nestor asks no language model"),
         (("asker", question, "--recording", played / "none"), "there is no recording"),
+        (("asker", question, "--recording", played / "bots"), "is a directory"),
     ):
         done = croupier("-C", played, "ask", *words)
         assert done.code == 2 and message in done.err, done.err
-    recording(played).write_bytes(b"\xff\n[[[[\nnull\n" + END)
+    first = recording(played).read_bytes().partition(b"\n")[0]
+    header = first.replace(b'"left":{"requests"', b'"left":{"Requests-Left: 5\\r\\nX"')
+    number = first.replace(b'"status":200', b'"status":99')
+    assert len({first, header, number}) == 3
+    recording(played).write_bytes(b"\n".join([b"\xff", b"[[[[", b"null", header, number, END]))
     said = asked(played, "asker", question, "--replay")
-    assert said["models"][0].startswith("left out 3 lines of the recording")
+    assert said["models"][0].startswith("left out 5 lines of the recording")
     assert said["models"][1:] == [
         "the recording is full: later exchanges are not in it",
         f"question {lines_number(question)} at table 1: the recording has no answer to request 1",
