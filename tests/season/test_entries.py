@@ -184,14 +184,18 @@ def test_a_refused_submission_takes_no_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_of_two_who_hand_in_a_name_the_first_accepted_has_it(tmp_path: Path) -> None:
+def test_of_authors_who_hand_in_a_name_the_first_accepted_has_it_and_the_others_have_one_beside_it(
+    tmp_path: Path,
+) -> None:
     with season(tmp_path) as here:
-        for author in ("ada", "grace"):
-            assert not here.submit(author, "bot.py", STANDS).code
-        assert here.examined().state == "accepted"
-        later = here.examined()
-        assert later.state == "refused"
-        assert "belongs to another author" in later.reason
+        here.author("a" * 38)
+        for author in ("ada", "grace", "a" * 38):
+            assert not here.submit(author, "Bot.py", STANDS).code
+        found = [here.examined() for _ in range(3)]
+        assert [(each.label, each.state) for each in found] == [
+            ("Bot-1", "accepted"), ("grace.Bot-1", "accepted"), (f"{'a' * 26}.Bot-1", "accepted")
+        ]  # fmt: skip
+        assert [here.store.submissions.owner(name) for name in ("Bot", "grace.bot")] == ["ada", "grace"]
 
 
 def test_the_same_bytes_get_the_same_answer_and_no_second_place(tmp_path: Path) -> None:

@@ -167,6 +167,10 @@ class Submissions(_Queued[Submission]):
         """Write how far a submission is, and why."""
         self._update(identity, state=state, reason=reason)
 
+    def rename(self, identity: str, bot: str) -> None:
+        """Let a submission be one of another bot."""
+        self._update(identity, bot=bot)
+
     def wait_again(self, identity: str, reason: str, **also: Any) -> None:
         """Let a submission wait again, as if it had not been examined; `also` are fields that change with it."""
         self._update(

@@ -22,6 +22,7 @@ from host.games.engine import Game
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.season.entries.inbox import StoredRequest
+from host.season.entries.names import name_beside
 from host.season.entries.queue import MAX_ATTEMPTS, Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
@@ -167,6 +168,7 @@ class SeasonIntake:
             if each.attempts and again:  # many that compute at the same time may have kept each other from it
                 continue
             if (known := self.store.submissions.get(each.id)) is not None:
+                known = self._beside_others(known)
                 if known.bot.lower() not in bots:
                     await self._run(known, partial(self._examine, known))
                     return self.store.submissions.get(known.id)
@@ -196,6 +198,14 @@ class SeasonIntake:
         (store.submissions if store.submissions.get(identity) else store.practices).spent(identity, cost)
 
     # Submissions.
+
+    def _beside_others(self, submission: Submission) -> Submission:
+        """Return a submission with a name of its author, if its own has gone to another author since it was handed in."""
+        if self.store.submissions.owner(submission.bot) in ("", submission.author):
+            return submission
+        name = name_beside(submission.bot, submission.author)
+        self.store.submissions.rename(submission.id, name)
+        return submission._replace(bot=name)
 
     async def _examine(self, submission: Submission, costs: Costs) -> None:
         """Examine a submission and store its verdict. Raise UserError if the machine fails; refuse what it always fails at."""
