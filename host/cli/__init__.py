@@ -54,6 +54,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "report what this machine provides and what is missing",
         "games": "list the games; describe a game's questions and answers",
         "status": "print the progress of a run",
+        "rating": "rate the bots of several tournaments together",
         "verify": "recompute all scores from the recorded answers",
         "redo": "let a fixture be played again, with the same cards",
         "withdraw": "withdraw a bot: its tables no longer count",

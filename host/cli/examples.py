@@ -34,6 +34,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor", "doctor --json", "doctor --models -C arena"),
     "games": ("games", "games pazaak", "games pazaak --rules"),
     "status": ("status", "status --follow"),
+    "rating": ("rating spring autumn", "rating words/* --csv"),
     "verify": ("verify", "verify --sample 10"),
     "redo": (
         'redo league/ada+grace --reason "power cut in the machine room"',

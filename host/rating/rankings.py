@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from host.base.format import thousands
 from host.rating.evidence import Evidence
 from host.rating.results import Fact, PairedRound, Sampling, Sums
-from host.rating.strength import quick_strengths
+from host.rating.strength import Ratings, quick_strengths
 from host.rating.units import Results, orders
 
 NO_VALUE = "–"
@@ -183,13 +183,16 @@ def _means(results: Results) -> dict[str, Estimate]:
 
 
 def _elo(results: Results) -> dict[str, Estimate]:
-    """Return the Elo of each bot; only a bound for a bot that was first, or last, at all its tables."""
-    rated, found = results.strengths, {}
-    for bot, (points, error) in rated.elo.items():
-        best, worst = bot in rated.best, bot in rated.worst
-        low, high = None if worst else points - error, None if best else points + error
-        found[bot] = Estimate(None if best or worst else points, low, high)
-    return found
+    return {bot: elo_of(results.strengths, bot) for bot in results.strengths.elo}
+
+
+def elo_of(rated: Ratings, bot: str) -> Estimate:
+    """Return the Elo of a bot; only a bound if it was first, or last, at all its tables."""
+    points, error = rated.elo[bot]
+    best, worst = bot in rated.best, bot in rated.worst
+    return Estimate(
+        None if best or worst else points, None if worst else points - error, None if best else points + error
+    )
 
 
 def _compare_elo(results: Results) -> Sure:

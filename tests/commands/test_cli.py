@@ -132,6 +132,7 @@ JSON = {
     "run": "run -C {cup}",
     "status": "status -C {cup}",
     "standings": "standings -C {cup}",
+    "rating": "rating {cup}",
     "faults": "faults -C {cup}",
     "ask": "ask davey --worst -C {cup}",
     "replay": "replay last -C {cup}",

@@ -33,6 +33,7 @@ WORDS = {
     "grades": "grades",
     "standings": "standings",
     "standings --overall": "standings --overall",
+    "rating": "rating {cup}",
     "faults": "faults",
     "replay": "replay last",
     "report": "report",
