@@ -71,6 +71,31 @@ def asked(place: Path, *words: object) -> Any:
     return done.json
 
 
+ASKS = """
+import os, socket, sys
+
+def ask():
+    with socket.socket(socket.AF_UNIX) as relay:
+        relay.connect(os.environ["CROUPIER_MODEL_URL"].removeprefix("unix:"))
+        body = b'{"model": "small", "messages": []}'
+        head = b"POST /v1/chat/completions HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: %d\\r\\n\\r\\n"
+        relay.sendall(head % len(body) + body)
+        return b"".join(iter(lambda: relay.recv(65536), b""))
+
+for question in sys.stdin:
+"""
+
+
+def write_bot(place: Path, protocol: str, answer: str) -> None:
+    """Replace the bot that asks a model by one that answers each question with some lines of Python."""
+    folder = place / "bots" / "asker"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "bot.py").write_text(ASKS + answer)
+    keys = f'game = "pazaak"\nprotocol = "{protocol}"\nmodels = ["small"]\nentry = "bot.py"\n'
+    (folder / "bot.toml").write_text(f'name = "asker"\n{keys}')
+
+
 def first_question(place: Path) -> str:
     """Return the first recorded question as `ask` names it."""
     line = lines_of(place)[0]
@@ -205,28 +230,32 @@ def test_a_replay_says_where_a_changed_prompt_differs(played: Path) -> None:
     ("times", "note"), [(0, "0 requests now, 1 recorded"), (2, "the recording has no answer to request 2")]
 )
 def test_a_replay_says_where_a_bot_asks_more_or_less_than_then(times: int, note: str, played: Path) -> None:
-    bot = played / "bots" / "asker"
-    (bot / "bot.py").write_text(
+    write_bot(
+        played,
+        "lines",
         f"""
-import os, socket, sys
-for question in sys.stdin:
     for _ in range({times}):
-        with socket.socket(socket.AF_UNIX) as relay:
-            relay.connect(os.environ["CROUPIER_MODEL_URL"].removeprefix("unix:"))
-            body = b'{{"model": "small", "messages": []}}'
-            head = b"POST /v1/chat/completions HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: %d\\r\\n\\r\\n"
-            relay.sendall(head % len(body) + body)
-            got = b"".join(iter(lambda: relay.recv(65536), b""))
+        got = ask()
     print("STAND" if {times} and got.startswith(b"HTTP/1.1 404") else "END", flush=True)
-"""
+""",
     )
-    for path in bot.glob("asker*"):
-        path.unlink()
-    toml = bot / "bot.toml"
-    toml.write_text('name = "asker"\ngame = "pazaak"\nprotocol = "lines"\nmodels = ["small"]\nentry = "bot.py"\n')
     said = asked(played, "asker", first_question(played), "--replay")
     assert any(each.endswith(note) for each in said["models"]), said["models"]
     assert said["rows"][0]["now"] == ("STAND" if times else "END")
+
+
+def test_a_refused_answer_is_refused_again_in_a_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with serving() as server:
+        place = recorded_in(tournament(tmp_path, server.address))
+        config = place / "croupier.toml"
+        config.write_text(config.read_text().replace('move = "30 s"', 'move = "30 s"\nretries = 1'))
+        answer = """print('{"move": "END"}' if b" 200 " in ask() and "refused" in question else "prose", flush=True)"""
+        write_bot(place, "json", f"    {answer}\n")
+        assert croupier("-C", place, "run").code == 0
+    assert [line["nth"] for line in lines_of(place)] == [1, 2] * (len(lines_of(place)) // 2)
+    said = asked(place, "asker", lines_of(place)[0]["fixture"], "--replay")
+    assert said["reproduced"] and said["models"] == [] and {row["now"] for row in said["rows"]} == {"END"}
 
 
 def test_an_author_replays_a_bundle_with_a_recording_elsewhere(played: Path, tmp_path: Path) -> None:
