@@ -129,9 +129,7 @@ class Record(NamedTuple):
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
     lines: bytes = b""  # of tables that can repeat others (lines.py)
     models: Mapping[str, Mapping[str, ModelCost]] = {}  # by bot, then model; only what was used
-    retries: Mapping[
-        str, Count
-    ] = {}  # by bot: questions that were asked again after a refused answer, if there were any
+    retries: Mapping[str, Count] = {}  # by bot; only of bots that were asked again after a refused answer
     transcript: bytes = b""  # of tables whose rules run elsewhere: their questions and events (transcript.py)
     undecided: Undecided | None = None
     unrecorded: tuple[str, ...] = ()  # why exchanges of its bots with models were not recorded

@@ -98,8 +98,8 @@ class Limits(NamedTuple):
     increment: float = 0.0  # seconds that each answer adds to the bank
     floor: float = 0.0  # seconds of an answer that cost nothing from the bank; 0 = `move`
     submission: int = 16 * MIB  # bytes of one file of a submission; its files together may have four times as much
-    retries: int = 0  # times that a question is asked again after a refused answer
     models: tuple[ModelAccess, ...] = ()
+    retries: int = 0  # times that a question is asked again after a refused answer
 
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller value of each limit, and the models that both have. Keep the scope of this time bank."""

@@ -134,7 +134,7 @@ BOT = BuiltBot(
     limits=Limits(move=2.0, cores=2, bank=Bank(60.0, "table"), increment=0.5, floor=0.25),
     warm=("warm",),
 )
-LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,2,[60.0,"table"],0.5,0.25,16777216,[]]'
+LIMITS_LINE = '[2.0,10.0,1.0,86400.0,536870912,64,4096,1048576,16777216,64,2,[60.0,"table"],0.5,0.25,16777216,[],0]'
 SPEC_LINE = (
     '{"name":"a","author":"An author","game":"","language":"c","protocol":"lines","sources":[],"entry":"","main":"",'
     '"run":[],"build":[],"compiler":"","adapter":"","heap":0,"python":"","requires":[],"env":{},"needs":[],'
@@ -155,7 +155,8 @@ SETUP = WorkerSetup(
     placement="core",
 )
 SETUP_LINE = (
-    f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false,null,[]],"core",false,""]'
+    f'["cardshark",[4,10,200,5,"thread",[]],[{BOT_LINE}],"c2VlZA==","L3",64,true,["","",false,null,[]],'
+    '"core",false,"",""]'
 )
 FIXTURE = Fixture(
     game="cardshark",
@@ -224,7 +225,7 @@ RECORD_LINE = (
     '["league/3",{"a":[2,1,5,0,3,4,1,[1.0],[25.0]]},{"a":{"timeout":1}},{"a":[1,0.5,0.25,0.125,4096,2,[0,1],0.75,3,1.5]},'
     '[["a",1,2,"timeout","late","cQ==","cg==","ZQ==",0.5,0.25,"killed",0.125,0.0625,[0.0,0.0,0.0,0.0],7,""]],[[1,4],[4,1]],"cGFja2Vk",["a"],1,'
     '1.25,["a: busy"],0.75,[[1,2,3,4]],[["a","c3RhdGU="]],'
-    '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]],"bGluZXM=",{},"",null]'
+    '[["a",[["league/3/1","d29yZHM="]]]],["a: died"],[[1,2,5]],[[0,1],[1,0]],"bGluZXM=",{},{},"",null,[]]'
 )
 
 
