@@ -70,7 +70,14 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 except for the commands of seasons."""
 
 COMMANDS = {name: line for commands in COMMAND_GROUPS.values() for name, line in commands.items()}
-GONE = {"packet": "croupier report --for BOT"}
+GONE = {
+    "build": "croupier check BOT",
+    "completion": "see docs/commands.md#completion",
+    "compose": "docker/compose.yaml",
+    "packet": "croupier report --for BOT",
+    "version": "croupier --version",
+    "watch": "croupier status --follow",
+}
 """Commands that there were, and what does the same."""
 
 SAME = {"docs": "explain"}

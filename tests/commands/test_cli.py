@@ -593,6 +593,14 @@ def test_docs_names_the_places_that_treat_a_word_and_explains_codes() -> None:
     assert refused.code == 2 and "the documentation does not have the word 'zyzzyva'" in refused.first
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("build", "check BOT"), ("version", "--version"), ("watch", "status --follow")]
+)
+def test_a_command_that_is_gone_names_what_does_the_same(old: str, new: str) -> None:
+    refused = croupier(old)
+    assert (refused.code, refused.first) == (2, f"error[U001] there is no command '{old}' any more: croupier {new}")
+
+
 def test_new_says_which_kinds_of_stage_it_writes(tmp_path: Path) -> None:
     refused = croupier("new", tmp_path / "cup", "-g", "pazaak", "--kind", "swiss")
     assert (refused.code, (tmp_path / "cup").exists()) == (2, False)
