@@ -4,6 +4,7 @@ A wheel can depend on a source package, which pip would build on the host, so pi
 A copy of croupier's own pip unpacks the wheels inside the build sandbox, which has no network.
 """
 
+import errno
 import hashlib
 import importlib.util
 import json
@@ -102,7 +103,7 @@ async def _download(submission: Submission, version: str, wheels: Path, making: 
         raise _refused(
             submission, f"was not downloaded within {DOWNLOAD_TIMEOUT_S:.0f} s", "check the network, then try again", 6
         )
-    if done is None or exceeds(wheels, most):
+    if done is None or exceeds(wheels, most) or os.strerror(errno.EFBIG).encode() in done.stderr:
         hint = f"at most {most.total_bytes // MIB} MiB of wheels; {TOO_MUCH_HINT}"
         raise _refused(submission, "downloads too much", hint, 4)
     if done.returncode:

@@ -214,8 +214,10 @@ def test_a_download_that_is_too_large_names_the_machines_packages_and_the_key(
     double = load_submission(folder, Limits(submission=32 << 20))
     size = (index / f"{LIMITS}-18.0-py3-none-any.whl").stat().st_size
     monkeypatch.setattr(requirements, "WHEEL_LIMITS", TreeLimits(1000, 128 << 20, size - 1, 40))
-    with pytest.raises(UserError):
+    with pytest.raises(UserError) as refused:  # pip itself fails, at one wheel
         trio.run(requirements.download, load_submission(folder), requirements.WheelTarget("3.11", "larger"))
+    (problem,) = refused.value.problems
+    assert problem.message.endswith("downloads too much") and "[limits] submission" in problem.hint
     assert trio.run(requirements.download, double, requirements.WheelTarget("3.11", "larger")).is_dir()
 
 
