@@ -95,6 +95,7 @@ def alone(finished: Path) -> Result:
     return result_of(cup)
 
 
+@pytest.mark.long
 def test_it_does_not_depend_on_the_workers(alone: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     assert croupier("run", "-C", cup, "--workers", 3).code == 0

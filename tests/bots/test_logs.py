@@ -148,6 +148,7 @@ def test_logs_have_all_that_a_healthy_bot_writes_by_table_and_question(tmp_path:
     assert checked.count("  asked ") == 40
 
 
+@pytest.mark.long
 def test_logs_end_at_their_limit_with_a_warning(tmp_path: Path, warned: list[str]) -> None:
     logs = TableLogs(tmp_path / "logs", warned.append)
     for table in range(20):

@@ -33,7 +33,7 @@ seed = "costs"
 
 [[stage]]
 kind = "round-robin"
-tables_per_pair = 8
+tables_per_pair = 4
 practice = true
 
 [models.small]
@@ -163,6 +163,7 @@ def test_the_page_shows_the_score_against_the_money(cup: Path, tmp_path: Path) -
     assert all(bot in label for bot in ("asker", "other", "nestor 0, "))
 
 
+@pytest.mark.long
 def test_the_picture_has_no_bar_for_the_money_of_a_bot_with_one_fixture(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert croupier("-C", play_cup(tmp_path, "asker"), "report", "-o", page).code == 0

@@ -310,8 +310,8 @@ def test_the_time_of_a_model_counts_unless_the_organiser_says_otherwise(counts: 
     ("steps", "reason"),
     [
         (("503",) * 50, "status 503"),
-        (("401",) * 50, "status 401"),
-        (("302",) * 50, "status 302"),
+        long((("401",) * 50, "status 401")),
+        long((("302",) * 50, "status 302")),
         (("cut",) * 50, "connection broke"),
     ],
 )
@@ -368,7 +368,7 @@ COST = (2.0 * PROMPT_TOKENS + 4.0 * COMPLETION_TOKENS) / 1_000_000  # of an answ
     [
         ({"requests": 3}, 3),
         ({"tokens": 2 * TOKENS + 1}, 3),
-        ({"money": 3 * COST} | PRICES, 3),
+        long(({"money": 3 * COST} | PRICES, 3)),
         ({"money": 2.1 * COST} | PRICES, 3),
     ],
 )
@@ -774,6 +774,7 @@ def test_fixtures_that_are_open_count_with_the_most_that_their_bots_may_use() ->
     assert budget.used_up([fixture]) == ""
 
 
+@pytest.mark.long
 def test_a_fixture_that_is_played_again_after_redo_counts_twice(tmp_path: Path) -> None:
     with serving() as server:
         place = tournament(tmp_path, server.address)
@@ -896,6 +897,7 @@ def test_below_namespaces_a_bot_cannot_ask_a_model() -> None:
         trio.run(build, submission, UNPROTECTED)
 
 
+@pytest.mark.long
 def test_without_models_nothing_of_them_is_imported() -> None:
     code = """
 import sys

@@ -124,6 +124,7 @@ def test_a_long_note_is_cut_and_says_so() -> None:
     assert [shortened("éé", most) for most in (4, 3, 2, 0)] == ["éé", CUT, "", ""]
 
 
+@pytest.mark.long
 def test_notes_are_bounded_by_table_and_by_fixture() -> None:
     bots = [noting("'x' * 4096"), bot_of(QUIET, "quiet")]
 

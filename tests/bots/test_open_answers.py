@@ -210,6 +210,7 @@ def test_a_fixture_that_is_played_again_after_redo_begins_without_the_answers_of
         assert len(server.heard) == 1 + record.models["asks"]["small"].calls  # and one before the first table
 
 
+@pytest.mark.long
 def test_a_fixture_that_is_undecided_because_of_a_model_goes_on_too(tmp_path: Path) -> None:
     with serving(*["200"] * 8, *["503"] * 1000) as server:
         place = tournament(tmp_path, server.address)

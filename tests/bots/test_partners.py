@@ -117,6 +117,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_partners_play_in_every_kind_of_stage(played: Path) -> None:
     assert {*STAGES} == {*KINDS} - {"solo"}
     for stage, table in zip(STAGES, result(played)[0], strict=True):

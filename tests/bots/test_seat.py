@@ -324,7 +324,7 @@ def test_a_process_that_the_machine_stalled_at_its_start_is_started_again_with_w
     assert grants[:2] == [8.0, 5.0] and len(record.stalls) == 1
 
 
-@pytest.mark.parametrize("answered", [0, 1])
+@pytest.mark.parametrize("answered", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
     source = f"""
         import sys, time
@@ -925,6 +925,7 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
     assert second.replayed == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("warm", [False, pytest.param(True, marks=pytest.mark.long)], ids=["cold", "warm"])
 def test_a_worker_removes_the_sandboxes_that_were_used_least_recently(make: Make, warm: bool) -> None:
     text = f"held = '{'x' * (12 << 20)}'\n" if warm else ""  # 12 MiB in an interpreter, and in the fork made ahead

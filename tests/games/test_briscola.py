@@ -262,7 +262,8 @@ def test_the_same_seed_gives_the_same_game(rules: Rules) -> None:
 BOTH = [pytest.param(False, id="two", marks=pytest.mark.long), pytest.param(True, id="partners")]
 
 
-@pytest.mark.parametrize("partners", BOTH)
+@pytest.mark.long
+@pytest.mark.parametrize("partners", [False, True])
 def test_the_sample_bots_play_alike_every_time_and_whatever_the_number_of_tables_at_once(partners: bool) -> None:
     bots = [built(path, GAME.name) for path in samples(GAME.name).values()]
     assert len(bots) == 3

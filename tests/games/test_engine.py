@@ -167,7 +167,7 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> list[BuiltBot]:
     return [built(source, GAME, protocol="lines") for source in sources]
 
 
-@pytest.mark.parametrize("partners", [long(False), True], ids=["alone", "partners"])
+@pytest.mark.parametrize("partners", [False, long(True)], ids=["alone", "partners"])
 def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBot], partners: bool) -> None:
     with nothing_left_behind():
         one_by_one = played(GAME, [bot.with_keys(parallel_tables=1) for bot in steady], 12, partners=partners)

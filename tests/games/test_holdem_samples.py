@@ -78,7 +78,7 @@ def test_a_sample_is_a_folder_with_a_manifest() -> None:
     assert all((place / "bot.toml").is_file() for place in map(Path, samples("holdem").values()))
 
 
-@pytest.mark.parametrize("name", helpers.breadth(NAMES, 3))
+@pytest.mark.parametrize("name", helpers.breadth(NAMES, 7))
 def test_every_example_gets_a_legal_answer_within_the_second_of_2018(name: str) -> None:
     examples = [View(*view) for view in GAME.examples]
     answers = asked(name, examples, 1, limits=Limits(move=1.0, startup=10, cpu=1.0))
@@ -89,7 +89,7 @@ def test_every_example_gets_a_legal_answer_within_the_second_of_2018(name: str) 
     ] == []
 
 
-@pytest.mark.parametrize("name", helpers.breadth(NAMES, 3))
+@pytest.mark.parametrize("name", helpers.breadth(NAMES, 7))
 def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) -> None:
     answers, usage = told(name, QUESTIONS, bot(name).spec.parallel_tables)
     legal = [
@@ -99,7 +99,7 @@ def test_every_question_gets_a_legal_answer_and_none_costs_a_process(name: str) 
     assert all(legal) and usage.starts == 1
 
 
-@pytest.mark.parametrize("name", helpers.breadth([name for name in NAMES if name != "card_score"], 3))
+@pytest.mark.parametrize("name", helpers.breadth([name for name in NAMES if name != "card_score"], 6))
 def test_one_at_a_time_and_a_wave_at_once_the_answers_are_the_same(name: str) -> None:
     questions = QUESTIONS[:160]
     waves = asked(name, [*questions, *questions], bot(name).spec.parallel_tables)[160:]
@@ -111,11 +111,12 @@ def test_card_score_is_a_bot_of_2018() -> None:
     assert asked("card_score", QUESTIONS[:80], 1) == asked("card_score", QUESTIONS[:80], 1, seed=2)
 
 
+@pytest.mark.long
 def test_tight_takes_its_chance_from_its_seed() -> None:
     assert asked("tight", QUESTIONS, 32, seed=1) != asked("tight", QUESTIONS, 32, seed=2)
 
 
-@pytest.mark.parametrize("name", ["ehs", "ehs_cpp", "odds"])
+@pytest.mark.parametrize("name", [helpers.long("ehs"), "ehs_cpp", helpers.long("odds")])
 def test_others_take_it_from_the_question(name: str) -> None:
     assert asked(name, QUESTIONS[:160], 32, seed=1) == asked(name, QUESTIONS[:160], 32, seed=2)
 

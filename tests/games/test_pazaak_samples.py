@@ -52,7 +52,7 @@ def test_all_ten_are_there() -> None:
     ] == NAMES
 
 
-@pytest.mark.parametrize("name", helpers.breadth(NAMES, 4))
+@pytest.mark.parametrize("name", helpers.breadth(NAMES, 10))
 def test_every_question_gets_a_legal_answer(name: str) -> None:
     rules = GAME.presets["thread"]
     answers = trio.run(asked, bot(name), QUESTIONS)
@@ -100,7 +100,7 @@ def test_a_sample_is_a_folder_with_a_manifest() -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", helpers.breadth([NAMES[at : at + 2] for at in range(0, len(NAMES), 2)], 4), ids="+".join
+    "pair", helpers.breadth([NAMES[at - 2 : at] for at in range(len(NAMES), 0, -2)], 5), ids="+".join
 )
 def test_a_fixture_is_the_same_with_one_table_abreast_and_with_128(pair: list[str]) -> None:
     one, many = (

@@ -165,6 +165,7 @@ def test_partners_play_as_one_bot_in_a_stage_for_two(partners: Path) -> None:
     assert croupier("-C", partners, "check", partners / "first").code == 0
 
 
+@pytest.mark.long
 def test_partners_play_in_a_knockout_and_on_mirrored_deals(partners: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(partners, tmp_path / "cup", ignore=shutil.ignore_patterns("run", "*.html"))
     stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 20\nmirror = true\n\n[[stage]]\nkind = "knockout"\n'
@@ -198,6 +199,7 @@ def test_a_question_to_one_partner_is_asked_again_of_that_process(partners: Path
         assert asked.code == 0 and {done.code, other.code} == {0, 2}, done.err + other.err
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
 def test_its_tables_are_drawn_without_any_javascript_of_its_own(played: Path) -> None:
     with browser() as driver:
@@ -222,6 +224,7 @@ def test_a_first_bot_can_be_begun_for_it(folder: Path) -> None:
     assert croupier("-C", folder, "check", folder / "bots" / "first").code == 0
 
 
+@pytest.mark.long
 def test_the_page_s_own_tests_pass(folder: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", folder, folder]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300)
@@ -442,6 +445,7 @@ def test_a_game_that_fails_is_named_with_file_and_line(function: str, command: s
     assert "no bot is charged" in done.err and "H001" not in done.err + done.out
 
 
+@pytest.mark.long
 def test_a_run_goes_on_if_the_game_fails_and_names_file_and_line(folder: Path) -> None:
     where = broken(folder, "bid")
 

@@ -172,13 +172,14 @@ SAMPLES: dict[str, tuple[str, Policy]] = {
 # Equal games.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        pytest.param("nim_python", "nim_java", marks=pytest.mark.long),
-        pytest.param("hares_python", "hares_java", marks=pytest.mark.long),
+        ("nim_python", "nim_java"),
+        ("hares_python", "hares_java"),
         ("undercut_python", "undercut_cpp"),
-        pytest.param("undercut_python", "undercut_js", marks=pytest.mark.long),
+        ("undercut_python", "undercut_js"),
     ],
 )
 def test_the_same_game_in_another_language_is_played_alike(one: str, other: str, built: Built, start: Start) -> None:
@@ -478,8 +479,8 @@ say('{"command":"finish","content":{"0":0,"1":%d}}' % len(heard.name))
             ("botzone", "say('[' * 100000)", "which is not JSON"),
             ("botzone", "sys.exit(0)", "ended with status 0"),
             ("botzone", 'say(\'{"command":"stop","content":{}}\')', 'without "command"'),
-            ("botzone", 'say(\'{"command":"request"}\')', 'without "content"'),
             ("botzone", 'say(\'{"command":"request","content":{}}\')', "asks no player 100 times"),
+            ("botzone", 'say(\'{"command":"request"}\')', 'without "content"'),
             ("botzone", 'say(\'{"command":"request","content":{"7":1}}\')', "names player '7' of 2"),
             ("botzone", 'say(\'{"command":"finish","content":{"0":1}}\')', "ends without a score of player 1"),
             (

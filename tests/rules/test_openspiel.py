@@ -171,6 +171,7 @@ def test_the_games_are_listed() -> None:
     assert "openspiel:leduc_poker" in text and "it is a game for one player" in text
 
 
+@pytest.mark.long
 def test_a_tournament_of_three_seats_is_played_and_verified(tmp_path: Path) -> None:
     cup = tmp_path / "cup"
     assert croupier("new", cup, "--game", "openspiel:leduc_poker(players=3)").code == 0
@@ -284,6 +285,7 @@ def test_a_table_that_repeats_another_is_not_evidence(tmp_path: Path) -> None:
     assert (duel["accepted"], duel["tables"], duel["different"], duel["tables_left"]) == (None, 160, 2, None)
 
 
+@pytest.mark.long
 def test_a_grade_list_by_roster_says_that_tables_repeat_others(tmp_path: Path) -> None:
     for folder, choice in {"bots": "'LOWEST'", "staff": "'HIGHEST'"}.items():
         (tmp_path / folder).mkdir()
@@ -310,6 +312,7 @@ def test_a_new_course_of_a_game_without_sample_bots_names_bots_of_the_organiser(
     assert done.code == 0 and [row["bots"] for row in done.json["rows"]] == [1]
 
 
+@pytest.mark.long
 def test_random_openings_make_tables_different(tmp_path: Path) -> None:
     cup = duel_in(tmp_path, 4)
     assert croupier("-C", cup, "run", "--progress", "none").code == 0

@@ -100,6 +100,7 @@ def run(cup: Path, fail: str) -> Done:
     return croupier_process("-C", cup, "run", "--progress", "none", "--workers", "2", env=site(cup, fail))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fail", "said"),
     [

@@ -79,6 +79,7 @@ for pattern, where in seen.items():
 """
 
 
+@pytest.mark.long
 def test_every_pattern_is_linear() -> None:
     command = [sys.executable, "-c", FUZZ, *PACKAGES, "host.rules.catalogue", "host.config.resolver"]
 

@@ -69,12 +69,15 @@ def plain(value: Any) -> Any:
     return [*map(plain, value)] if isinstance(value, list | tuple) else value
 
 
+GOOFSPIEL = load_referee_game(REFEREES / "goofspiel_c")
+
+
 def answers_to(table: int, asked: Sequence[Any], chance: Luck) -> list[Answer]:
     """Return random answers to questions, some of them faults and some of them illegal."""
-    forms = load_referee_game(REFEREES / "goofspiel_c").forms
-    grammar = load_referee_game(REFEREES / "goofspiel_c").game.grammar
     return [
-        read_text(grammar, random_answer(forms, chance, view)) if chance.below(8) else Fault(FaultKind.TIMEOUT)
+        read_text(GOOFSPIEL.game.grammar, random_answer(GOOFSPIEL.forms, chance, view))
+        if chance.below(8)
+        else Fault(FaultKind.TIMEOUT)
         for _, view in asked
     ]
 
@@ -264,6 +267,7 @@ def test_a_referee_that_says_something_else_than_its_transcript_is_named(tmp_pat
     assert verified.code == 1 and "its program says something else than its transcript" in verified.out
 
 
+@pytest.mark.long
 def test_a_game_of_four_on_a_grid_is_played_and_shown(tmp_path: Path) -> None:
     folder = tmp_path / "grid"
     shutil.copytree(REFEREES / "lightcycles", folder / "lightcycles")

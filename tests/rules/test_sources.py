@@ -266,6 +266,7 @@ practice = true
 """
 
 
+@pytest.mark.long
 def test_an_undecided_set_of_a_swiss_stage_is_a_point_for_the_better_seed(tmp_path: Path) -> None:
     folder = tournament(tmp_path / "cup", "GAME", SWISS, mode="always", often=1)
     run(folder, code=7)

@@ -210,6 +210,7 @@ def test_at_least_twenty_games_are_listed_as_playable() -> None:
     assert {"Wordle-v0", "Debate-v0", "2048-v0"} <= {row["name"] for row in rows if row["obstacle"]}
 
 
+@pytest.mark.long
 def test_a_tournament_is_played_shown_and_verified(tmp_path: Path) -> None:
     cup = tmp_path / "cup"
     assert croupier("new", cup, "--game", f"textarena:{NEGOTIATION}").code == 0

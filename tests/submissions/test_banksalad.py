@@ -177,10 +177,9 @@ def test_bet_gets_the_eight_things_that_the_engine_gave_it(tmp_path: Path) -> No
     assert answers(tmp_path, body, [view], f"WANTED = {wanted!r}\nWANTED = repr(WANTED)") == [Move("BET", 1)]
 
 
-@pytest.mark.parametrize("view", EXAMPLES, ids=lambda view: f"{view.my_cards}-{view.community_cards}")
-def test_the_cards_of_every_question_can_be_evaluated(view: View, tmp_path: Path) -> None:
-    told = answers(tmp_path, "return evaluate(my_cards, community_cards)[0]", [view])
-    assert isinstance(told[0], Move) and 1 <= told[0].n <= 10
+def test_the_cards_of_every_question_can_be_evaluated(tmp_path: Path) -> None:
+    told = answers(tmp_path, "return evaluate(my_cards, community_cards)[0]", EXAMPLES)
+    assert all(isinstance(answer, Move) and 1 <= answer.n <= 10 for answer in told)
 
 
 def test_lists_that_a_bot_takes_apart_are_whole_again_in_the_next_question(tmp_path: Path) -> None:
@@ -224,38 +223,47 @@ def test_a_look_around_finds_no_cards_but_its_own(cheat: str, tmp_path: Path) ->
 # Answers of a bot.
 
 
-@pytest.mark.parametrize(
-    ("returned", "answer"),
-    [
-        ("7", Move("BET", 7)),
-        ("7.9", Move("BET", 7)),
-        ("True", Move("BET", 1)),
-        ("' 7 '", Move("BET", 7)),
-        ("0", Move("BET", 0)),
-        ("-3", Move("BET", -3)),
-        ("10 ** 40", Move("BET", 10**12 - 1)),
-        ("Rank.ten", Move("BET", 10)),
-        ("'7.0'", Fault(FaultKind.EXCEPTION, "ValueError")),
-        ("None", Fault(FaultKind.EXCEPTION, "TypeError")),
-        ("[7]", Fault(FaultKind.EXCEPTION, "TypeError")),
-        ("float('nan')", Fault(FaultKind.EXCEPTION, "ValueError")),
-        ("float('inf')", Fault(FaultKind.EXCEPTION, "OverflowError")),
-        ("sys.exit(3)", Fault(FaultKind.EXCEPTION, "SystemExit")),
-        ("exit()", Fault(FaultKind.EXCEPTION, "SystemExit")),
-        ("1 / 0", Fault(FaultKind.EXCEPTION, "ZeroDivisionError")),
-        ("min([other.bet_amt for other in bet_players])", Fault(FaultKind.EXCEPTION, "ValueError")),
-        ("input()", Fault(FaultKind.EXCEPTION, "EOFError")),
-        ("bet(*[1] * 8)", Fault(FaultKind.EXCEPTION, "RecursionError")),
-    ],
-)
-def test_what_bet_returns_is_a_number_as_in_2018(returned: str, answer: Answer, tmp_path: Path) -> None:
+RETURNED: dict[str, Answer] = {
+    "7": Move("BET", 7),
+    "7.9": Move("BET", 7),
+    "True": Move("BET", 1),
+    "' 7 '": Move("BET", 7),
+    "0": Move("BET", 0),
+    "-3": Move("BET", -3),
+    "10 ** 40": Move("BET", 10**12 - 1),
+    "Rank.ten": Move("BET", 10),
+    "'7.0'": Fault(FaultKind.EXCEPTION, "ValueError"),
+    "None": Fault(FaultKind.EXCEPTION, "TypeError"),
+    "[7]": Fault(FaultKind.EXCEPTION, "TypeError"),
+    "float('nan')": Fault(FaultKind.EXCEPTION, "ValueError"),
+    "float('inf')": Fault(FaultKind.EXCEPTION, "OverflowError"),
+    "sys.exit(3)": Fault(FaultKind.EXCEPTION, "SystemExit"),
+    "exit()": Fault(FaultKind.EXCEPTION, "SystemExit"),
+    "1 / 0": Fault(FaultKind.EXCEPTION, "ZeroDivisionError"),
+    "min([other.bet_amt for other in bet_players])": Fault(FaultKind.EXCEPTION, "ValueError"),
+    "input()": Fault(FaultKind.EXCEPTION, "EOFError"),
+}
+"""What a bot returns, and the answer that this is."""
+
+
+def test_what_bet_returns_is_a_number_as_in_2018(tmp_path: Path) -> None:
     first = next(view for view in EXAMPLES if not view.bet_players)
-    assert answers(tmp_path, f"return {returned}", [first, first], "import sys") == [answer] * 2
+    choices = "".join(f"lambda: {returned}, " for returned in RETURNED)
+    views = [first._replace(my_chips=number) for number in range(len(RETURNED)) for _ in "12"]
+    told = answers(tmp_path, f"return [{choices}][my_chips]()", views, "import sys")
+    assert told == [answer for answer in RETURNED.values() for _ in "12"]
+
+
+def test_a_bet_that_calls_itself_without_end_is_an_exception(tmp_path: Path) -> None:
+    told = answers(tmp_path, "return bet(*[1] * 8)")
+    assert told == [Fault(FaultKind.EXCEPTION, "RecursionError")] * 2
 
 
 @pytest.mark.parametrize(
     "error",
-    ["AssertionError", "KeyboardInterrupt", "GeneratorExit", "SystemExit", "MemoryError", "StopIteration", "Odd"],
+    helpers.breadth(
+        ["AssertionError", "KeyboardInterrupt", "GeneratorExit", "SystemExit", "MemoryError", "StopIteration", "Odd"], 3
+    ),
 )
 def test_an_exception_costs_this_answer_and_nothing_else(error: str, tmp_path: Path) -> None:
     body = "N.append(1)\nif len(N) == 2: raise " + error + "\nreturn len(N)"
@@ -427,16 +435,22 @@ def test_who_takes_too_long_gets_the_exception_of_2018_and_lives_on(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("body", "answer"),
-    [
-        ("time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
-        ("return Slow()", Fault(FaultKind.TIMEOUT, "TimeoutError")),
-        ("raise TimeoutError('my own')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
-        ("raise Late('a kind of it')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
-        ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    return 5", Move("BET", 5)),
-        ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    raise KeyError", Fault(FaultKind.EXCEPTION, "KeyError")),
-        ("signal.signal(signal.SIGALRM, signal.SIG_IGN)\nreturn 5", Move("BET", 5)),
-        ("with Timeout(0.01):\n    time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
-    ],
+    helpers.breadth(
+        [
+            ("time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+            ("return Slow()", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+            ("raise TimeoutError('my own')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+            ("raise Late('a kind of it')", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+            ("try:\n    time.sleep(60)\nexcept TimeoutError:\n    return 5", Move("BET", 5)),
+            (
+                "try:\n    time.sleep(60)\nexcept TimeoutError:\n    raise KeyError",
+                Fault(FaultKind.EXCEPTION, "KeyError"),
+            ),
+            ("signal.signal(signal.SIGALRM, signal.SIG_IGN)\nreturn 5", Move("BET", 5)),
+            ("with Timeout(0.01):\n    time.sleep(60)", Fault(FaultKind.TIMEOUT, "TimeoutError")),
+        ],
+        2,
+    ),
 )
 def test_the_alarm_of_2018_can_be_felt_and_caught(body: str, answer: Answer, tmp_path: Path) -> None:
     top = """
@@ -481,14 +495,17 @@ def test_twenty_time_outs_bench_it_and_twenty_exceptions_do_not(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("source", "where"),
-    [
-        ("x = 1\ndef always_bet(chips):\n    return 1\n", "turn.py:2: error: there is no function named bet"),
-        ("bet = 7\n", "turn.py:1: error: there is no function named bet"),
-        ("import os\ndef bet(:\n    return 1\n", "turn.py:2"),
-        ("def bet(*_): return 1\n\nfrom .core.cards import Joker\n", "turn.py:3: error: ImportError"),
-        ("def f():\n    raise KeyError('x')\nf()\ndef bet(*_): return 1\n", "turn.py:2: error: KeyError"),
-        ("import sys\nsys.exit(0)\n", "turn.py:2: error: SystemExit"),
-    ],
+    helpers.breadth(
+        [
+            ("x = 1\ndef always_bet(chips):\n    return 1\n", "turn.py:2: error: there is no function named bet"),
+            ("bet = 7\n", "turn.py:1: error: there is no function named bet"),
+            ("import os\ndef bet(:\n    return 1\n", "turn.py:2"),
+            ("def bet(*_): return 1\n\nfrom .core.cards import Joker\n", "turn.py:3: error: ImportError"),
+            ("def f():\n    raise KeyError('x')\nf()\ndef bet(*_): return 1\n", "turn.py:2: error: KeyError"),
+            ("import sys\nsys.exit(0)\n", "turn.py:2: error: SystemExit"),
+        ],
+        2,
+    ),
 )
 def test_a_file_without_a_bet_is_refused_with_its_line(source: str, where: str, tmp_path: Path) -> None:
     folder = handed_in(tmp_path, "return 1")
@@ -515,7 +532,9 @@ def test_whoever_hands_the_package_in_too_is_told_to_leave_it_out(tmp_path: Path
         built(folder)
 
 
-@pytest.mark.parametrize("first", ["", "from .core import cards", "from . import player", "import random"])
+@pytest.mark.parametrize(
+    "first", helpers.breadth(["", "from .core import cards", "from . import player", "import random"], 3)
+)
 def test_an_original_file_alone_is_recognized(first: str, tmp_path: Path) -> None:
     (handed_in(tmp_path, "return min_bet_amt") / "bot.toml").unlink()
     whole = (tmp_path / "turn.py").read_text()

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import AMPLE, answers_of, built, faults_of, played, written
+from helpers import AMPLE, answers_of, built, faults_of, long, played, written
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
@@ -46,7 +46,10 @@ def answers(bot: BuiltBot, tables: int = 2) -> list[Answer]:
     return [answer for table in answers_of(record) for answer in table]
 
 
-@pytest.mark.parametrize("row", ROWS)
+HELLO = [long(row.values) if row.id == "java" else row for row in ROWS]  # test_every_sandbox plays this one too
+
+
+@pytest.mark.parametrize("row", HELLO, ids=[row.id for row in ROWS])
 def test_a_rows_hello_program_builds_and_answers(row: Language, folder: Path) -> None:
     needs(*row.programs)
     suffix = row.suffixes[0] if row.suffixes else ""
@@ -94,7 +97,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("language", [pytest.param(name, marks=marks(name)) for name in BROKEN])
+@pytest.mark.parametrize(
+    "language", [long(name) if name == "java" else pytest.param(name, marks=marks(name)) for name in BROKEN]
+)
 def test_a_failed_build_shows_the_compilers_words(language: str, folder: Path) -> None:
     needs(*LANGUAGES[language].programs)
     source, word = BROKEN[language]
@@ -156,6 +161,7 @@ def test_c_of_2011_without_its_headers_builds_and_plays(folder: Path) -> None:
 SMALL = AMPLE._replace(memory=128 * MIB)
 
 
+@pytest.mark.long
 def test_java_runs_within_128_mebibytes(folder: Path) -> None:
     needs("java", "javac", "jar")
     source = """
@@ -220,6 +226,7 @@ def test_a_python_bot_may_import_its_neighbours(folder: Path) -> None:
     assert answers(built(folder)) == [STANDS] * 2
 
 
+@pytest.mark.long
 def test_a_java_class_in_a_package_is_found(folder: Path) -> None:
     needs("java", "javac", "jar")
     source = """

@@ -316,7 +316,11 @@ GAME = Game(name="big", title="Big", seats=(2, 2), protocol="block", presets={"d
 
 @pytest.mark.parametrize(
     "answer, limit, scores",
-    [(4096, "", 80), (4097, "", 0), (100_000, '[limits]\noutput = "100000 B"\n', 80)],
+    [
+        (4096, "", 80),
+        (4097, "", 0),
+        pytest.param(100_000, '[limits]\noutput = "100000 B"\n', 80, marks=pytest.mark.long),
+    ],
 )
 def test_the_limit_of_the_output_is_that_of_an_answer(answer: int, limit: str, scores: int, tmp_path: Path) -> None:
     bot = 'import sys\nfor l in sys.stdin: print("y" * int(l.split()[0]), flush=True)\n'
@@ -329,6 +333,7 @@ def test_the_limit_of_the_output_is_that_of_an_answer(answer: int, limit: str, s
         assert "limit    4 KiB of output for one answer" in faults, faults
 
 
+@pytest.mark.long
 def test_an_answer_is_text_in_utf_8_where_the_game_says_so(tmp_path: Path) -> None:
     bot = 'import sys\nfor l in sys.stdin: sys.stdout.buffer.write("Grüße, 世!\\n".encode()), sys.stdout.flush()\n'
     assert played(tmp_path, "big", BIG, {"a.py": bot, "b.py": bot}, 4, "\n[rules]\nanswer = 9\n") == [(80, 0), (80, 0)]
@@ -357,6 +362,7 @@ def test_the_forms_of_game_toml_take_utf_8() -> None:
     assert read_move(grammar_of(forms[1:]), "tell é".encode()) == Fault(FaultKind.UNREADABLE)
 
 
+@pytest.mark.long
 def test_a_fixture_whose_answers_no_record_can_hold_is_undecided() -> None:
     move = Move("SAY", text="," * (60 << 20))
     with pytest.raises(AnswersTooLong, match="more than 256 MiB"):
@@ -487,6 +493,7 @@ def test_bots_play_alone_with_the_same_deals_in_a_stage_for_one_seat(tmp_path: P
     assert "and one is not one" in croupier("config", "check", cwd=tmp_path).err
 
 
+@pytest.mark.long
 def test_the_last_is_eliminated_where_all_bots_have_met(tmp_path: Path) -> None:
     (tmp_path / "croupier.toml").write_text(
         'game = "pazaak"\nbots = ["sample:dumb_bold", "sample:nestor", "sample:glaucus"]\nseed = "x"\n'

@@ -130,6 +130,7 @@ def jar(path: Path, folder: Path) -> None:
         archive.write(Path(library.folder) / "classes" / "moves" / "Move.class", "moves/Move.class")
 
 
+@pytest.mark.long
 def test_the_jars_of_a_java_project_are_on_its_class_path_and_its_tests_are_left_out(tmp_path: Path) -> None:
     needs("java", "javac", "jar")
     folder = laid(
@@ -205,6 +206,7 @@ def test_an_asdf_system_without_an_entry_point_is_refused(tmp_path: Path) -> Non
         built(laid(tmp_path / "seven", SYSTEM | {"seven.asd": plain}))
 
 
+@pytest.mark.long
 def test_an_error_in_an_asdf_system_ends_the_bot(tmp_path: Path) -> None:
     needs("sbcl")
     files = SYSTEM | {"src/main.lisp": '(in-package :seven)\n(defun main () (error "no idea"))\n'}
@@ -235,6 +237,7 @@ def test_a_bot_in_python_2_plays_unchanged(protocol: str, tmp_path: Path) -> Non
 # What the scripts of others use.
 
 
+@pytest.mark.long
 def test_a_start_script_may_start_java(tmp_path: Path) -> None:
     needs("java")
     main = 'public class Main { public static void main(String[] words) { System.out.println("S"); } }\n'

@@ -20,11 +20,15 @@ from protocols.wire import Answer, read_move, spell
 GAME_BY_TURNS = dict(zip(LANGUAGES, cycle(product(GAMES, reversed(STARTER_PROTOCOLS))), strict=False))
 """Game and protocol for each language in the short tests, which together cover all games and protocols."""
 
+SLOW = ("java", "javascript")
+"""Languages whose programs start slowly: their tests are all long."""
+
 EVERY = [
     pytest.param(
         *each,
         id="-".join(each),
-        marks=marks(each[0]) or ([] if GAME_BY_TURNS[each[0]] == tuple(each[1:]) else [pytest.mark.long]),
+        marks=marks(each[0])
+        or ([] if GAME_BY_TURNS[each[0]] == each[1:] and each[0] not in SLOW else [pytest.mark.long]),
     )
     for each in product(LANGUAGES, GAMES, STARTER_PROTOCOLS)
 ]

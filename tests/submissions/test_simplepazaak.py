@@ -112,6 +112,7 @@ def refusal(folder: Path) -> str:
     return str(refused.value)
 
 
+@pytest.mark.long
 def test_a_class_of_2015_needs_nothing_but_the_adapters_name(tmp_path: Path) -> None:
     java = f"""
         public class Bot extends Player {{
@@ -171,6 +172,7 @@ def test_a_class_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -
     assert message in refusal(handed_in(tmp_path, THREE, 'main = "Players.NEPTR"'))
 
 
+@pytest.mark.long
 def test_a_get_response_may_return_its_move(tmp_path: Path) -> None:
     decided = DECIDES.replace("void", "Action")
     java = f"""public class Bot extends Player {{ {decided} {{
@@ -269,6 +271,7 @@ def test_a_bot_that_hangs_or_exits_does_so_at_that_question_however_many_are_ask
     assert at == [(6,), (10, 7)]
 
 
+@pytest.mark.long
 def test_one_object_serves_all_games_of_a_fixture(tmp_path: Path) -> None:
     count = "action = Action.PLAY; cardToPlay = new Card(++asked);"
     counts = built(handed_in(tmp_path, f"public class Bot extends Player {{ int asked; {DECIDES} {{ {count} }} }}"))
@@ -298,6 +301,7 @@ def test_a_class_of_2015_plays_no_other_game(tmp_path: Path) -> None:
         trio.run(build, submission.with_keys(game="holdem"), helpers.level())
 
 
+@pytest.mark.long
 def test_an_original_file_alone_is_recognized_and_says_what_it_calls_itself(tmp_path: Path) -> None:
     java = f"""
         public class Bot extends Player {{

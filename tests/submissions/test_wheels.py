@@ -104,6 +104,7 @@ def test_what_was_downloaded_once_needs_no_index(tmp_path: Path, index: Path) ->
     assert not (Path(again.folder) / "wheels").exists()
 
 
+@pytest.mark.long
 def test_another_version_is_another_bot(tmp_path: Path) -> None:
     folder = guest(tmp_path, f'["{LIMITS}<18"]')
     first = built(folder)
@@ -119,7 +120,7 @@ NOT_TO_BE_HAD = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_TO_BE_HAD)
+@pytest.mark.parametrize("case", helpers.breadth(NOT_TO_BE_HAD, 2))
 def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused:
         built(guest(tmp_path, NOT_TO_BE_HAD[case]))
@@ -181,7 +182,7 @@ def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, i
     assert "at most 128 MiB" in refused.value.problems[0].hint
 
 
-@pytest.mark.parametrize("name", ["packages", "wheels"])
+@pytest.mark.parametrize("name", ["packages", helpers.long("wheels")])
 def test_a_bots_own_folder_is_not_mixed_with_what_it_requires(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused:
         built(guest(tmp_path, f'["{LIMITS}"]', **{name: "x = 1\n"}))
@@ -201,6 +202,7 @@ def test_numpy_from_the_real_index_works_in_the_sandbox(tmp_path: Path, monkeypa
     assert done.code == 0 and "STAND 40" in done.out, done.out
 
 
+@pytest.mark.long
 def test_a_download_that_is_too_large_names_the_machines_packages_and_the_key(
     tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +236,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.long
 def test_a_referee_finds_what_it_requires(tmp_path: Path) -> None:
     folder = tmp_path / "game"
     folder.mkdir()
