@@ -18,7 +18,7 @@ import psutil
 import pytest
 from command import croupier as command
 from command import environment
-from helpers import SAMPLES
+from helpers import SAMPLES, breadth
 from model_server import serving
 
 import croupier
@@ -125,7 +125,7 @@ async def unsteady_async(view: Any) -> str:
     return unsteady(view)
 
 
-@pytest.mark.parametrize("player", [unsteady, unsteady_async])
+@pytest.mark.parametrize("player", breadth([unsteady_async, unsteady], 2))
 def test_what_a_function_raises_and_what_no_game_knows_are_faults(
     player: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,7 +288,7 @@ def test_compare_decides_as_the_command_does(tmp_path: Path) -> None:
         croupier.compare(*PAIR, sure=95)
 
 
-@pytest.mark.parametrize("against", [(), ["sample:dumb_cautious"]], ids=["each other", "opponents"])
+@pytest.mark.parametrize("against", breadth([["sample:dumb_cautious"], ()], 2), ids=["opponents", "each other"])
 def test_functions_are_compared(against: list[str]) -> None:
     def seventeen(view: Any) -> str:
         return "STAND" if sum(view.your_hand) >= 17 else "END"

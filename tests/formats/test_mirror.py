@@ -8,6 +8,7 @@ from statistics import fmean, variance
 
 import pytest
 from command import croupier
+from helpers import breadth
 from stage_configs import recorded, stage_of, standings_of
 
 from benchmarks.simple import FIELDS, record
@@ -93,7 +94,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("game", "plans", "seats", "tables", "cups"), CASES)
+@pytest.mark.parametrize(("game", "plans", "seats", "tables", "cups"), breadth(CASES, len(CASES)))
 def test_mirroring_moves_no_mean(game: str, plans: tuple[str, str], seats: int, tables: int, cups: int) -> None:
     players = FIELDS[game]
     bots = tuple(players)[:seats]
@@ -168,6 +169,7 @@ def test_tourneys_that_share_a_deal_are_one_unit() -> None:
     assert wide.first.low is not None and wide.first.low < 190
 
 
+@pytest.mark.long
 def test_friends_play_mirrored_and_the_same_again(tmp_path: object) -> None:
     words = [
         "play",

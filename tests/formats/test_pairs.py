@@ -161,6 +161,7 @@ def test_the_dry_run_counts_the_list(tmp_path: Path) -> None:
     assert "451 tables" in done.out and "3 listed meetings of 4 bots" in done.out, done.out
 
 
+@pytest.mark.long
 def test_mirrored_meetings_share_deals(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", 'mirror = true\nmeetings = ["20 stands15 / stands16"]\n')
     assert croupier("run", "-C", cup, "--workers", 1).code == 0

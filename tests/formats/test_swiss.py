@@ -244,6 +244,7 @@ def swiss_in(folder: Path, rounds: str, tables: int) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_swiss_system_is_shown_everywhere(tmp_path: Path) -> None:
     folder = swiss_in(tmp_path / "t", '"auto"', 40)
     dry = croupier("-C", folder, "run", "--dry-run").out

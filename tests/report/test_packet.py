@@ -46,6 +46,7 @@ def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in archive.read(name).splitlines()]
 
 
+@pytest.mark.long
 def test_a_packet_has_the_faults_the_tables_and_the_slowest_answers_of_a_bot(played: Path) -> None:
     done = croupier("-C", played, "report", "--for", "ada", "-o", played / "ada.zip", "--json")
     assert done.code == 0, done.err

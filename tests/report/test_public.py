@@ -127,6 +127,7 @@ def test_200_random_alterations_of_the_records_are_found(
         )
 
 
+@pytest.mark.long
 def test_an_altered_standing_or_seed_is_found(
     corrected: Path,  # noqa: F811
     tmp_path: Path,

@@ -145,6 +145,7 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_scores_of_each_table_follow_from_what_is_published(cup: Path, tmp_path: Path) -> None:
     folder = published(cup / "run" / "run.sqlite", tmp_path / "public")
     lines = [json.loads(line) for line in (folder / "records.ndjson").read_text().splitlines()]

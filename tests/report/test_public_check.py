@@ -285,6 +285,7 @@ def test_a_fixture_that_is_missing_is_named_if_the_standings_are_made_to_fit(fol
     assert "its schedule has more: tables/3" in said or "the order" in said or "rank of" in said, said
 
 
+@pytest.mark.long
 def test_champions_of_the_sealed_places_must_be_those_of_the_records(folder: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (folder / "records.ndjson").read_text().splitlines()]
     for at, line in enumerate(lines):

@@ -143,6 +143,7 @@ def test_the_report_of_a_course_warns_of_a_bot_without_a_student_as_grades_does(
     assert "WARNING  no student of the roster has handed in bob:" in page.err
 
 
+@pytest.mark.long
 def test_the_report_of_a_run_without_grades_refuses_a_roster_and_needs_no_log_of_an_intake(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=1)
     assert croupier("run", "-C", cup).code == 0

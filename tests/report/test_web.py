@@ -361,6 +361,7 @@ def commanded(folder: Path) -> Iterator[Server]:
             process.kill()
 
 
+@pytest.mark.long
 def test_serve_prints_the_address_for_phones_if_other_machines_reach_it(tmp_path: Path) -> None:
     games.played(tmp_path, "pazaak")
     for bind in ("0.0.0.0:0", "127.0.0.1:0"):
@@ -392,6 +393,7 @@ def test_serve_ends_in_good_order_whoever_listens(how: signal.Signals, tmp_path:
         assert server.process.wait(120) == 0
 
 
+@pytest.mark.long
 def test_a_client_that_asks_for_much_and_reads_nothing_keeps_nobody(tmp_path: Path) -> None:
     games.played(tmp_path, "pazaak")
     with commanded(tmp_path) as server, socket.socket() as client:
@@ -481,6 +483,7 @@ def test_a_stage_is_shown_as_soon_as_it_is_over_and_the_next_is_not(tmp_path: Pa
         assert server.get("/")[2].count(b"Chips over rounds") == 2 and SEED.hex().encode() not in server.get("/")[2]
 
 
+@pytest.mark.long
 def test_reading_changes_nothing(tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     before = path.read_bytes()

@@ -101,6 +101,7 @@ def test_a_new_season_is_valid_in_every_game(tmp_path: Path, game: str) -> None:
     assert season and season.author_limits.active == 1 and season.keep == Keep(size=5 << 30) and season.freeze == 0
 
 
+@pytest.mark.long
 def test_a_season_whose_port_is_in_use_does_not_open(tmp_path: Path) -> None:
     croupier("new", tmp_path / "cup", "-g", "pazaak", "--season")
     with socket.create_server(("127.0.0.1", 0)) as other:

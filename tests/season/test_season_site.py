@@ -80,6 +80,7 @@ def test_everybody_can_read_what_is_public(hostile_site: Site, path: str) -> Non
     assert hostile_site.get(path).status == 200
 
 
+@pytest.mark.long
 def test_the_site_needs_nothing_but_what_is_published(tmp_path: Path) -> None:
     folder = season_in(tmp_path)
     for secret in ("seed", "season.sqlite", "rounds", "store"):
@@ -493,6 +494,7 @@ def test_what_the_season_has_already_is_not_handed_in_again(running: Site) -> No
     assert running.inbox() == []
 
 
+@pytest.mark.long
 def test_two_authors_may_have_bots_of_one_name(running: Site) -> None:
     for name, shown in (("mine", "grace.mine"), ("MINE", "grace.MINE"), ("davey", "davey"), ("fresh", "fresh")):
         reply = running.api("PUT", f"/api/bots/{name}", "grace", SOURCE + name.encode())
@@ -651,6 +653,7 @@ def test_anybody_takes_a_name_and_gets_a_link_once(tmp_path: Path) -> None:
         assert told.status == 202 and told.json["link"].endswith(told.json["secret"])
 
 
+@pytest.mark.long
 def test_a_name_that_is_taken_or_odd_is_refused(tmp_path: Path) -> None:
     names = ["ada", "ADA", "zed", "", "a/b", "../x", "<b>", "\u202eada", "x" * 60, "organiser", "-x", "."]
     with serving_season(season_in(tmp_path, submissions="anybody")) as running:
@@ -851,6 +854,7 @@ def test_what_a_killed_site_was_receiving_is_removed_by_the_next(tmp_path: Path)
         assert running.get("/").status == 200 and running.left_behind() == []
 
 
+@pytest.mark.long
 def test_a_file_with_an_odd_name_is_refused_by_name(running: Site) -> None:
     names = ["../../etc/passwd", "a\\b", ".bashrc", "-rf", "x" * 200, "\u202etxt.exe", "a\x00b", " ", "=cmd()\t"]
     told = {name: running.api("PUT", f"/api/bots/mine?file={quote(name)}", "ada", SOURCE).problem for name in names}
@@ -874,6 +878,7 @@ def events(running: Site, path: str, **headers: str) -> Iterator[dict[str, Any]]
                 yield {}
 
 
+@pytest.mark.long
 def test_listeners_hear_what_has_changed_and_only_their_own(running: Site) -> None:
     ada = events(running, "/api/events", authorization=f"Bearer {SECRETS['ada']}")
     nobody = events(running, "/events")

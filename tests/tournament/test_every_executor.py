@@ -208,6 +208,7 @@ def test_a_worker_that_fails_says_why(bots: list[BuiltBot]) -> None:
     assert failure.group_contains(WorkerFailed, match="KeyError: 'stranger'")
 
 
+@pytest.mark.long
 def test_a_bot_whose_sandbox_cannot_be_made_has_crashed_and_the_run_goes_on(bots: list[BuiltBot]) -> None:
     records = all_of(local_workers, 1, [bot._replace(folder="/nowhere") for bot in bots])
     assert len(records) == FIXTURES

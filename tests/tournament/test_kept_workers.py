@@ -48,6 +48,7 @@ def one_killed(luck: random.Random) -> Iterator[None]:
             timer.join()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kills", KILLS)
 def test_idle_workers_of_a_program_are_killed_and_nobody_notices(kills: int) -> None:
     def play() -> tuple[object, object]:

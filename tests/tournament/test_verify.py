@@ -113,6 +113,7 @@ def test_a_journal_with_values_that_croupier_toml_cannot_have_does_not_fit(
     assert done.code == 1 and told in done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tables", [None, 0])
 def test_records_without_results_or_tables_end_no_command(tables: int | None, tmp_path: Path) -> None:
     (cup := tmp_path / "cup").mkdir()
