@@ -61,6 +61,15 @@ def loaded_season(place: Path) -> Tournament:
     return tournament
 
 
+def require_season(place: Path) -> None:
+    """Raise UserError if a folder is not that of a season.
+
+    One that has been opened is, also while its croupier.toml is wrong, so that its organiser can pause it.
+    """
+    if not SeasonFolder(place).store.exists():
+        loaded_season(place)
+
+
 def site_address(place: Path, bind: str) -> str:
     """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
     season = terms_of(loaded_season(place))

@@ -337,6 +337,9 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         good = config.read_text()
         config.write_text(good.replace("budget", "bugdet"))
         season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")
+        for command, answer in (("status", "round"), ("pause", "is paused"), ("resume", "goes on")):
+            done = season.croupier("season", command)
+            assert done.code == 0 and answer in done.out, done
         changes = len(season.events("terms"))
         (season.folder / "broken.py").write_text("this is not Python")
         broken = good.replace("[season]\n", '[season]\nreferences = ["broken.py"]\n').replace('"2 s"', '"9 s"')

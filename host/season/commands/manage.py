@@ -14,9 +14,9 @@ def print_answer(context: CliContext, action: Any, **what: str) -> None:
     """Leave a request in the inbox, and print the answer. Raise UserError if the request is refused."""
     from host.season.entries.inbox import Manage
     from host.season.manage import manage
-    from host.season.service import loaded_season
+    from host.season.service import require_season
 
-    loaded_season(context.folder)
+    require_season(context.folder)
     answer = manage(context.folder, Manage(action=action, **what))
     if answer and answer.code:
         raise UserError([Problem(answer.code, "", answer.text, hint=answer.cure)], 3)

@@ -9,8 +9,8 @@ from host.cli import CliContext, print_result
 @click.pass_obj
 def command(context: CliContext) -> None:
     """Say how the season stands: its round, its bots, what waits, and when the next round begins."""
-    from host.season.service import loaded_season
+    from host.season.service import require_season
     from host.season.status import season_status
 
-    loaded_season(context.folder)
+    require_season(context.folder)
     print_result(context, "season-status", season_status(context.folder))
