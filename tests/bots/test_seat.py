@@ -83,7 +83,7 @@ def kinds_of(record: Record) -> list[str]:
 # Faults and benching.
 
 
-@pytest.mark.parametrize("parallel_tables", [1, 4, 0])
+@pytest.mark.parametrize("parallel_tables", breadth([4, 1, 0], 3))
 def test_a_hopeless_bot_is_benched_after_twenty_faults_however_many_tables_are_open(
     parallel_tables: int, make: Make
 ) -> None:
@@ -103,7 +103,8 @@ def test_a_hopeless_bot_over_lines_is_benched_after_twenty_faults(make: Make) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"), [("HIT!", "unreadable"), ("B 999", "illegal"), ("! ValueError", "exception"), ("S\\nS", "extra")]
+    ("said", "kind"),
+    breadth([("HIT!", "unreadable"), ("S\\nS", "extra"), ("B 999", "illegal"), ("! ValueError", "exception")], 2),
 )
 def test_who_answers_wrongly_is_never_benched(said: str, kind: str, make: Make) -> None:
     bot = make(f"import sys\nfor question in sys.stdin:\n    print('{said}')\n", protocol="lines")
@@ -407,8 +408,10 @@ def test_what_comes_of_a_fixture_does_not_depend_on_how_many_tables_are_abreast(
     assert many.replayed == 0
 
 
-@pytest.mark.parametrize("numbered", [False, True])
-@pytest.mark.parametrize("misdeed", ["twice", "always_twice"])
+@pytest.mark.parametrize(
+    ("misdeed", "numbered"),
+    breadth([("twice", False), ("twice", True), ("always_twice", False), ("always_twice", True)], 3),
+)
 def test_a_line_too_many_is_a_fault_and_nothing_is_played_again(misdeed: str, numbered: bool, make: Make) -> None:
     one, many = beside_other(misdeed, numbered, make)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 import pytest
-from helpers import breadth
+from helpers import breadth, long
 
 from protocols.referee import Ask, Conversation, Message, Opened, Show
 from protocols.wire import Answer, Fault, FaultKind, Grammar, Move
@@ -123,25 +123,32 @@ def start() -> Iterator[Start]:
             adapter.process.kill()
 
 
+class Built(dict[str, tuple[str | Path, ...]]):
+    """The commands of the sample referees, by folder. A referee is compiled when its command is used first."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            nim_python=(sys.executable, REFEREES / "nim_python" / "referee.py"),
+            hares_python=(sys.executable, REFEREES / "hares_python" / "referee.py"),
+            undercut_python=(sys.executable, REFEREES / "undercut_python" / "judge.py"),
+            undercut_js=(shutil.which("node") or "node", REFEREES / "undercut_js" / "judge.js"),
+        )
+        self.folder = folder
+
+    def __missing__(self, name: str) -> tuple[str | Path, ...]:
+        if name == "undercut_cpp":
+            subprocess.run(["g++", "-o", self.folder / "judge", REFEREES / name / "judge.cpp"], check=True)
+            self[name] = (self.folder / "judge",)
+        else:
+            subprocess.run(["javac", "-d", self.folder / name, REFEREES / name / "Referee.java"], check=True)
+            self[name] = ("java", "-cp", self.folder / name, "Referee")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str | Path, ...]]:
-    """The commands of the sample referees, by folder."""
-    folder = tmp_path_factory.mktemp("referees")
-    for name in ("nim_java", "hares_java"):
-        subprocess.run(["javac", "-d", folder / name, REFEREES / name / "Referee.java"], check=True)
-    subprocess.run(["g++", "-o", folder / "judge", REFEREES / "undercut_cpp" / "judge.cpp"], check=True)
-    return {
-        "nim_python": (sys.executable, REFEREES / "nim_python" / "referee.py"),
-        "nim_java": ("java", "-cp", folder / "nim_java", "Referee"),
-        "hares_python": (sys.executable, REFEREES / "hares_python" / "referee.py"),
-        "hares_java": ("java", "-cp", folder / "hares_java", "Referee"),
-        "undercut_python": (sys.executable, REFEREES / "undercut_python" / "judge.py"),
-        "undercut_cpp": (folder / "judge",),
-        "undercut_js": (shutil.which("node") or "node", REFEREES / "undercut_js" / "judge.js"),
-    }
-
-
-Built = dict[str, tuple[str | Path, ...]]
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Return the commands of the sample referees."""
+    return Built(tmp_path_factory.mktemp("referees"))
 
 
 def nim(_table: int, ask: Ask) -> Move:
@@ -172,14 +179,13 @@ SAMPLES: dict[str, tuple[str, Policy]] = {
 # Equal games.
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("nim_python", "nim_java"),
-        ("hares_python", "hares_java"),
+        long(("nim_python", "nim_java")),
+        long(("hares_python", "hares_java")),
         ("undercut_python", "undercut_cpp"),
-        ("undercut_python", "undercut_js"),
+        long(("undercut_python", "undercut_js")),
     ],
 )
 def test_the_same_game_in_another_language_is_played_alike(one: str, other: str, built: Built, start: Start) -> None:

@@ -43,6 +43,14 @@ def unfailing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", params=[long(1), 8])
+def failed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a tournament whose game fails at some answers, after it was played, and what its run has printed."""
+    more = f"{LEAGUE}\n[run]\nparallel_tables = {request.param}\n"
+    folder = tournament(tmp_path_factory.mktemp("failed") / "cup", "GAME", more, mode="always")
+    return folder, run(folder, code=7)
+
+
 # A failure is survived.
 
 
@@ -131,13 +139,10 @@ def decided(folder: Path) -> Mapping[str, Any]:
     return answers_in(folder / "run" / "run.sqlite")
 
 
-@AT_ONCE
 def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_rest_is_played(
-    parallel: int, unfailing: Path, tmp_path: Path
+    unfailing: Path, failed: tuple[Path, str]
 ) -> None:
-    more = f"{LEAGUE}\n[run]\nparallel_tables = {parallel}\n"
-    folder = tournament(tmp_path / "cup", "GAME", more, mode="always")
-    warned = run(folder, code=7)
+    folder, warned = failed
     whole, found = decided(unfailing), decided(folder)
     undecided = standings(folder)["undecided"]
     missing = {each["fixture"] for each in undecided}
@@ -157,9 +162,8 @@ def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_res
     assert f"{len(missing)} fixture" in verified(folder)
 
 
-def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(tmp_path: Path) -> None:
-    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always")
-    run(folder, "--workers", 1, code=7)
+def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(failed: tuple[Path, str]) -> None:
+    folder, _ = failed
     undecided = standings(folder)["undecided"]
     bundles = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted((folder / "run/undecided").iterdir())]
     assert [bundle["table"] for bundle in bundles] == sorted(each["table"] for each in undecided)
