@@ -1,25 +1,29 @@
 """Bots that are asked again after a refused answer: what is refused, what is counted, and what stays as it is."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from command import croupier
-from helpers import AMPLE, CACHE, answers_of, built, level, played, run, seat_of, written
+from helpers import AMPLE, CACHE, answers_of, built, game_called, level, played, run, seat_of, written
 from model_server import serving
 from test_model_costs import summaries
 from test_models import PROBER, access, caller
 from test_open_answers import calls_of
 from test_open_answers import played as played_with_store
 
+from host.base.toml_file import Toml
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Question
+from host.config.tournament_config import bank_problems
 from host.games import GAMES
 from host.play.open_answers import open_file
 from host.play.records import STORED_FIELDS, Record
-from host.rules.catalogue import allows_at_once
-from host.sandbox.limits import Bank
+from host.rules.catalogue import GameRef, allows_at_once
+from host.sandbox.limits import Bank, Limits
 from protocols.wire import Answer, Fault, Move
 
 ANSWERS = """
@@ -220,20 +224,43 @@ def test_a_tournament_shows_how_often_bots_were_asked_again(tmp_path: Path) -> N
     assert asked.code == 0 and asked.json["rows"][0]["same"], asked.out + asked.err
     checked = croupier("-C", tmp_path, "check", "sample:nestor")
     assert "retries" in checked.out and checked.code == 0
-    page = croupier("-C", tmp_path, "report")
-    assert page.code == 0, page.err
+    page = croupier("-C", tmp_path, "report", "-o", tmp_path / "page.html")
+    assert page.code == 0 and "retries/table" in (tmp_path / "page.html").read_text(), page.err
+    public = tmp_path / "public"
+    assert croupier("-C", tmp_path, "export", "public", public).code == 0
+    subprocess.run([sys.executable, public / "check.py"], check=True, capture_output=True)
 
 
-def test_a_question_may_not_have_the_name_of_the_reason(tmp_path: Path) -> None:
+def test_a_tournament_allows_a_few_retries(tmp_path: Path) -> None:
     (tmp_path / "croupier.toml").write_text(CONFIG.replace("retries = 2", "retries = 6"))
     done = croupier("-C", tmp_path, "run")
     assert done.code != 0 and "retries" in done.err and "0 to 5" in done.err
 
 
-def test_an_illegal_move_is_known_at_once_only_to_rules_of_croupier() -> None:
+def test_a_question_may_not_have_a_field_with_the_name_of_the_reason() -> None:
+    toml = Toml("croupier.toml", {"limits": {"retries": 1}}, {})
+    clashing = GAMES["pazaak"]._replace(view=NamedTuple("Clashing", [("refused", str)]))
+
+    (problem,) = bank_problems(clashing, Limits(retries=1), toml)
+
+    assert problem.code == "C013" and "refused" in problem.message
+    assert not bank_problems(clashing, Limits(), toml) and not bank_problems(GAMES["pazaak"], Limits(retries=1), toml)
+
+
+def test_the_code_of_an_organiser_is_not_asked_whether_a_move_is_legal() -> None:
     pazaak = GAMES["pazaak"]
-    allows = allows_at_once(pazaak, next(iter(pazaak.presets.values())))
-    assert allows(pazaak.examples[0], Move("STAND")) and not allows(pazaak.examples[0], Move("PLAY", 99))
+    rules, view = next(iter(pazaak.presets.values())), pazaak.examples[0]
+    for game, is_known in ((pazaak, True), (pazaak._replace(ref=GameRef("theirs:GAME", "folder")), False)):
+        allows = allows_at_once(game, rules)
+        assert allows(view, Move("STAND")) and allows(view, Move("PLAY", 99)) is not is_known
+
+
+def test_a_legal_move_of_openspiel_is_known_at_once() -> None:
+    pytest.importorskip("pyspiel")
+    game = game_called("openspiel:tic_tac_toe")
+    allows, first = allows_at_once(game, next(iter(game.presets.values()))), game.examples[0]
+    allowed = [number for number in range(12) if allows(first, Move(game.grammar.verb, number))]
+    assert allowed == [number for low, high in first[1] for number in range(low, high + 1)] and allowed
 
 
 ASKS_AGAIN = (
