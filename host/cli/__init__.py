@@ -44,6 +44,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Results": {
         "standings": "print the standings with error bars",
+        "rating": "rate bots over several tournaments",
         "grades": "print the grades of a course, and why a bot has its points",
         "faults": "list the faults of the bots, with evidence",
         "replay": "print a recorded table",
@@ -54,7 +55,6 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "report what this machine provides and what is missing",
         "games": "list the games; describe a game's questions and answers",
         "status": "print the progress of a run",
-        "rating": "rate the bots of several tournaments together",
         "verify": "recompute all scores from the recorded answers",
         "redo": "let a fixture be played again, with the same cards",
         "withdraw": "withdraw a bot: its tables no longer count",

@@ -26,6 +26,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "check": ("check bots/mine", "check bots/mine.py -g cardshark", "check --all"),
     "submit": ("submit mine.tar.gz --to LINK", "submit bots/mine --to LINK --json"),
     "standings": ("standings", "standings league --by pair", "standings --csv"),
+    "rating": ("rating spring autumn", "rating words/* --csv"),
     "grades": ("grades", "grades --roster students.csv --csv", "grades ada"),
     "faults": ("faults", "faults mine", "faults mine --kind timeout"),
     "replay": ("replay last", "replay league/ada+grace/17", "replay last --as ada -o table.html"),
@@ -34,7 +35,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor", "doctor --json", "doctor --models -C arena"),
     "games": ("games", "games pazaak", "games pazaak --rules"),
     "status": ("status", "status --follow"),
-    "rating": ("rating spring autumn", "rating words/* --csv"),
     "verify": ("verify", "verify --sample 10"),
     "redo": (
         'redo league/ada+grace --reason "power cut in the machine room"',

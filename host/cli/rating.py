@@ -1,47 +1,33 @@
-"""The command `rating`: rates the bots of several tournaments together."""
+"""The command `rating`: rates bots over several tournaments."""
 
 from pathlib import Path
 
 import click
 
-from host.base.errors import Problem, UserError, nothing_played, wrong_usage
+from host.base.errors import Problem, UserError
 from host.cli import CliContext, options, print_result
-from host.ops.journals import open_journal
+from host.cli.in_a_season import is_season
 
 
 @click.command()
-@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
 @options.CSV
 @click.pass_obj
 def rating(context: CliContext, folders: tuple[Path, ...], as_csv: bool) -> None:
-    """Print one rating of the bots of several tournaments, in Elo: each game counts the same.
+    """Rate the bots of several tournaments together, in Elo; each game has the same weight.
 
-    DIR is the folder of a tournament. A bot is known by its name.
+    Each DIR is the folder of a tournament, finished or not. Bots of the same name are one bot.
     """
-    from host.report.listings import of_rating
-    from host.results.course import positions_of
-    from host.results.joint_rating import JointRating, taken_from
+    from host.ops.rating import rate
 
-    places = [context.folder / folder for folder in folders]
-    resolved = [place.resolve() for place in places]
-    for nth, place in enumerate(places):
-        if not place.is_dir():
-            raise wrong_usage(f"there is no folder {place}: name the folders of tournaments")
-        if resolved[nth] in resolved[:nth]:
-            raise wrong_usage(f"{place} is named twice: its tables would count twice")
-    tournaments = []
-    for place in places:
-        with open_journal(place) as book:
-            if not (positions := positions_of(book)):
-                raise nothing_played(book.path)
-            tournaments.append(taken_from(str(place), positions))
-    found = JointRating(tournaments)
-    if not found.games:
-        problem = Problem(
-            "R006", ", ".join(map(str, places)), "no table that orders bots has been played", hint="croupier run"
-        )
-        raise UserError([problem], 3)
-    listing = of_rating(found)
+    for folder in folders:
+        if is_season(folder):
+            message, hint = (
+                "is a season, and `croupier rating` is for tournaments",
+                f"each round is one: {folder}/rounds/*",
+            )
+            raise UserError([Problem("E101", str(folder), message, hint=hint)], 3)
+    listing = rate(folders)
     if as_csv:
         click.echo(listing.csv(), nl=False)
     else:

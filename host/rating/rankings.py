@@ -183,16 +183,17 @@ def _means(results: Results) -> dict[str, Estimate]:
 
 
 def _elo(results: Results) -> dict[str, Estimate]:
-    return {bot: elo_of(results.strengths, bot) for bot in results.strengths.elo}
+    return elo_of(results.strengths)
 
 
-def elo_of(rated: Ratings, bot: str) -> Estimate:
-    """Return the Elo of a bot; only a bound if it was first, or last, at all its tables."""
-    points, error = rated.elo[bot]
-    best, worst = bot in rated.best, bot in rated.worst
-    return Estimate(
-        None if best or worst else points, None if worst else points - error, None if best else points + error
-    )
+def elo_of(rated: Ratings) -> dict[str, Estimate]:
+    """Return the Elo of each bot; only a bound for a bot that was first, or last, at all its tables."""
+    found = {}
+    for bot, (points, error) in rated.elo.items():
+        best, worst = bot in rated.best, bot in rated.worst
+        low, high = None if worst else points - error, None if best else points + error
+        found[bot] = Estimate(None if best or worst else points, low, high)
+    return found
 
 
 def _compare_elo(results: Results) -> Sure:

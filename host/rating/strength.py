@@ -45,6 +45,7 @@ class Ratings(NamedTuple):
     variances: Sequence[float]  # of the log strengths
     best: frozenset[str]  # bots that no bot has ever ended before
     worst: frozenset[str]  # bots that have never ended before a bot
+    prior: float  # drawn tables of each bot against a bot of average strength, without which no strengths are finite
 
     def sure_ahead(self, one: str, other: str) -> float | None:
         """Return the probability (0 to 1) that one bot is stronger than another; None if one of them is not rated."""
@@ -66,6 +67,26 @@ def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, fl
     strength, roots = choices.strengths(anchor)
     if evidence is not None:
         roots = choices_of(evidence)[1].roots(strength, anchor)
+    return _rated(number, choices, strength, roots)
+
+
+def weighted_ratings(orders: Mapping[TableOrder, float], noise: Mapping[TableOrder, float]) -> Ratings:
+    """Return the strength of every bot from tables that have weights: the sum of the weights of each order.
+
+    A weight w makes a table count more, and not say more. The covariances are therefore inv(H) J inv(H) (Huber 1967): H is
+    the information of the weights, and J that of `noise`, the sum of w² · (tables that count as one, because tables repeat
+    others) of each order.
+    """
+    number, choices = choices_of(orders)
+    anchor = choices.anchor()
+    strength, _ = choices.strengths(anchor)
+    field, noisy = choices.large_field(anchor), choices_of(noise)[1].large_field(anchor)
+    return _rated(number, choices, strength, field.sandwich_root(noisy, strength))
+
+
+def _rated(
+    number: Mapping[str, int], choices: "_Choices", strength: Sequence[float], roots: Sequence[Sequence[float]]
+) -> Ratings:
     variances, points = [_covariance(roots, nth, nth) for nth in range(len(roots))], _points(strength)
     errors = _errors_from_mean(roots, variances)
     beaten = choices.beaten()
@@ -76,6 +97,7 @@ def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, fl
         variances=variances,
         best=frozenset(bot for bot, nth in number.items() if nth not in beaten),
         worst=frozenset(bot for bot, nth in number.items() if not choices.above[nth]),
+        prior=choices.anchor(),
     )
 
 

@@ -77,5 +77,14 @@ class LargeField:
 
     def inverse_root(self, strength: Sequence[float]) -> list[list[float]]:
         """Return what `strength.inverse_root` returns for the information at these strengths."""
-        inverse = np.linalg.inv(np.linalg.cholesky(self.information(np.array(strength))))
-        return [inverse[nth:, nth].tolist() for nth in range(self._size)]
+        return _inverse_root(self.information(np.array(strength)))
+
+    def sandwich_root(self, noisy: "LargeField", strength: Sequence[float]) -> list[list[float]]:
+        """Return `inverse_root` of the matrix H inv(J) H; J is the information of another field of the same bots."""
+        own, other = self.information(np.array(strength)), noisy.information(np.array(strength))
+        return _inverse_root(own @ np.linalg.solve(other, own))
+
+
+def _inverse_root(matrix: FloatArray) -> list[list[float]]:
+    inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+    return [inverse[nth:, nth].tolist() for nth in range(len(matrix))]

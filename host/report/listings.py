@@ -15,7 +15,6 @@ from host.report import terminal
 from host.report.pictures import picture_json, picture_lines
 from host.report.stage_results import Stage, stage_of
 from host.results.course import Position
-from host.results.joint_rating import JointRating
 from host.results.overall import OverallRow, overall
 from host.results.standings import PairResult, Row
 from host.rules.catalogue import display_of
@@ -174,32 +173,3 @@ def of_all_stages(positions: Sequence[Position]) -> Listing:
     title = f"{run.name} · all stages · {run.status}"
     text = partial(terminal.overall_text, title, rows) if rows else lambda: [title, NO_STANDINGS]
     return Listing("overall", facts, OverallRow._fields, cells, text)
-
-
-def of_rating(rating: JointRating) -> Listing:
-    """Return one rating over several tournaments."""
-    rows = [
-        {
-            "rank": row.rank,
-            "bot": row.bot,
-            "elo": row.elo.value,
-            "low": row.elo.low,
-            "high": row.elo.high,
-            "tables": row.tables,
-        }
-        for row in rating.rows
-    ]
-    facts = {
-        "tournaments": [
-            {"folder": each.place, "run": each.name, "game": each.game, "finished": each.finished}
-            for each in rating.tournaments
-        ],
-        "games": [
-            {"game": game, "results": of.total, "weight": rating.weight(game)} for game, of in rating.games.items()
-        ],
-        "rows": [cells | {"games": row.games} for cells, row in zip(rows, rating.rows, strict=True)],
-        "sure": rating.sure,
-        "missing": rating.missing,
-    }
-    cells = [cells | {"games": " ".join(row.games)} for cells, row in zip(rows, rating.rows, strict=True)]
-    return Listing("rating", facts, [*cells[0]], cells, partial(terminal.rating_text, rating))

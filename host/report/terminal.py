@@ -4,12 +4,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from host.base.format import counted, duration, thousands
+from host.base.format import duration, thousands
 from host.base.safe_text import one_line
 from host.rating.rankings import Estimate, ranking_of
 from host.rating.statistics import MIN_CERTAINTY, percent, words
 from host.report.console import open_console
-from host.results.joint_rating import JointRating
 from host.results.overall import OverallRow
 from host.results.standings import Advice, PairResult, Row
 
@@ -159,25 +158,6 @@ def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
             Column("faults", [thousands(row.faults) for row in rows]),
         ]
     )
-
-
-def rating_text(rating: JointRating) -> Iterator[Part]:
-    """Yield one rating over several tournaments, and what it does not know."""
-    rows, elo = rating.rows, ranking_of("elo")
-    estimates, games = [row.elo for row in rows], len(rating.games)
-    each = f" · each game counts as {thousands(rating.counted_as)} results" if games > 1 else ""
-    yield f"{counted(len(rating.tournaments), 'tournament')} of {counted(games, 'game')}{each}"
-    yield Table(
-        [
-            Column("#", [str(row.rank) for row in rows]),
-            Column("bot", [shortened(row.bot) for row in rows], right=False),
-            Column(elo.title, [elo.spelled(estimate, 0) for estimate in estimates]),
-            Column("±", [elo.half_width(estimate, 0) for estimate in estimates]),
-            Column("tables", [thousands(row.tables) for row in rows]),
-            Column("games", [str(len(row.games)) for row in rows], spare=games < 2),
-        ]
-    )
-    yield from (*rating.missing, *rating.sure)
 
 
 # Sentences and columns.

@@ -210,6 +210,7 @@ def test_what_is_wrong_is_told_to_programs(words: str, code: int, first: str) ->
             )
         ),
         (("standings", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
+        (("rating", ".", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
         (("grades", "--csv", "--json"), "--csv and --json are two forms of the same rows"),
         (("games", "pazaak", "--openspiel"), "--openspiel lists all games: leave out GAME"),
         (("games", "--openspiel", "--rules"), "--openspiel lists all games: leave out GAME"),

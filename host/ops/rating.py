@@ -1,0 +1,283 @@
+"""Rates bots over several tournaments: one strength for each name, in which each game has the same weight.
+
+A table of a game counts w = (all tables) / (games · tables of the game), so the weights of all tables add up to their
+number. Bots that no chain of tables connects are rated apart, because nothing compares them.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, combinations
+from math import comb, fsum
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from host.base.errors import Problem, UserError, nothing_played, wrong_usage
+from host.base.format import counted, plural, thousands
+from host.base.grouping import grouped
+from host.base.safe_text import one_line
+from host.ops.journals import open_journal
+from host.play.records import Record
+from host.rating.rankings import RANKINGS, Estimate, elo_of
+from host.rating.results import Fact
+from host.rating.strength import TableOrder, weighted_ratings
+from host.rating.units import evidence, orders
+from host.report.listings import Listing
+from host.report.terminal import Column, Part, Sentences, Table, shortened
+from host.results.course import Position, positions_of
+from host.results.standings import comparisons, ranked_bots
+from host.stages import as_counted_by, results_of
+
+MAX_NAMED = 5  # bots or pairs in one sentence
+Key = TypeVar("Key", bound=Hashable)
+
+COLUMNS = ("group", "rank", "bot", "elo", "elo_low", "elo_high", "tables", "games")
+
+
+@dataclass(frozen=True)
+class _Tournament:
+    """What a rating reads of a tournament. `noise` is the variance of `orders`, in tables."""
+
+    folder: Path
+    name: str
+    game: str
+    status: str
+    seed: str  # its SHA-256
+    hashes: Mapping[str, str]  # of the bots
+    orders: dict[TableOrder, float] = field(default_factory=dict)
+    noise: dict[TableOrder, float] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def tables(self) -> float:
+        """How many tables have an order. A tourney, which ranks its bots once, is one."""
+        return sum(self.orders.values())
+
+    @property
+    def bots(self) -> set[str]:
+        """The bots of these tables."""
+        return {bot for order in self.orders for bot in _bots_of(order)}
+
+    def json(self) -> dict[str, Any]:
+        """Return the keys of JSON."""
+        known = {"folder": str(self.folder), "run": self.name, "game": self.game, "state": self.status}
+        return {**known, "tables": self.tables}
+
+
+class _Row(NamedTuple):
+    """A bot in its group, both from 1."""
+
+    group: int
+    rank: int
+    bot: str
+    elo: Estimate
+    tables: float
+    games: int
+
+    def cells(self) -> dict[str, Any]:
+        """Return the row with the keys of JSON and CSV."""
+        return dict(zip(COLUMNS, (*self[:3], *self.elo, *self[4:]), strict=True))
+
+
+def rate(folders: Sequence[Path]) -> Listing:
+    """Return the rating of all bots of these tournaments. Raise UserError if no two bots have met."""
+    twice = [folder for folder, times in Counter(each.resolve() for each in folders).items() if times > 1]
+    if twice:
+        raise wrong_usage(f"{twice[0]} is named twice, and its tables would count twice: name it once")
+    read = [_read(folder) for folder in folders]
+    tables = _sums((each.game, each.tables) for each in read)
+    played = [game for game in tables if tables[game]]
+    weights = {game: sum(tables.values()) / len(played) / tables[game] for game in played}
+    weighted = _sums((order, weights[each.game] * times) for each in read for order, times in each.orders.items())
+    noise = _sums((order, weights[each.game] ** 2 * times) for each in read for order, times in each.noise.items())
+    groups = _groups(weighted)
+    if not groups:
+        reasons = "; ".join(chain.from_iterable(each.missing for each in read))
+        message = "no table that counts has two bots, and strengths follow from bots that met"
+        hint = "croupier run in a tournament of two bots or more"
+        raise UserError([Problem("R006", ", ".join(map(str, folders)), message, reasons, hint)], 3)
+    missing, rows, sure = list(chain.from_iterable(each.missing for each in read)), list[_Row](), list[str]()
+    games = {bot: {*of} for bot, of in grouped((bot, each.game) for each in read for bot in each.bots).items()}
+    times = _sums((bot, number) for each in read for order, number in each.orders.items() for bot in _bots_of(order))
+    for number, bots in enumerate(groups, 1):
+        rated = weighted_ratings(_among(bots, weighted), _among(bots, noise))
+        elo = elo_of(rated)
+        best_first = sorted(bots, key=lambda bot: (-elo[bot].merit, -rated.elo[bot].points, bot))
+        rows += [
+            _Row(number, rank, bot, elo[bot], times[bot], len(games[bot])) for rank, bot in enumerate(best_first, 1)
+        ]
+        sure += comparisons(best_first, rated.sure_ahead)
+        if rated.prior:
+            missing.append(
+                f"{_some(best_first)}: a part of these bots has never finished behind or level with the rest, so their "
+                "strengths count one drawn table more of each bot with a bot of average strength"
+            )
+    missing += [
+        *_unconnected(groups),
+        *_pairs_missing(weighted, groups),
+        *_games_missing(games, played),
+        *_seeds(read),
+        *_bytes(read),
+    ]
+    listed = [
+        {"game": game, "tournaments": sum(each.game == game for each in read), "tables": tables[game], "weight": weight}
+        for game, weight in weights.items()
+    ]
+    facts = {
+        "tournaments": [each.json() for each in read],
+        "games": listed,
+        "rows": [row.cells() for row in rows],
+        "sure": sure,
+        "missing": missing,
+    }
+    text = partial(_text, listed, rows, sure, missing)
+    return Listing("rating", facts, COLUMNS, [row.cells() for row in rows], text)
+
+
+def _read(folder: Path) -> _Tournament:
+    """Return what a rating needs of the tournament in a folder. Raise UserError if it has not been played."""
+    journal = folder / "run" / "run.sqlite"
+    if not journal.exists():
+        if not (folder / "croupier.toml").exists():
+            message = "is not the folder of a tournament: it has no croupier.toml and no run/run.sqlite"
+            hint = "name the folders in which croupier run has played"
+            raise UserError([Problem("C011", str(folder), message, hint=hint)], 3)
+        raise nothing_played(folder, hint=f"croupier -C {shlex.quote(str(folder))} run")
+    with open_journal(folder, journal) as book:
+        run, bots = book.state(), book.bots()
+        hashes = {name: bot.sha256 for name, bot in bots.items() if bot.sha256}
+        found = _Tournament(folder, run.name, run.game, run.status, run.seed_sha256, hashes)
+        title = f"{one_line(run.name)} ({one_line(str(folder))})"
+        for position in positions_of(book):
+            _add(found, position, f"stage {position.state.name} of {title}")
+    if not run.finished:
+        found.missing.append(f"{title} is {run.status}: only its finished fixtures count")
+    return found
+
+
+def _add(found: _Tournament, position: Position, title: str) -> None:
+    """Add the tables of a stage, or the reason why they do not count."""
+    stage, run = position.config, position.tournament.run
+    if undecided := sum(record.undecided is not None for record in position.recorded):
+        found.missing.append(f"{title} has {counted(undecided, 'fixture')} without a result")
+    counting = as_counted_by(stage, position.counted)
+    if not counting:
+        return
+    if Fact.MEETINGS not in position.kind.provides:
+        found.missing.append(f"{title} does not count: bots do not play each other in the kind {stage.kind}")
+    elif _only_scores(counting):
+        found.missing.append(f"{title} does not count: its tables of two have scores and no winner")
+    else:
+        results = results_of(stage, counting, ranked_bots(run, stage, position.tournament.bots))
+        worth = evidence(results)
+        for order, times in orders(results).items():
+            if times:
+                found.orders[order] = found.orders.get(order, 0.0) + times
+                found.noise[order] = found.noise.get(order, 0.0) + times**2 / worth[order]
+
+
+def _only_scores(records: Iterable[Record]) -> bool:
+    """Return whether the bots at tables of two have different scores, and none has won."""
+    of_two = [tuple(record.results.values()) for record in records if len(record.results) == 2]
+    return not any(one.wins or other.wins for one, other in of_two) and any(
+        one.score != other.score for one, other in of_two
+    )
+
+
+def _bots_of(order: TableOrder) -> list[str]:
+    return sorted(chain.from_iterable(order))
+
+
+def _groups(found: Iterable[TableOrder]) -> list[list[str]]:
+    """Return the bots that a chain of tables connects; the largest group first."""
+    of_bot: dict[str, set[str]] = {}
+    for order in found:
+        joined = {*_bots_of(order)}.union(*(of_bot.get(bot, ()) for bot in _bots_of(order)))
+        of_bot |= dict.fromkeys(joined, joined)
+    distinct = {id(group): sorted(group) for group in of_bot.values()}
+    return sorted(distinct.values(), key=lambda group: (-len(group), group))
+
+
+def _among(bots: Iterable[str], found: Mapping[TableOrder, float]) -> dict[TableOrder, float]:
+    inside = {*bots}
+    return {order: times for order, times in found.items() if inside.issuperset(_bots_of(order))}
+
+
+def _sums(amounts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
+    """Return the sum of the amounts of each key."""
+    return {key: fsum(several) for key, several in grouped(amounts).items()}
+
+
+# What is missing.
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(map(one_line, names[:MAX_NAMED])) + more
+
+
+def _unconnected(groups: Sequence[Sequence[str]]) -> Iterator[str]:
+    if len(groups) > 1:
+        parts = " | ".join(map(_some, groups[:MAX_NAMED])) + (" | …" if len(groups) > MAX_NAMED else "")
+        yield (
+            f"no table connects these {len(groups)} groups of bots: {parts}; each group is measured from its own mean, so "
+            "strengths of different groups cannot be compared"
+        )
+
+
+def _pairs_missing(found: Iterable[TableOrder], groups: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Say which pairs of a group have never met."""
+    met = {pair for order in found for pair in combinations(_bots_of(order), 2)}
+    due = sum(comb(len(group), 2) for group in groups)
+    if len(met) < due:
+        never = (pair for group in groups for pair in combinations(group, 2) if pair not in met)
+        named = [f"{one} and {other}" for (one, other), _ in zip(never, range(MAX_NAMED), strict=False)]
+        more = f" and {thousands(due - len(met) - len(named))} more" if due - len(met) > len(named) else ""
+        pairs = f"{thousands(due - len(met))} of {thousands(due)} pairs never met"
+        yield f"{pairs}: {one_line(', '.join(named))}{more}; their results against others compare them"
+
+
+def _games_missing(games: Mapping[str, set[str]], played: Sequence[str]) -> Iterator[str]:
+    some = [f"{bot} ({', '.join(sorted(of))})" for bot, of in sorted(games.items()) if len(of) < len(played)]
+    if some:
+        yield f"{counted(len(some), 'bot')} played in some of the {len(played)} games only: {_some(some)}"
+
+
+def _seeds(read: Sequence[_Tournament]) -> Iterator[str]:
+    """Name the tournaments of one game with the same seed."""
+    for folders in grouped(((each.game, each.seed), str(each.folder)) for each in read).values():
+        if len(folders) > 1:
+            yield f"{_some(folders)} have one seed: tables with equal chance count as independent, so intervals are too narrow"
+
+
+def _bytes(read: Sequence[_Tournament]) -> Iterator[str]:
+    """Name the bots whose bytes differ between tournaments."""
+    found = grouped((bot, sha256) for each in read for bot, sha256 in each.hashes.items())
+    if different := sorted(bot for bot, hashes in found.items() if len({*hashes}) > 1):
+        yield f"a name is one bot here, but its bytes differ between tournaments (sha256): {_some(different)}"
+
+
+def _text(
+    games: Sequence[Mapping[str, Any]], rows: Sequence[_Row], sure: Sequence[str], missing: Sequence[str]
+) -> Iterator[Part]:
+    """Yield the weights of the games, the rows, how sure the order is, and what is missing."""
+    for each in games:
+        number = counted(each["tournaments"], "tournament")
+        tables = f"{thousands(each['tables'])} {plural(each['tables'], 'table')}"
+        yield f"{one_line(each['game'])} · {number} · {tables} · a table counts {each['weight']:.2f}"
+    ranking, several = RANKINGS["elo"], rows[-1].group > 1
+    yield Table(
+        [
+            *([Column("group", [str(row.group) for row in rows])] if several else []),
+            Column("#", [str(row.rank) for row in rows]),
+            Column("bot", [shortened(row.bot) for row in rows], right=False),
+            Column(ranking.title, [ranking.spelled(row.elo) for row in rows]),
+            Column("±", [ranking.half_width(row.elo) for row in rows]),
+            Column("tables", [thousands(row.tables) for row in rows]),
+            Column("games", [f"{row.games} of {len(games)}" for row in rows]),
+        ]
+    )
+    yield Sentences(sure)
+    yield from (f"missing: {each}" for each in missing)
