@@ -13,7 +13,7 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.base.output import write
 from host.base.paths import display_path, file_name
-from host.bots.bot_spec import BuiltBot, Submission
+from host.bots.bot_spec import BuiltBot
 from host.config.limits_option import read_limits
 from host.games.engine import Game
 from host.inspect.bundle import packed
@@ -25,7 +25,7 @@ from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import Limits
 from host.submissions.check import Report, check_bot, load_line
 from host.submissions.conformance import under_load
-from host.submissions.discovery import Entry
+from host.submissions.discovery import Entry, location
 from host.submissions.examine import Findings
 from host.submissions.finding import Finding
 from host.submissions.intake import Intake
@@ -167,11 +167,5 @@ def find_candidates(folder: Path, names: Sequence[str], game: str | None) -> Ite
                 yield Candidate(name, Entry(Path(name), None, tuple(error.problems)), None)
                 continue
             (submission,) = found.submissions
-            place = name if intake.loaded else _path_of(submission)
+            place = name if intake.loaded else location(submission)
             yield Candidate(name, Entry(submission.folder, submission), found.game, place, intake.original)
-
-
-def _path_of(submission: Submission) -> str:
-    """Return the path of a bot for people: its folder, or its only file."""
-    is_folder = submission.manifest or len(submission.files) > 1
-    return display_path(submission.folder if is_folder else submission.folder / submission.files[0])

@@ -23,7 +23,7 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.rules.catalogue import of_library
 from host.sandbox.limits import Limits
-from host.submissions.adapters import ADAPTERS, Adapter, recognized
+from host.submissions.adapters import ADAPTERS, recognized
 from host.submissions.executable_checks import exists, program_problems, runnable
 from host.submissions.file_tree import FileTree, SingleFile, submitted
 from host.submissions.languages import (
@@ -95,7 +95,7 @@ def discover(
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
             twins = [entry for entry in found if entry.submission and entry.submission.name == name]
-            at = ", ".join(_location(twin.submission) for twin in twins if twin.submission)
+            at = ", ".join(location(twin.submission) for twin in twins if twin.submission)
             message = f"{count_word(count)} bots are called {to_toml(name)}: {at}"
             problem = Problem("C003", "", message, hint="name = … in bot.toml")
             found = [
@@ -203,7 +203,8 @@ def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
     return apart
 
 
-def _location(submission: Submission) -> str:
+def location(submission: Submission) -> str:
+    """Return the path of a bot for people: its folder, or its only file."""
     return display_path(
         submission.folder
         if submission.manifest or len(submission.files) != 1
@@ -282,7 +283,7 @@ def described(
             )
     problems += limits_exceeded(spec, granted, toml)
     _refuse_if(problems)
-    adapter = adapter_of(spec)
+    adapter = ADAPTERS.get(spec.adapter)
     return Submission(
         spec=replace(
             spec,
@@ -342,11 +343,6 @@ def _unknown_names(toml: Toml) -> list[Problem]:
     return problems
 
 
-def adapter_of(spec: BotSpec) -> Adapter | None:
-    """Return the adapter that a bot.toml names; None if it names none."""
-    return ADAPTERS.get(spec.adapter)
-
-
 def contradictions(spec: BotSpec, language: str, toml: Toml, game: Game | None) -> list[Problem]:
     """Return a problem for each key that contradicts the language, the adapter, the protocol or another key."""
     problems = []
@@ -358,7 +354,7 @@ def contradictions(spec: BotSpec, language: str, toml: Toml, game: Game | None) 
     for key in toml.data:
         if (languages := languages_with(key)) and language not in languages:
             against(key, f"has no effect for a bot in {language}", f"it is for {' and '.join(languages)}")
-    if adapter := adapter_of(spec):
+    if adapter := ADAPTERS.get(spec.adapter):
         for key in ("game", "language", "protocol"):
             if getattr(spec, key) not in ("", right := getattr(adapter, key)):
                 against(key, f'contradicts adapter = "{adapter.name}"', f'{key} = "{right}", or no {key}')
@@ -412,7 +408,7 @@ def _of_language(contents: FileTree, row: Language, *, fallback: bool = True) ->
 def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the language of a folder: that of its bot.toml, else the only language of its source files."""
     if spec.language or spec.run or spec.adapter:
-        adapter = adapter_of(spec)
+        adapter = ADAPTERS.get(spec.adapter)
         return spec.language or (adapter.language if adapter else ANY.name), []
     mine = [name for name, row in LANGUAGES.items() if _of_language(contents, row, fallback=False)]
     if not mine and not any(runnable(contents.start_of(name)) for name in contents.names):
