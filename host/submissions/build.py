@@ -125,6 +125,14 @@ def _hashed_file(path: str, mode: int, data: bytes) -> Iterator[bytes]:
     yield data
 
 
+def hash_of(parts: Iterable[bytes], text: str = "") -> str:
+    """Return the sha256 of a text with these parts after it."""
+    what = hashlib.sha256(text.encode())
+    for part in parts:
+        what.update(part)
+    return what.hexdigest()
+
+
 # The sha256 of a bot covers the text of `hashed_spec`, and the name of its folder covers that of `hashed_steps`. Journals
 # identify bots by their sha256. So the words in these texts are those of the first version: do not change them when a
 # class or a key is renamed. A key that was added later appears only if its value is not the default.
@@ -212,11 +220,8 @@ def program_hash(submission: Submission, beside: Sequence[File] = (), instead: M
     Files `beside` are added to its own; those in `instead` have another content.
     """
     text, own = program_parts(submission)
-    what = hashlib.sha256(text.encode())
     files = [file._replace(content=instead.get(file.name, file.content)) for file in own]
-    for part in fingerprint_of_files([*files, *beside]):
-        what.update(part)
-    return what.hexdigest()
+    return hash_of(fingerprint_of_files([*files, *beside]), text)
 
 
 def program_parts(submission: Submission) -> tuple[str, list[File]]:
@@ -241,10 +246,9 @@ async def build(submission: Submission, level: Level, *, force: bool = False, be
     versions = _versions(steps)
 
     def identify(parts: Iterable[bytes]) -> tuple[str, Path]:
-        what = hashlib.sha256(hashed_spec(submission).encode())
-        for part in parts:
-            what.update(part)
-        sha256 = what.hexdigest()  # equal on every machine; the result of the build depends on this machine
+        sha256 = hash_of(
+            parts, hashed_spec(submission)
+        )  # equal on every machine; the result of the build depends on this machine
         made_by = hashlib.sha256(f"({sha256!r}, {hashed_steps(steps)}, {versions!r})".encode())
         return sha256, store / made_by.hexdigest()[:32]
 
@@ -590,12 +594,9 @@ async def _unpacked_packages(submission: Submission, log: Path, staged: Path, le
     The sandbox that unpacks them contains only the wheels: so no bot can change the packages of another one.
     """
     wheels, steps = staged / requirements.WHEELS, requirements.unpacking(submission)
-    what = hashlib.sha256(hashed_steps(steps).encode())
-    for part in fingerprint(wheels):
-        what.update(part)
     store = paths.cache_dir() / requirements.FOLDER
     store.mkdir(exist_ok=True)
-    kept = store / what.hexdigest()[:32]
+    kept = store / hash_of(fingerprint(wheels), hashed_steps(steps))[:32]
     if not kept.exists():
         unpacked = staged.with_name("unpacked")
         unpacked.mkdir()

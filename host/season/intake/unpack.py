@@ -4,7 +4,6 @@ The season process goes on meanwhile, and can end this process, whatever the arc
 Landlock, this process can open nothing of the season but its own folder: no store, seed or journal, and no other upload.
 """
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from host.base.value_types import InvalidValue
 from host.bots.bot_spec import bot_name
 from host.sandbox.landlock import confine
 from host.submissions.archive import import_submission
-from host.submissions.build import fingerprint
+from host.submissions.build import fingerprint, hash_of
 from host.submissions.executable_checks import runnable
 from host.submissions.file_tree import submitted
 
@@ -74,11 +73,9 @@ def unpack(request: UnpackRequest, named: Path) -> Unpacked:
                 copy.chmod(0o755)
         folder.mkdir()
         copy.rename(folder / copy.name)
-    what = hashlib.sha256()
-    for part in fingerprint(folder):
-        what.update(part)
+    sha256 = hash_of(fingerprint(folder))
     paths.remove_tree(named.parent)
-    return Unpacked(str(folder), what.hexdigest())
+    return Unpacked(str(folder), sha256)
 
 
 def _with_suffix(request: UnpackRequest) -> str:
