@@ -52,14 +52,7 @@ def join_steps(steps: Iterable[bytes]) -> bytes:
 def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Step, ...]:
     """Return what a table has said, given the type of the views. Raise ValueError if the bytes are damaged."""
     return tuple(
-        Step(
-            requests=tuple(Request(seat, view_from(shown, view)) for seat, shown in step.requests),
-            scores=step.scores,
-            illegal=step.illegal,
-            limits=step.limits,
-            told=step.told,
-            moves=step.moves,
-        )
+        Step(tuple(Request(seat, view_from(shown, view)) for seat, shown in step.requests), *step[1:])
         for step in _decode_steps(encoded)
     )
 
