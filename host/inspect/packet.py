@@ -14,7 +14,7 @@ from host.inspect.table_replays import ReplayedTable, for_author, load
 from host.inspect.visibility import table_of, visible
 from host.journal.reader import Journal
 from host.play.fixture_id import FixtureId
-from host.play.records import Record
+from host.play.records import Record, count_faults
 
 MAX_FAULTS, MAX_SLOWEST, MAX_TABLES = 1000, 50, 200
 SLOWEST = "slowest"
@@ -68,10 +68,7 @@ def packet_of(journal: Journal, bot: str) -> Packet:
         raise UserError([Problem("C012", bot, "has not played in this tournament", hint=hint)], 2)
     state = journal.state()
     records = [record for _, record in journal.records() if bot in record.results]
-    counts: dict[str, int] = {}
-    for record in records:
-        for kind, count in record.faults.get(bot, {}).items():
-            counts[kind] = counts.get(kind, 0) + count
+    counts = {kind: count for (faulty, kind), count in count_faults(records).items() if faulty == bot}
     over, stages = visible(journal).stages, {stage.name: stage for stage in state.configs}
     pieces = [
         (FixtureId.parse(path).stage, path, piece) for _, path, piece in journal.evidence("WHERE fault.bot = ?", (bot,))
