@@ -19,10 +19,9 @@ from host.submissions.languages import (
     Command,
     Kit,
     Step,
-    class_path,
+    class_data,
+    compiled_to_jar,
     java,
-    named_for_javac,
-    need,
     script,
     source_text,
 )
@@ -161,22 +160,8 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
     texts = (source_text(submission, name) for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
     ours = (RUNNER.replace(".", "/") + ".java", "Mechanics/PazaakGameMain.java")  # javac finds what these import
-    javac = (
-        need("javac"),
-        "-encoding",
-        "UTF-8",
-        "-nowarn",
-        *class_path(submission),
-        "-d",
-        "classes",
-        "-sourcepath",
-        path,
-    )
-    named, renaming = named_for_javac(submission)
     return [
-        *renaming,
-        Step((*javac, *ours, *named.spec.sources)),
-        Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
+        *compiled_to_jar(submission, "-sourcepath", path, *ours),
         Step(simplepazaak(submission, "-Dfind=true")),
         Step(simplepazaak(submission, "-Dfind=true", "-XX:ArchiveClassesAtExit=bot.jsa"), optional=True),
     ]
@@ -184,7 +169,7 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
 
 def run_simplepazaak(submission: Submission, files: frozenset[str]) -> Command:
     """Run the kit's runner, with its class-data archive if the build created one."""
-    return simplepazaak(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+    return simplepazaak(submission, *class_data(files))
 
 
 BANKSALAD = "runner.py"

@@ -282,21 +282,31 @@ def java(submission: Submission, *options: str) -> Command:
     return (*jvm(submission), *options, *class_path(submission, "bot.jar"), main_class(submission))
 
 
-def build_java(submission: Submission, question: Command) -> list[Step]:
-    """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
+def compiled_to_jar(submission: Submission, *options: str) -> list[Step]:
+    """Return the steps that compile Java into a jar."""
     named, renaming = named_for_javac(submission)
-    options = ("-encoding", "UTF-8", "-nowarn", *class_path(submission), "-d", "classes")
+    usual = ("-encoding", "UTF-8", "-nowarn", *class_path(submission), "-d", "classes")
     return [
         *renaming,
-        Step((need("javac"), *options, *named.spec.sources)),
+        Step((need("javac"), *usual, *options, *named.spec.sources)),
         Step((need("jar"), "--create", "--file", "bot.jar", "-C", "classes", ".")),
-        Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True),
     ]
+
+
+def class_data(files: frozenset[str]) -> Command:
+    """Return the option of a JVM that uses the class-data archive, if the build created one."""
+    return ("-XX:SharedArchiveFile=bot.jsa",) if "bot.jsa" in files else ()
+
+
+def build_java(submission: Submission, question: Command) -> list[Step]:
+    """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
+    archived = Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True)
+    return [*compiled_to_jar(submission), archived]
 
 
 def run_java(submission: Submission, files: frozenset[str]) -> Command:
     """Run the jar, with its class-data archive if the build created one."""
-    return java(submission, *(["-XX:SharedArchiveFile=bot.jsa"] if "bot.jsa" in files else []))
+    return java(submission, *class_data(files))
 
 
 def mains(bot: BuiltBot) -> list[str]:
