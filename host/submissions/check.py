@@ -184,6 +184,9 @@ def _question_lines(
         if what and bot.spec.parallel_tables > 1:
             no_effect = f"parallel_tables = {bot.spec.parallel_tables} has no effect"
             yield Finding("!", key, f"one table at a time: it has {what}, so {no_effect}")
+    if course.retries:
+        words = f"{counted(course.retries, 'answer')} could not be read; croupier asked again each time"
+        yield Finding("!", "retries", words, "the reason is the member `refused` of the question")
     if bot.limits.retries and not bot.retries:
         yield Finding("!", "retries", f"none: over {bot.spec.protocol} croupier cannot say why it refuses an answer")
     yield from _answers(course)

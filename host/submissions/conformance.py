@@ -209,6 +209,7 @@ class ConformanceResult(NamedTuple):
     problems: tuple[Problem, ...] = ()
     faults: tuple[Evidence, ...] = ()  # that the problems explain, in their order
     growth: float = 0.0  # bytes of memory a question
+    retries: int = 0  # questions that were asked again after a refused answer
 
     def slowest(self, lives: bool) -> AnswerSample:
         """Return the slowest answer. For a persistent bot, skip the first: it includes the start of the process."""
@@ -424,6 +425,7 @@ async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -
         repeated=again,
         fatal=frozenset(exam.fatal),
         usage=exam.seat.usage(),
+        retries=exam.seat.retries,
         stderr=exam.stderr,
         logs=tuple(exam.seat.stderr),
         problems=tuple(problems),

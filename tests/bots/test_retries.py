@@ -222,6 +222,8 @@ def test_a_tournament_shows_how_often_bots_were_asked_again(tmp_path: Path) -> N
     table = next(path for path, length in lengths.items() if length > STORED_FIELDS)
     asked = croupier("-C", tmp_path, "--json", "ask", "Sorry", f"{table}:1")
     assert asked.code == 0 and asked.json["rows"][0]["same"], asked.out + asked.err
+    checked = croupier("-C", tmp_path, "check", "Sorry")
+    assert checked.code == 0 and "40 answers could not be read; croupier asked again each time" in checked.out
     checked = croupier("-C", tmp_path, "check", "sample:nestor")
     assert "retries" in checked.out and checked.code == 0
     page = croupier("-C", tmp_path, "report", "-o", tmp_path / "page.html")
