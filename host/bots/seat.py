@@ -209,12 +209,18 @@ class Seat:
         """Return the bot's usage in the fixture so far."""
         quick, self._quick_walls = self._quick_walls, []
         self._count_walls(quick)
+        totals = self._process.totals
         return Usage(
             questions=sum(self._walls),
             wall=self._wall,
             slowest=self._slowest.wall if self._slowest else 0.0,
+            cpu=totals.cpu,
+            memory=totals.memory,
+            starts=totals.starts,
             walls=tuple(self._walls),
-            **self._process.totals._asdict(),
+            waited=totals.waited,
+            pauses=totals.pauses,
+            pondered=totals.pondered,
         )
 
     @property
