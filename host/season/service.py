@@ -19,7 +19,7 @@ from host.base.errors import Problem, UserError, cause_of
 from host.base.format import counted
 from host.base.toml_file import read
 from host.config.tournament_config import Tournament, load
-from host.season.entries.inbox import read_requests
+from host.season.entries.inbox import Manage, read_requests
 from host.season.entries.store import Store
 from host.season.entries.values import Practice, Submission, hash_of, new_secret
 from host.season.folder import SeasonFolder
@@ -203,7 +203,9 @@ class Service:
                     season.event("refused", "inbox", f"{problem.where} {problem.message}")
                 if found.requests:
                     for stored in found.requests:
-                        intake.handle(stored, time.time())
+                        answer, asked = intake.handle(stored, time.time()), stored.request
+                        if isinstance(asked, Manage):
+                            season.logged("refused" if answer.code else asked.action, asked.subject, answer.text)
                     publishing.publish()
                     for stored in found.requests:
                         stored.remove()

@@ -340,6 +340,7 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         for command, answer in (("status", "round"), ("pause", "is paused"), ("resume", "goes on")):
             done = season.croupier("season", command)
             assert done.code == 0 and answer in done.out, done
+        season.until(lambda: season.events("pause") and season.events("resume", "goes on"), "both in the log")
         changes = len(season.events("terms"))
         (season.folder / "broken.py").write_text("this is not Python")
         broken = good.replace("[season]\n", '[season]\nreferences = ["broken.py"]\n').replace('"2 s"', '"9 s"')
