@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -77,6 +78,11 @@ RESERVED_DISK_BYTES = GIB  # free disk space that a build must leave; half of th
 COMPILER_LINES_SHOWN = 30  # lines of compiler output in an error message
 FIRST_ERROR, ONE_ERROR = "fix the first error first: it may cause the others", "correct what it names, then check again"
 """The hints for a build with several errors, and with one."""
+TOOL_HINTS = {
+    "lock file version .* was found": "leave Cargo.lock out, or write it with the cargo of this machine: a newer one wrote it",
+    "npm (error|ERR!)": "a build has no network: hand in the packages with the bot, as docs/languages.md#typescript says",
+}
+"""The hints on what a tool prints, by a pattern of its words."""
 MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
@@ -664,15 +670,17 @@ def _printed(ended: Ended) -> bytes:
 
 def _build_error(submission: Submission, step: Step, ended: Ended, how: str, took: float, log: Path) -> Problem:
     printed = Output(_printed(ended))
+    text = _printed(ended).decode(errors="replace")
     shown = "\n".join(printed.compiler_lines(COMPILER_LINES_SHOWN)) or "(the compiler printed nothing)"
     errors = printed.compiler_errors
     first = f":  {errors[0]}" if errors else ""
     usual = FIRST_ERROR if len(errors) > 1 else ONE_ERROR
+    usual = next((hint for words, hint in TOOL_HINTS.items() if re.search(words, text)), usual)
     return Problem(
         "B010",
         submission.name,
         f"does not build  ({format_step(step)[:160]}; {how}, {took:.1f} s){first}",
         f"{shown}{LOG_PREFIX}{log}",
-        advice(submission, _printed(ended).decode(errors="replace")) or _build_file_hint(submission) or usual,
+        advice(submission, text) or _build_file_hint(submission) or usual,
         log.read_text(errors="replace")[-MAX_LOG_CHARS:],
     )

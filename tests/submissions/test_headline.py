@@ -155,12 +155,14 @@ def test_the_first_bytes_are_those_since_the_question(tmp_path: Path) -> None:
 
 UNDEFINED_C = "#include <stdio.h>\nint main(void) { return decide(3); }\n"
 TWO_ERRORS = "int main(void) { return nothing; }\nint other(void) { return neither; }\n"
+CARGO_TOML = '[package]\nname = "mine"\nversion = "0.1.0"\nedition = "2021"\n'
 BUILDS: dict[str, tuple[tuple[str, ...], Mapping[str, str | bytes], str, str]] = {
     "one error": (("cc",), {"mine.c": "int main(void) { return nothing; }\n"}, "mine.c:1:25: error: .*nothing.*", "correct what it names, then check again"),
     "several errors": (("cc",), {"mine.c": TWO_ERRORS}, "mine.c:1:25: error: .*nothing.*", "fix the first error first: it may cause the others"),
     "the linker": (("cc",), {"mine.c": UNDEFINED_C}, ".* undefined reference to `decide'", "correct what it names, then check again"),
     "the linker of C++": (("c++",), {"mine.cpp": "int decide(int);\nint main() { return decide(3); }\n"}, r".* undefined reference to `decide\(int\)'", "correct what it names, then check again"),
     "java": (("javac",), {"Mine.java": "class Mine { int f() { return nothing; } }\n"}, "Mine.java:1: error: cannot find symbol", "correct what it names, then check again"),
+    "an older cargo": (("cargo",), {"Cargo.toml": CARGO_TOML, "Cargo.lock": "version = 99\n", "src/main.rs": "fn main() {}\n"}, ".*", "leave Cargo.lock out, or write it with the cargo of this machine: a newer one wrote it"),
 }  # fmt: skip
 """What does not build: the programs it needs, its files, the line that the message ends with, and the hint."""
 
