@@ -1,6 +1,7 @@
 """The clock of a bot that asks language models, and what the bot may use of them. It stands still where no bot is to blame."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # the relay calls this clock
     from host.relay.relay import Exchanges
 
 MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the bot's clock stands still
-LOOK_S = 0.05  # seconds until the next look at an answer at most: its clock may stand still then
 
 
 class ModelBudget(msgspec.Struct):
@@ -129,8 +129,7 @@ class CallingClock(Clock):
 
     def seconds_to_look(self) -> float:
         """Return the seconds until `look` must be called."""
-        seconds = super().seconds_to_look()
-        return min(seconds, LOOK_S) if self._still_since is None else LOOK_S
+        return super().seconds_to_look() if self._still_since is None else math.inf
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
         """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if its model does not answer."""
@@ -149,11 +148,10 @@ class CallingClock(Clock):
     def calling(self) -> Iterator[bool]:
         """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
         with trio.CancelScope() as self._call:
-            self._monitored.samples.waits_for_model = True
             try:
-                yield self._open > 0
+                with self._monitored.waiting_for_model():
+                    yield self._open > 0
             finally:
-                self._monitored.samples.waits_for_model = False
                 self.go_on(time.perf_counter())
                 self._call, self._failure = None, None
 
@@ -177,16 +175,19 @@ class CallingClock(Clock):
             self.asked += still
             self._last += still
             self._deadline += still
+            self.wait.cancel()
 
     def give_up(self, reason: str) -> None:
         """Record that a model cannot be reached. The clock stands still, and the next look raises ModelUnreachable."""
         self._failure = ModelUnreachable(reason)
+        self.wait.cancel()
 
     def fail(self, error: Exception) -> None:
         """Record that the relay has failed: the next look raises that as a failure of the host."""
         self.stand_still(time.perf_counter())
         self._failure = HostFailure(f"the relay to the models has failed: {error!r}")
         self._failure.__cause__ = error
+        self.wait.cancel()
 
     def _end_call(self) -> None:
         """Cancel the call of the question that is over."""

@@ -24,6 +24,8 @@ import time
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
+import trio
+
 from host.base.errors import HostFailure
 from host.bots.allowance import StartupAllowance, TableBudget, TimeBank
 from host.bots.monitor import MonitoredSandbox
@@ -83,6 +85,7 @@ class Clock:
         self._last = 0.0  # time of the last answer, or of the batch
         self._deadline = 0.0  # of the open answer
         self._held = 0.0  # seconds of it that the bot is not charged for, by the last look
+        self.wait = trio.CancelScope()  # of the task that waits for it until the next look: to cancel it is to look now
 
     @property
     def waited(self) -> float:

@@ -252,9 +252,9 @@ class AskedProcess:
         self._step(Event.SILENCE)
         self._monitored.mark_slow(self._clock.asked)
         while True:
-            with trio.move_on_after(self._clock.seconds_to_look()) as scope:
+            with trio.move_on_after(self._clock.seconds_to_look()) as self._clock.wait:
                 await trio.lowlevel.wait_readable(self.output)
-            look = self._clock.look(self.has_output) if scope.cancelled_caught else AnswerStatus.READ
+            look = self._clock.look(self.has_output) if self._clock.wait.cancelled_caught else AnswerStatus.READ
             if look is AnswerStatus.LATE:
                 return None
             if look is AnswerStatus.READ and (data := self.read()) is not None:

@@ -46,19 +46,25 @@ class StallSampler:
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
         self._is_first = True
+        self.period = PERIOD_S  # seconds between two samples; the monitor sets it
         self.waits_for_model = False  # then only a pause of croupier is a stall, and what the bot does is not looked at
         self._keeper_was_due = False  # at the last sample, its keeper was ready to run
-        self._files: Sequence[Path] = ()  # cpu.stat of the control groups that the sandbox is in
+        self._files: Sequence[Path] | None = None  # cpu.stat of the control groups that the sandbox is in, once needed
         self._throttled_before = 0.0
 
     def begin(self) -> None:
         """Record that an answer may become slow; drop what was sampled before."""
         self._last, self._is_first, self.stalls = time.perf_counter(), True, Stalls()
-        self._keeper_was_due = False
+        self._keeper_was_due, self._files = False, None
 
     def end(self) -> None:
         """Record that no answer is due. What was sampled stays until the next answer is slow."""
         self._last = None
+
+    @property
+    def are_due(self) -> bool:
+        """Return whether what a bot does must be sampled every PERIOD_S: its answer is slow, and no model is to blame."""
+        return self._last is not None and not self.waits_for_model
 
     def look(self) -> None:
         """Take a sample if an answer has been slow for long enough. Call this every PERIOD_S."""
@@ -74,40 +80,45 @@ class StallSampler:
         now = time.perf_counter()
         if self._last is None or now - self._last < PERIOD_S / 4:
             return
-        passed, expected = now - self._last, self._pause + PERIOD_S
-        if self._is_first:
-            self._files = [folder / "cpu.stat" for folder in groups_of(self.sandbox.pid)]
-            self._throttled_before = self._throttled()
+        passed, expected = now - self._last, max(self._pause, self.period) + PERIOD_S
         self._last, self._is_first = now, False
         stalls = self.stalls
         if passed > expected + LATE_S:
             stalls = stalls._replace(paused=stalls.paused + passed - expected)
         elif not self.waits_for_model:
-            kind = self._kind()
+            kind = self._kind(self._groups())
             stalls = stalls._replace(**{kind: getattr(stalls, kind) + passed} if kind else {})
         if not self.waits_for_model:
-            stalls = stalls._replace(throttled=self._throttled() - self._throttled_before)
+            stalls = stalls._replace(throttled=_throttled(self._groups()) - self._throttled_before)
         self.stalls = stalls
 
-    def _kind(self) -> str:
+    def _groups(self) -> Sequence[Path]:
+        """Return the file cpu.stat of each control group that the sandbox is in. To find them costs 400 µs."""
+        if self._files is None:
+            self._files = [folder / "cpu.stat" for folder in groups_of(self.sandbox.pid)]
+            self._throttled_before = _throttled(self._files)
+        return self._files
+
+    def _kind(self, files: Sequence[Path]) -> str:
         """Return the field of Stalls that describes what the sandbox is doing now; "" if the machine does not stall it.
 
         A keeper that has just reported a slow answer is ready to run, too. It is stalled if the next sample finds it so.
         """
-        kind, was_due = _kind(self.sandbox.pid, _is_frozen(self._files)), self._keeper_was_due
+        kind, was_due = _kind(self.sandbox.pid, _is_frozen(files)), self._keeper_was_due
         self._keeper_was_due = kind == KEEPER_DUE
         if kind == KEEPER_DUE:
             return "stopped" if was_due else ""
         return kind
 
-    def _throttled(self) -> float:
-        """Return the longest time for which a group was throttled so far, in seconds."""
-        seconds = 0.0
-        for file in self._files:
-            with suppress(OSError):
-                for unit, count in THROTTLED.findall(file.read_bytes()):
-                    seconds = max(seconds, int(count) / UNITS[unit])
-        return seconds
+
+def _throttled(files: Sequence[Path]) -> float:
+    """Return the longest time for which a group was throttled so far, in seconds."""
+    seconds = 0.0
+    for file in files:
+        with suppress(OSError):
+            for unit, count in THROTTLED.findall(file.read_bytes()):
+                seconds = max(seconds, int(count) / UNITS[unit])
+    return seconds
 
 
 def _is_frozen(files: Sequence[Path]) -> bool:
