@@ -68,6 +68,7 @@ def test_a_state_of_the_input_that_the_kernel_hides_is_unknown(tmp_path: Path) -
 
 
 @pytest.mark.long
+@pytest.mark.timing
 def test_an_endless_loop_is_called_one(tmp_path: Path) -> None:
     assert cause_of_time_out(first_fault(LOOPS, tmp_path)) == "it computed all the time it could get"
 

@@ -113,6 +113,7 @@ def test_what_was_kept_is_there_after_an_interruption(alone: Result, tmp_path: P
     assert result_of(cup) == alone
 
 
+@pytest.mark.long
 def test_an_unchanged_file_adds_no_row_to_the_journal(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup")
     script = cup / "bots" / "three" / "counts.py"

@@ -440,6 +440,7 @@ def test_the_examples_of_a_game_have_fewer_than_ten_lines(name: str) -> None:
     assert examples and sum(-(-len(line) // 100) for line in examples) < 10
 
 
+@pytest.mark.long
 def test_the_column_of_scores_names_their_unit(tmp_path: Path) -> None:
     (tmp_path / "low.py").write_text("while input():\n    print('LOWEST', flush=True)\n")
     config = 'game = "openspiel:leduc_poker"\nbots = ["low.py", "sample.py"]\n'
