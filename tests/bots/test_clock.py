@@ -111,6 +111,7 @@ def test_a_bot_that_sleeps_is_late(protocol: str) -> None:
     assert MOVE <= record.evidence[0].wall < MAX_WALL_FACTOR * MOVE
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("protocol", [long("argv"), "lines"])
 def test_a_bot_that_makes_its_own_waits_pays_for_all_of_it(protocol: str) -> None:
     record = alone(bot_of(THREADS, ".c", "spinner", SHORT, protocol), 1 if protocol == "argv" else 2)
