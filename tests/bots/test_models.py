@@ -677,6 +677,7 @@ def test_doctor_asks_each_model_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("402", "{plain}", "the account of the key has no money left"),
         ("403", "{plain}", "the key is not allowed to use this model: correct the key or `model`"),
         ("404", "{plain}", "correct the path of `address`, or `model`"),
+        ("408", "{plain}", "the address cannot answer now: try again later"),
         ("422", "{plain}", "the address refuses the request: correct `model`, or the path of `address`"),
         ("429", "{plain}", "the account has reached a limit: wait, or raise that limit"),
         ("425", "{plain}", "the address cannot answer now: try again later"),
