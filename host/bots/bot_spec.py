@@ -465,8 +465,9 @@ class BuiltBot(NamedTuple):
 
     @property
     def retries(self) -> int:
-        """How often a question is asked again after a refused answer: 0 if its protocol cannot say why."""
-        return self.limits.retries if PROTOCOLS[self.spec.protocol].refused else 0
+        """How often a question is asked again after a refused answer: 0 if its process or its protocol cannot be told why."""
+        told = PROTOCOLS[self.spec.protocol].refused and self.spec.process_lifetime != "question"
+        return self.limits.retries if told else 0
 
     def with_keys(self, **keys: Any) -> "BuiltBot":
         """Return the bot with other values for some keys of its bot.toml."""

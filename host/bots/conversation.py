@@ -227,9 +227,12 @@ class AskedProcess:
             return await reading()
         with unwrap_exception_group():
             async with trio.open_nursery() as self._helpers:
-                self._helpers.start_soon(self._write_on)
-                await reading()
-                self._helpers.cancel_scope.cancel()
+                try:
+                    self._helpers.start_soon(self._write_on)
+                    await reading()
+                    self._helpers.cancel_scope.cancel()
+                finally:
+                    self._helpers = None  # no task can be started in it any more
 
     # Reading.
 

@@ -31,9 +31,10 @@ class RetriedProcess(PersistentProcess):
     def _without_refused(self, output: bytes) -> list[bytes]:
         """Return the whole answers at the start of some output that are not refused, and what follows them."""
         *answers, rest = self._reader.framing.read(output)
-        while answers and self._left and (reason := self._refusal(answers[0])):
-            del answers[0]
+        # Who writes more than an answer would answer the question twice, and be one question behind from then on.
+        if len(answers) == 1 and not rest and self._left and (reason := self._refusal(answers[0])):
             self._ask_again(reason)
+            return [b""]
         return [*answers, rest]
 
     @property

@@ -12,6 +12,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -19,6 +20,7 @@ import msgspec
 import trio
 from msgspec import Meta
 
+from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.paths import display_path, file_name
 from host.base.toml_file import read_bytes
@@ -27,6 +29,7 @@ from host.relay.upstream import Reply
 
 MAX_BOT_BYTES = 64 << 20  # of the recording of a bot
 MAX_ALL_BYTES = 1 << 30  # of all recordings of a run
+MAX_BROKEN = 1000  # lines of a recording that croupier could not write to their ends
 DIFFERENCE_CHARS = 40  # of each of two requests, where they differ
 END = b'{"full":true}\n'
 """The last line of a recording that has reached a limit."""
@@ -49,7 +52,7 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True):
     request: ChatCompletion
     status: Annotated[int, Meta(ge=200, le=599)]
     reply: str
-    left: dict[Annotated[str, Meta(pattern="^(requests|tokens|money)$")], int | float]  # of the budgets
+    left: dict[Annotated[str, Meta(pattern=r"^(requests|tokens|money)\Z")], int | float]  # of the budgets
 
 
 class Recording(NamedTuple):
@@ -68,7 +71,7 @@ def recording_file(folder: Path, bot: str) -> Path:
 def read_recording(path: Path) -> Recording:
     """Read a recording. Raise UserError (exit code 3) if the file cannot be read, or is larger than any recording."""
     decoder, exchanges, is_full, broken = msgspec.json.Decoder(Exchange), list[Exchange](), False, 0
-    for line in read_bytes(path, MAX_BOT_BYTES).splitlines(keepends=True):
+    for line in BytesIO(read_bytes(path, MAX_BOT_BYTES)):
         if line == END:
             is_full = True
             continue
@@ -76,6 +79,10 @@ def read_recording(path: Path) -> Recording:
             exchanges.append(decoder.decode(line))
         except (msgspec.MsgspecError, ValueError, RecursionError):
             broken += bool(line.strip())
+            if broken > MAX_BROKEN:
+                message = f"cannot be read: more than {MAX_BROKEN} of its lines are no exchanges with a model"
+                hint = "name a recording: run/models/BOT.jsonl of the tournament"
+                raise UserError([Problem("R013", display_path(path), message, hint=hint)], 3) from None
     return Recording(exchanges, is_full, broken)
 
 
@@ -134,7 +141,7 @@ class Recorder:
 def _appending(path: Path) -> Iterator[int]:
     """Open a recording that no other process writes to meanwhile. Yield its descriptor."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         how = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -172,6 +172,29 @@ def test_a_recording_that_cannot_be_written_ends_no_run(tmp_path: Path, monkeypa
     assert done.err.count("asker.jsonl cannot be written: File exists") == 1, done.err
 
 
+def test_recordings_are_not_written_through_a_link_to_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    with serving() as server:
+        place = recorded_in(tournament(tmp_path / "cup", server.address))
+        (place / "run").mkdir()
+        (place / "run" / "models").symlink_to(elsewhere)
+        done = croupier("-C", place, "run")
+    assert done.code == 0 and done.err.count("asker.jsonl cannot be written") == 1, done.err
+    assert not [*elsewhere.iterdir()]
+
+
+def test_a_file_of_wrong_lines_is_no_recording(tmp_path: Path) -> None:
+    file = tmp_path / "asker.jsonl"
+    file.write_bytes(b"{}\n" * 1000)
+    assert read_recording(file).broken == 1000
+    file.write_bytes(b"{}\n" * 1001)
+    with pytest.raises(UserError, match="no exchanges with a model"):
+        read_recording(file)
+
+
 def test_a_run_that_was_killed_records_no_exchange_twice(tmp_path: Path) -> None:
     with serving(*["200"] * 8, "hold") as server:
         place = recorded_in(test_open_answers.tournament(tmp_path, server.address))
