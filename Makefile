@@ -17,8 +17,8 @@ demo: ## play a Blackjack tournament of the sample bots (after ^C, the same comm
 	@.venv/bin/croupier -C demo run
 	@echo "demo: to use the command croupier in this terminal:  . .venv/bin/activate"
 
-test: ## run the tests (four to seven minutes on two cores)
-	@echo "test: four to seven minutes on two cores; the first time also a few minutes of installing"
+test: ## run the tests (about five minutes on two cores)
+	@echo "test: about five minutes on two cores; the first time also a few minutes of installing"
 	@tools/setup.sh '.[test]'
 	@failed=0; \
 	$(TOGETHER) -m 'not long and not proof and not toolchains and not timing' || failed=1; \

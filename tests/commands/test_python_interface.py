@@ -288,7 +288,7 @@ def test_compare_decides_as_the_command_does(tmp_path: Path) -> None:
         croupier.compare(*PAIR, sure=95)
 
 
-@pytest.mark.parametrize("against", breadth([["sample:dumb_cautious"], ()], 2), ids=["opponents", "each other"])
+@pytest.mark.parametrize("against", breadth([["sample:dumb_cautious"], []], 2), ids=["opponents", "each other"])
 def test_functions_are_compared(against: list[str]) -> None:
     def seventeen(view: Any) -> str:
         return "STAND" if sum(view.your_hand) >= 17 else "END"
