@@ -32,14 +32,18 @@ def whole_file(path: Path) -> Iterator[TextIO]:
             unfinished.unlink()
 
 
-def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = 0o644) -> None:
-    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content."""
+def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = 0o644) -> None:
+    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content.
+
+    With the mode None, those who may read it are as the umask says.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(descriptor)

@@ -1,5 +1,6 @@
 """The command `rating`: rates bots over several tournaments."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -20,14 +21,15 @@ def rating(context: CliContext, folders: tuple[Path, ...], as_csv: bool) -> None
     """
     from host.ops.rating import rate
 
-    for folder in folders:
+    places = [context.folder / folder for folder in folders]
+    for folder in places:
         if is_season(folder):
             message, hint = (
                 "is a season, and `croupier rating` is for tournaments",
-                f"each round is one: {folder}/rounds/*",
+                f"each round is one: {shlex.quote(str(folder))}/rounds/*",
             )
             raise UserError([Problem("E101", str(folder), message, hint=hint)], 3)
-    listing = rate(folders)
+    listing = rate(places)
     if as_csv:
         click.echo(listing.csv(), nl=False)
     else:

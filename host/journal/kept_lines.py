@@ -21,7 +21,7 @@ def kept_lines_file(journal: Path) -> Path:
 def write_kept_lines(journal: Path, lines: Mapping[int, str]) -> None:
     """Write the lines of the fixtures, by their numbers, completely or not at all."""
     content = json.dumps({str(number): line for number, line in lines.items()}).encode()
-    write_atomically(kept_lines_file(journal), gzip.compress(content, 9, mtime=0))
+    write_atomically(kept_lines_file(journal), gzip.compress(content, 9, mtime=0), mode=None)
 
 
 def kept_lines(journal: Path) -> Mapping[int, str]:

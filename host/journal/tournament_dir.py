@@ -129,7 +129,7 @@ def drawn_seed(file: Path, hint: str) -> bytes:
 
 def write_commitment(file: Path, made: Commitment) -> None:
     """Write a commitment that `read_commitment` reads."""
-    write_atomically(file, json.dumps(made._asdict()).encode() + b"\n")
+    write_atomically(file, json.dumps(made._asdict()).encode() + b"\n", mode=None)
 
 
 def read_commitment(file: Path) -> Commitment:

@@ -1,7 +1,7 @@
 """Rates bots over several tournaments: one strength for each name, in which each game has the same weight.
 
-A table of a game counts w = (all tables) / (games · tables of the game), so the weights of all tables add up to their
-number. Bots that no chain of tables connects are rated apart, because nothing compares them.
+Bots that no chain of tables connects are rated apart, because nothing compares them. Within such a group a table of a game counts
+w = (all tables) / (games · tables of the game), so the weights of all tables add up to their number.
 """
 
 import shlex
@@ -63,7 +63,7 @@ class _Tournament:
     def json(self) -> dict[str, Any]:
         """Return the keys of JSON."""
         known = {"folder": str(self.folder), "run": self.name, "game": self.game, "state": self.status}
-        return {**known, "tables": self.tables}
+        return {**known, "tables": round(self.tables)}
 
 
 class _Row(NamedTuple):
@@ -73,7 +73,7 @@ class _Row(NamedTuple):
     rank: int
     bot: str
     elo: Estimate
-    tables: float
+    tables: int
     games: int
 
     def cells(self) -> dict[str, Any]:
@@ -87,44 +87,25 @@ def rate(folders: Sequence[Path]) -> Listing:
     if twice:
         raise wrong_usage(f"{twice[0]} is named twice, and its tables would count twice: name it once")
     read = [_read(folder) for folder in folders]
-    tables = _sums((each.game, each.tables) for each in read)
-    played = [game for game in tables if tables[game]]
-    weights = {game: sum(tables.values()) / len(played) / tables[game] for game in played}
-    weighted = _sums((order, weights[each.game] * times) for each in read for order, times in each.orders.items())
-    noise = _sums((order, weights[each.game] ** 2 * times) for each in read for order, times in each.noise.items())
-    groups = _groups(weighted)
+    orders = {order for each in read for order in each.orders}
+    groups = _groups(orders)
     if not groups:
         reasons = "; ".join(chain.from_iterable(each.missing for each in read))
         message = "no table that counts has two bots, and strengths follow from bots that met"
         hint = "croupier run in a tournament of two bots or more"
         raise UserError([Problem("R006", ", ".join(map(str, folders)), message, reasons, hint)], 3)
-    missing, rows, sure = list(chain.from_iterable(each.missing for each in read)), list[_Row](), list[str]()
-    games = {bot: {*of} for bot, of in grouped((bot, each.game) for each in read for bot in each.bots).items()}
-    times = _sums((bot, number) for each in read for order, number in each.orders.items() for bot in _bots_of(order))
-    for number, bots in enumerate(groups, 1):
-        rated = weighted_ratings(_among(bots, weighted), _among(bots, noise))
-        elo = elo_of(rated)
-        best_first = sorted(bots, key=lambda bot: (-elo[bot].merit, -rated.elo[bot].points, bot))
-        rows += [
-            _Row(number, rank, bot, elo[bot], times[bot], len(games[bot])) for rank, bot in enumerate(best_first, 1)
-        ]
-        sure += comparisons(best_first, rated.sure_ahead)
-        if rated.prior:
-            missing.append(
-                f"{_some(best_first)}: a part of these bots has never finished behind or level with the rest, so their "
-                "strengths count one drawn table more of each bot with a bot of average strength"
-            )
-    missing += [
+    rated = [_rated(number, bots, read) for number, bots in enumerate(groups, 1)]
+    rows, sure = [row for each in rated for row in each.rows], [line for each in rated for line in each.sure]
+    missing = [
+        *chain.from_iterable(each.missing for each in read),
+        *chain.from_iterable(each.missing for each in rated),
         *_unconnected(groups),
-        *_pairs_missing(weighted, groups),
-        *_games_missing(games, played),
+        *_pairs_missing(orders, groups),
+        *_games_missing(read),
         *_seeds(read),
         *_bytes(read),
     ]
-    listed = [
-        {"game": game, "tournaments": sum(each.game == game for each in read), "tables": tables[game], "weight": weight}
-        for game, weight in weights.items()
-    ]
+    listed = [game for each in rated for game in each.games]
     facts = {
         "tournaments": [each.json() for each in read],
         "games": listed,
@@ -134,6 +115,60 @@ def rate(folders: Sequence[Path]) -> Listing:
     }
     text = partial(_text, listed, rows, sure, missing)
     return Listing("rating", facts, COLUMNS, [row.cells() for row in rows], text)
+
+
+class _Rated(NamedTuple):
+    """The rating of a group of bots that a chain of tables connects: its games with their weights, and its rows."""
+
+    games: Sequence[Mapping[str, Any]]
+    rows: Sequence[_Row]
+    sure: Sequence[str]
+    missing: Sequence[str]
+
+
+def _rated(number: int, bots: Sequence[str], read: Sequence[_Tournament]) -> _Rated:
+    """Rate the bots of a group by their own tables alone."""
+    tables = _sums((each.game, fsum(_among(bots, each.orders).values())) for each in read)
+    played = {game: round(of_game) for game, of_game in tables.items() if of_game}
+    weights = {game: sum(played.values()) / len(played) / of_game for game, of_game in played.items()}
+    orders = _sums(
+        (order, weights[each.game] * times) for each in read for order, times in _among(bots, each.orders).items()
+    )
+    noise = _sums(
+        (order, weights[each.game] ** 2 * times) for each in read for order, times in _among(bots, each.noise).items()
+    )
+    rated = weighted_ratings(orders, noise)
+    elo, points = elo_of(rated), {bot: rated.elo[bot].points for bot in bots}
+    best_first = sorted(bots, key=lambda bot: (-elo[bot].merit, -points[bot], bot))
+    merits = [(elo[bot].merit, points[bot]) for bot in best_first]
+    rows = [
+        _Row(
+            group=number,
+            rank=merits.index(merit) + 1,  # equal bots share a rank
+            bot=bot,
+            elo=elo[bot],
+            tables=round(
+                fsum(times for each in read for order, times in each.orders.items() if bot in _bots_of(order))
+            ),
+            games=len({each.game for each in read if bot in each.bots}),
+        )
+        for bot, merit in zip(best_first, merits, strict=True)
+    ]
+    prior = (
+        f"{_some(best_first)}: a part of these bots has never finished behind or level with the rest, so their "
+        "strengths count one drawn table more of each bot with a bot of average strength"
+    )
+    games = [
+        {
+            "group": number,
+            "game": game,
+            "tournaments": sum(each.game == game and not each.bots.isdisjoint(bots) for each in read),
+            "tables": of_game,
+            "weight": weights[game],
+        }
+        for game, of_game in played.items()
+    ]
+    return _Rated(games, rows, comparisons(best_first, rated.sure_ahead), [prior] if rated.prior else [])
 
 
 def _read(folder: Path) -> _Tournament:
@@ -239,7 +274,9 @@ def _pairs_missing(found: Iterable[TableOrder], groups: Sequence[Sequence[str]])
         yield f"{pairs}: {one_line(', '.join(named))}{more}; their results against others compare them"
 
 
-def _games_missing(games: Mapping[str, set[str]], played: Sequence[str]) -> Iterator[str]:
+def _games_missing(read: Sequence[_Tournament]) -> Iterator[str]:
+    played = {each.game for each in read if each.orders}
+    games = {bot: {*of} for bot, of in grouped((bot, each.game) for each in read for bot in each.bots).items()}
     some = [f"{bot} ({', '.join(sorted(of))})" for bot, of in sorted(games.items()) if len(of) < len(played)]
     if some:
         yield f"{counted(len(some), 'bot')} played in some of the {len(played)} games only: {_some(some)}"
@@ -263,11 +300,13 @@ def _text(
     games: Sequence[Mapping[str, Any]], rows: Sequence[_Row], sure: Sequence[str], missing: Sequence[str]
 ) -> Iterator[Part]:
     """Yield the weights of the games, the rows, how sure the order is, and what is missing."""
+    several = rows[-1].group > 1
     for each in games:
         number = counted(each["tournaments"], "tournament")
         tables = f"{thousands(each['tables'])} {plural(each['tables'], 'table')}"
-        yield f"{one_line(each['game'])} · {number} · {tables} · a table counts {each['weight']:.2f}"
-    ranking, several = RANKINGS["elo"], rows[-1].group > 1
+        group = f"group {each['group']} · " if several else ""
+        yield f"{group}{one_line(each['game'])} · {number} · {tables} · a table counts {each['weight']:.2f}"
+    ranking = RANKINGS["elo"]
     yield Table(
         [
             *([Column("group", [str(row.group) for row in rows])] if several else []),
@@ -276,7 +315,7 @@ def _text(
             Column(ranking.title, [ranking.spelled(row.elo) for row in rows]),
             Column("±", [ranking.half_width(row.elo) for row in rows]),
             Column("tables", [thousands(row.tables) for row in rows]),
-            Column("games", [f"{row.games} of {len(games)}" for row in rows]),
+            Column("games", [f"{row.games} of {len({each['game'] for each in games})}" for row in rows]),
         ]
     )
     yield Sentences(sure)

@@ -158,6 +158,22 @@ def test_groups_that_never_met_are_rated_apart(place: Path) -> None:
     assert not any("ada" in each and "kit" in each for each in told["sure"])
 
 
+def test_bots_that_others_never_met_do_not_change_their_rating(place: Path) -> None:
+    alone, more = (
+        croupier("-C", place, "rating", *folders, "--json").json
+        for folders in (("apart",), ("apart", "spring", "words"))
+    )
+    figures = [[{**row, "group": 0} for row in told["rows"] if row["bot"] in ("kit", "zoe")] for told in (alone, more)]
+    assert figures[0] == figures[1] and {*alone["sure"]} <= {*more["sure"]}
+    assert sorted({(each["group"], each["game"]) for each in more["games"]}) == [
+        (1, "briscola"),
+        (1, "pazaak"),
+        (2, "briscola"),
+    ]
+    text = croupier("-C", place, "rating", "apart", "spring").out
+    assert "group 1 · pazaak · 1 tournament" in text and "group 2 · briscola · 1 tournament" in text
+
+
 def test_pairs_that_never_met_are_named(place: Path, tmp_path: Path) -> None:
     bots = {"eve": "pazaak/dumb_bold", "kim": "pazaak/dumb_cautious"}
     assert croupier("run", "-C", tournament_in(tmp_path / "more", "pazaak", bots, 30)).code == 0

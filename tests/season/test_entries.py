@@ -22,7 +22,7 @@ from host.season.entries.inbox import (
     Submit,
     read_requests,
 )
-from host.season.entries.names import author_name, season_bot_name, usable_name
+from host.season.entries.names import author_name, name_beside, season_bot_name, usable_name
 from host.season.entries.queue import HOUR_S, Quota, Used, Waiting, fair_order, places, why_held, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Version
@@ -405,3 +405,10 @@ def test_an_upload_is_bounded_and_never_empty(tmp_path: Path) -> None:
         assert here.submit("stranger", "mine.py", "x").code == "E001"
         assert here.ask(Submit("ada", "mine.py", "window"), b"x").code == "E010"
         assert [*(tmp_path / "uploads").iterdir()] == []
+
+
+@pytest.mark.parametrize("bot", ["B" * 30, "B" * 29, "B" * 12, "Bot"])
+@pytest.mark.parametrize("author", ["ada", "a" * 40, "grace-h.opper-the-first"])
+def test_the_name_beside_another_bot_is_a_name_that_a_bot_can_have(bot: str, author: str) -> None:
+    name = name_beside(bot, author)
+    assert season_bot_name(name) == name and name.startswith(author[:3]) and name != bot

@@ -4,6 +4,8 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import trio
@@ -15,8 +17,9 @@ from season_published import plain, publish, read, season_in, site
 from host.base.errors import Problem, UserError
 from host.config.tournament_config import load
 from host.season.entries.inbox import Activate
-from host.season.folder import SeasonFolder
+from host.season.folder import SeasonFolder, records_of
 from host.season.publishing import Publishing
+from host.season.rounds.round_files import has_records
 from host.season.rounds.round_loop import RoundPlayer
 from host.season.rounds.season import Season
 from host.season.site_database import published
@@ -66,6 +69,14 @@ def test_a_round_without_its_records_gets_them(tmp_path: Path, other: str | None
         here.croupier("season", "resume")
         here.until(lambda: following.read_text().startswith("{"), "the records of the following round")
         assert here.document("rounds/1")["report"] == "rounds/1.html"
+
+
+def test_what_is_no_file_of_records_has_the_records_of_no_round(tmp_path: Path) -> None:
+    folder = SeasonFolder(tmp_path)
+    folder.create()
+    (folder.published / records_of(1)).mkdir(parents=True)
+    over: Any = SimpleNamespace(number=1, seal="0" * 64)
+    assert not has_records(folder, over)
 
 
 def test_a_round_that_waits_for_the_machine_says_so_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from host.bots.bot_spec import unsafe_name
 
 MAX_BOT_CHARS = 30  # a label adds "-" and a number, and the name of a bot has at most 40 characters
 MAX_AUTHOR_CHARS = 40
+LEAST_AUTHOR_CHARS = 12  # of an author's name in the name of a bot
 MAX_FILE_CHARS = 120
 MAX_FILE_BYTES = 240  # a file system takes 255, and the season adds a suffix
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -53,8 +54,12 @@ def usable_name(text: str, most: int) -> str:
 
 
 def name_beside(bot: str, author: str) -> str:
-    """Return the name of an author's bot beside a bot of another author that has the same name."""
-    return f"{author[: MAX_BOT_CHARS - len(bot) - 1].rstrip('-._')}.{bot}"
+    """Return the name of an author's bot beside a bot of another author that has the same name.
+
+    The author's name is shortened, and that of the bot if too little would be left of the author's.
+    """
+    short = author[: max(MAX_BOT_CHARS - len(bot) - 1, LEAST_AUTHOR_CHARS)].rstrip("-._")
+    return f"{short}.{bot}"[:MAX_BOT_CHARS].rstrip("-._")
 
 
 def _check(what: str, name: str, most: int) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import mmap
+import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -36,13 +37,17 @@ class RoundFiles(NamedTuple):
 def has_records(folder: SeasonFolder, which: Round) -> bool:
     """Return whether the records of a round are written: whether the last line of their file has the seal of the round.
 
-    A season that was restored from a backup may have the file of another round with this number.
+    A season that was restored from a backup may have the file of another round with this number. Altered records are not found
+    here: check.py finds them.
     """
-    path = folder.published / records_of(which.number)
-    if not path.exists() or not path.stat().st_size:
+    try:
+        with (folder.published / records_of(which.number)).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return False
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
+                last = lines[lines.rfind(b"\n", 0, len(lines) - 1) + 1 :]
+    except OSError:
         return False
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
-        last = lines[lines.rfind(b"\n", 0, len(lines) - 1) + 1 :]
     return hashlib.sha256(last).hexdigest() == which.seal
 
 

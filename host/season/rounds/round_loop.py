@@ -222,7 +222,6 @@ class RoundPlayer:
 
             def begin() -> None:
                 first_table[0], self.prepares = time.monotonic(), False
-                season.goes_on(f"round {which.number}")
 
             loaded = load_checked(place, log.say)
             async with self._backend(log.say) as backend:
@@ -231,6 +230,7 @@ class RoundPlayer:
             speed = log.counts[2] / max(time.monotonic() - first_table[0], 0.001)
             brought = read_round(place, loaded.tournament, speed)
             which = season.book.finish(which, brought.sums, brought.seal, brought.seed)
+            season.goes_on(f"round {which.number}")
             took = f"{duration(time.monotonic() - began)}, ready after {duration(first_table[0] - began)}"
             tables = counted(brought.sums.all_tables, "table")
             season.event("round", str(which.number), f"is over: {tables} in {took}, seal {brought.seal[:16]}…")
