@@ -126,6 +126,7 @@ class AlwaysAsked:
     def __init__(self) -> None:
         self._budget = ModelBudget()
         self.model_budget: Budget = self._budget
+        self.exchanges = None  # nothing is recorded
 
     @contextlib.contextmanager
     def calling(self) -> Iterator[bool]:

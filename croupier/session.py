@@ -178,17 +178,16 @@ class Session:
     @cached_property
     def _event_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of async functions: one for all calls, because clients keep their connections in it."""
-        loop = asyncio.new_event_loop()
+        started = Future[asyncio.AbstractEventLoop]()
 
         def serve() -> None:
-            try:
-                loop.run_forever()
-            finally:
-                loop.close()
+            with asyncio.Runner() as runner:  # its end cancels the tasks that functions have left
+                started.set_result(runner.get_loop())
+                runner.get_loop().run_forever()
 
         self._functions = threading.Thread(target=serve, name="croupier functions", daemon=True)
         self._functions.start()
-        return loop
+        return started.result()
 
     async def in_event_loop(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Await a coroutine of asyncio in the event loop of async functions. If this is cancelled, so is the coroutine."""

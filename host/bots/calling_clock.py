@@ -129,7 +129,9 @@ class CallingClock(Clock):
 
     def seconds_to_look(self) -> float:
         """Return the seconds until `look` must be called."""
-        return super().seconds_to_look() if self._still_since is None else math.inf
+        if self._still_since is None:
+            return super().seconds_to_look()
+        return math.inf if self._failure is None else 0.0
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
         """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if its model does not answer."""

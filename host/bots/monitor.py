@@ -60,6 +60,7 @@ class MonitoredSandbox:
         # Seconds of processor time allowed: for the open questions, and for the process since its start.
         self._allowed = self._in_all = FOREVER
         self.soon = FOREVER  # seconds until it may exceed its processor time, by the last check
+        self.period = PERIOD  # seconds between two checks at most
         self._before: float | None = None
 
     def new_process(self) -> None:
@@ -91,12 +92,12 @@ class MonitoredSandbox:
     @property
     def pause(self) -> float:
         """Return the seconds until the next check."""
-        return min(max(self.soon, SOONEST), self.samples.period)
+        return min(max(self.soon, SOONEST), self.period)
 
     def _end_rest(self) -> None:
         """Check the sandbox at once, and then every PERIOD again, if it rests."""
-        if self.samples.period > PERIOD:
-            self.samples.period = PERIOD
+        if self.period > PERIOD:
+            self.period = PERIOD
             self._monitor.check_now()
 
     def computed(self) -> float:
@@ -256,14 +257,17 @@ class CgroupMonitored(MonitoredSandbox):
 
     def look(self) -> None:
         """Check the sandbox, as MonitoredSandbox does. Check it less and less often while it uses no processor time."""
-        computed = self._group.computed()
-        rests = computed == self._computed_before and not self.samples.are_due
+        try:
+            computed = self._group.computed()
+        except OSError:  # somebody else has removed the group
+            return super().look()
+        rests = computed == self._computed_before and not self.samples.are_due and self._disk_is_full is bool
         self._computed_before = computed
         if rests:  # its memory and its files are as they were at the last check
             self.samples.look()
         else:
             super().look()
-        self.samples.period = min(2 * self.samples.period, LONGEST_PERIOD) if rests else PERIOD
+        self.period = min(2 * self.period, LONGEST_PERIOD) if rests else PERIOD
 
     def _too_much(self) -> FaultKind | None:
         charged = self._group.charged()
@@ -341,9 +345,9 @@ def unwrap_exception_group() -> Iterator[None]:
 class Monitor:
     """Checks every monitored sandbox every 20 ms, and freezes bots off turn, unless `pondering`.
 
-    A sandbox with a control group rests while none of its processes computes and no answer is due but that of a model. It is
-    checked every 40, then 80, then 160 ms: the kernel enforces its limit of memory, and processor time is checked as soon as
-    it can exceed its limit. That costs a fourth of the processor time of a worker whose bots wait for a model.
+    A sandbox with a control group and without a quota on disk rests while none of its processes computes and no answer is due
+    but that of a model. Then it is checked every 40, 80, then 160 ms: the kernel enforces its limit of memory, and processor
+    time is checked as soon as it can exceed its limit.
 
     With `logs`, all that bots write to standard error is stored by question, not only the end of it by table.
     """
@@ -386,6 +390,8 @@ class Monitor:
             while True:
                 pause = min((watched.pause for watched in self._watched), default=PERIOD)
                 self.due = time.perf_counter() + pause
+                for watched in self._watched:
+                    watched.samples.period = pause
                 with trio.move_on_after(pause) as self._sleep:
                     await trio.sleep_forever()
                 for watched in tuple(self._watched):

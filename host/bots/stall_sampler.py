@@ -46,7 +46,7 @@ class StallSampler:
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
         self._is_first = True
-        self.period = PERIOD_S  # seconds between two samples; the monitor sets it
+        self.period = PERIOD_S  # seconds that the monitor sleeps before it takes the next sample; it sets it
         self.waits_for_model = False  # then only a pause of croupier is a stall, and what the bot does is not looked at
         self._keeper_was_due = False  # at the last sample, its keeper was ready to run
         self._files: Sequence[Path] | None = None  # cpu.stat of the control groups that the sandbox is in, once needed

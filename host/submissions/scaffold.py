@@ -154,7 +154,8 @@ def asker_files(game: Game) -> dict[str, str]:
             lines.append(f"{key:<8} = {keys[key]}" if key in keys else line)
     files[MANIFEST] = "\n".join(lines) + "\n"
     what_to_answer = files["prompt.txt"].splitlines()[-1]
-    files["prompt.txt"] = textwrap.fill(f"You play {game.title}. {game.card}", 120) + f"\n{what_to_answer}\n"
+    card = re.sub(r"^[^:.<]*: ", "A question has ", game.card)  # what comes before is about processes
+    files["prompt.txt"] = textwrap.fill(f"You play {game.title}. {card}", 120) + f"\n{what_to_answer}\n"
     return files
 
 

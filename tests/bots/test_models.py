@@ -583,7 +583,9 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
     ]
     assert "workers    = 8 " in (place / "croupier.toml").read_text()
     prompt = (place / "bots" / "asker" / "prompt.txt").read_text()
-    assert " ".join(GAMES["pazaak"].card.split()) in " ".join(prompt.split())
+    about_processes, _, what_is_asked = " ".join(GAMES["pazaak"].card.split()).partition(": ")
+    assert f"You play Simple Pazaak. A question has {what_is_asked}" in " ".join(prompt.split())
+    assert "process" in about_processes and "process" not in prompt
     assert prompt.endswith("The last line of your answer is your move and nothing else. The question:\n")
     season = croupier("new", tmp_path / "cup", "-g", "pazaak", "--models", "--season")
     assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err

@@ -152,9 +152,40 @@ def test_a_value_that_cannot_show_itself_is_unreadable() -> None:
     def secret(_view: object) -> Any:
         return Secret()
 
-    result = croupier.play("pazaak", [secret, PAIR[0]], tables=1, seed=7)
-    assert set(result.faults["secret"]) == {"unreadable"}
-    assert "Secret instance at" in str(result.table(1))
+    async def later(_view: object) -> Any:
+        return Secret()
+
+    for player in (secret, later):
+        result = croupier.play("pazaak", [player, PAIR[0]], tables=1, seed=7)
+        assert set(result.faults[player.__name__]) == {"unreadable"}
+        assert "Secret instance at" in str(result.table(1))
+
+
+def test_tasks_that_an_async_function_leaves_open_are_cancelled_at_the_end() -> None:
+    program = """
+import asyncio
+import croupier
+
+tasks = []
+
+async def waits():
+    try:
+        await asyncio.Event().wait()
+    finally:
+        print("cancelled", flush=True)
+
+async def player(_view):
+    if not tasks:
+        tasks.append(asyncio.create_task(waits()))
+        await asyncio.sleep(0)
+    return "STAND"
+
+print(croupier.play("pazaak", [player, player], tables=1).tables)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\ncancelled\n", "")
 
 
 def test_a_function_that_asks_croupier_itself_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:

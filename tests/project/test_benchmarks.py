@@ -21,6 +21,7 @@ def printed_by(benchmark: str, *words: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -40,6 +41,10 @@ def test_a_benchmark_measures_one_worker_and_a_worker_a_core(benchmark: str, lit
 def test_the_benchmark_of_large_journals_compares_each_command_with_a_floor() -> None:
     printed = printed_by("journal", "--bots", "8", "--fixtures", "20", "--tables", "4", "--rounds", "1")
     assert printed.count("x the floor") == 5
+
+
+def test_the_benchmark_of_models_sends_requests_through_a_relay() -> None:
+    assert printed_by("models", "exchanges", "--count", "20").startswith("20 exchanges of 4 KiB: ")
 
 
 @pytest.mark.long

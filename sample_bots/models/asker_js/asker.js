@@ -9,6 +9,10 @@ const RELAY = { method: "POST", path: "/v1/chat/completions", socketPath: proces
 
 let mayAsk = true;
 
+function decoded(question) { // in a text of a question, %20 is a blank
+  try { return decodeURIComponent(question); } catch (wrong) { return question; }
+}
+
 function ask(prompt) {
   const body = { model: "small", messages: [{ role: "user", content: prompt }] };
   return new Promise((resolve, reject) => {
@@ -28,7 +32,7 @@ function ask(prompt) {
 
 (async () => {
   for await (const question of readline.createInterface({ input: process.stdin })) {
-    const answer = mayAsk ? (await ask(PROMPT + question)).trim() : "";
+    const answer = mayAsk ? (await ask(PROMPT + decoded(question))).trim() : "";
     console.log((answer || OTHERWISE).split("\n").pop());
   }
 })();

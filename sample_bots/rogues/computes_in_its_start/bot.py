@@ -4,8 +4,7 @@ could as well. Verdict: timeout from the second table on."""
 import sys
 import time
 
-until = time.monotonic() + 1.5
-while time.monotonic() < until:
+while time.process_time() < 1.5:
     pass
 for _ in sys.stdin:
     print("S", flush=True)
