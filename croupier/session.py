@@ -182,7 +182,11 @@ class Session:
 
         def serve() -> None:
             with asyncio.Runner() as runner:  # its end cancels the tasks that functions have left
-                started.set_result(runner.get_loop())
+                try:
+                    started.set_result(runner.get_loop())
+                except OSError as failed:  # for example too many open files
+                    started.set_exception(failed)
+                    return
                 runner.get_loop().run_forever()
 
         self._functions = threading.Thread(target=serve, name="croupier functions", daemon=True)
