@@ -89,9 +89,9 @@ def read_recording(path: Path) -> Recording:
 class Recorder:
     """Appends the exchanges of a bot's process in a fixture to the recording of the bot, until that is full."""
 
-    def __init__(self, path: Path, fixture: str, player: str, say: Callable[[str], None]) -> None:
-        """`say` is called with the reason if nothing more can be recorded."""
-        self._path, self._fixture, self._player, self._say = path, fixture, player, say
+    def __init__(self, path: Path, fixture: str, player: str, warn: Callable[[str], None]) -> None:
+        """`warn` is called with the reason if nothing more can be recorded."""
+        self._path, self._fixture, self._player, self._warn = path, fixture, player, warn
         self._question, self._nth, self._has_ended = (0, 0), 0, False
 
     def begin(self, table: int, question: int) -> None:
@@ -134,7 +134,7 @@ class Recorder:
         except OSError as failed:
             self._has_ended, why = True, f"cannot be written: {failed.strerror}"
         if self._has_ended:
-            self._say(f"{display_path(self._path)} {why}: not all that its bot and models say is recorded")
+            self._warn(f"{display_path(self._path)} {why}: not all that its bot and models say is recorded")
 
 
 @contextlib.contextmanager

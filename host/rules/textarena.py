@@ -208,7 +208,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         try:
             with chance.here():
                 over, _ = env.step(said[-1])
-        except Exception as failed:
+        except Exception as failed:  # a game raises anything for an answer that it did not expect: who gave it forfeits
             if tell:
                 tell("raised", seat=seat, text=_words(failed))
             return _forfeited(rules, seat)

@@ -46,7 +46,7 @@ def has_records(folder: SeasonFolder, which: Round) -> bool:
                 return False
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
                 last = lines[lines.rfind(b"\n", 0, len(lines) - 1) + 1 :]
-    except OSError:
+    except OSError:  # the records are written again then, and that says what is wrong with the place
         return False
     return hashlib.sha256(last).hexdigest() == which.seal
 
