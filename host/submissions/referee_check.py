@@ -313,7 +313,7 @@ DIFFERENCES = {
     ),
 }
 FOREIGN_HINTS = {
-    FAILS: "docs/foreign-referees.md says what is different here",
+    FAILS: "docs/foreign-bots.md says what is different here",
     CHANCE: "take all randomness from the seed, none from the clock, from addresses, or from the order of a hash table",
     TABLES: "keep nothing outside the process of a table, or leave out `reuse`",
 }
