@@ -48,13 +48,16 @@ test-as-user: ## run as an ordinary user, from root, the tests in which that mat
 test-long: ## run the long tests: all attacks, complete seasons
 	@tools/setup.sh '.[test]'
 	@failed=0; \
-	$(TOGETHER_LONG) -m 'long and not timing' || failed=1; \
-	$(PYTEST) -m 'long and timing' || failed=1; \
+	$(TOGETHER_LONG) -m 'long and not proof and not timing' || failed=1; \
+	$(PYTEST) -m 'long and timing and not proof' || failed=1; \
 	exit $$failed
 
-test-proofs: ## run what takes minutes of a whole machine: random kills, a season of forty rounds
+test-proofs: ## run what is too long for CI: random kills, every attack in every game, a season of forty rounds
 	@tools/setup.sh '.[test]'
-	@$(PYTEST) -m proof
+	@failed=0; \
+	$(TOGETHER_LONG) -m 'proof and not timing' || failed=1; \
+	$(PYTEST) -m 'proof and timing' || failed=1; \
+	exit $$failed
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,18 @@ TIMING_RUNS, MAX_REPEATS = 3, 5
 """A test marked `timing` runs this many times at most; a run of pytest with more repeats than that in all fails."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks that its command line names
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeat tests whose claim depends on the speed of the machine, and no others."""
+    """Repeat tests whose claim depends on the speed of the machine, and no others. Leave most cases of some to proofs."""
+    cases = Counter[str]()
     for item in items:
         if item.get_closest_marker("timing"):
             item.add_marker(pytest.mark.flaky(reruns=TIMING_RUNS - 1, reruns_delay=1))
+        if (one_in := item.get_closest_marker("one_in")) and item.get_closest_marker("long"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % one_in.args[0]:
+                item.add_marker(pytest.mark.proof)
+            cases[test] += 1
 
 
 def pytest_collection_finish() -> None:

@@ -315,6 +315,7 @@ def records_of(cup: Path) -> list[Record]:
         return [journal.full_record(path) for path in journal.paths()]
 
 
+@pytest.mark.long
 def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path: Path) -> None:
     cup = tournament(tmp_path, 'bank = "5 s / table"\nfloor = "10 ms"\nincrement = "1 ms"\n')
     assert croupier("run", "-C", cup).code == 0
@@ -352,6 +353,7 @@ def test_what_was_in_the_bank_is_recorded_verified_and_asked_with_again(tmp_path
     assert found[0].endswith("is not recorded")
 
 
+@pytest.mark.long
 def test_a_stage_with_a_bank_goes_on_after_a_stop(tmp_path: Path) -> None:
     cup = tournament(tmp_path, 'bank = "5 s / fixture"\nfloor = "10 ms"\n')
     assert croupier("run", "-C", cup, "--stop-after", "1 ms", "--workers", 1).code == 5
@@ -362,6 +364,7 @@ def test_a_stage_with_a_bank_goes_on_after_a_stop(tmp_path: Path) -> None:
     assert croupier("verify", "-C", cup).code == 0
 
 
+@pytest.mark.long
 def test_a_changed_bank_is_another_tournament(tmp_path: Path) -> None:
     cup = tournament(tmp_path, 'bank = "5 s / table"\n')
     assert croupier("run", "-C", cup).code == 0

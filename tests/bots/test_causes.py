@@ -52,6 +52,7 @@ def first_fault(text: str, folder: Path, level: Level | None = None) -> Evidence
     return trio.run(repeated, submission, at, work)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", strongest(levels()))
 @pytest.mark.parametrize("text", STATES)
 def test_the_kernel_shows_whether_a_late_bot_waits_for_input(level: Level, text: str, tmp_path: Path) -> None:

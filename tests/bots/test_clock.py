@@ -458,7 +458,7 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
 
 
 @pytest.mark.timing
-@pytest.mark.long
+@pytest.mark.proof
 @only_in_groups
 def test_beside_sixteen_spinning_processes_hardly_any_bot_that_computes_little_is_late() -> None:
     late, slow = late_beside_spinners(AMPLE._replace(move=0.02), 200)

@@ -189,6 +189,7 @@ def late_fixture(journal: Journal) -> str:
     return path
 
 
+@pytest.mark.long
 def test_asking_again_begins_with_the_lasting_state_of_then(finished: Path) -> None:
     bot = trio.run(build, load_submission(finished / "bots" / "one").with_keys(game="pazaak"), level())._replace(
         limits=AMPLE

@@ -78,6 +78,7 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play_cup(tmp_path_factory.mktemp("costs"), "asker", "other")
 
 
+@pytest.mark.long
 def test_a_record_has_what_its_bots_have_used_of_each_model() -> None:
     with serving("429", "200", "cut") as server:
         model = access(server, **PRICES)

@@ -171,6 +171,7 @@ def test_a_bot_asks_a_model_and_only_croupier_s_words_reach_it(monkeypatch: pyte
     assert body["model"] == "tiny"  # as the address calls it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ASKERS)
 def test_the_sample_bots_ask_no_more_when_the_budget_is_used_up(source: Path) -> None:
     with serving() as server:
@@ -186,6 +187,7 @@ def test_an_address_can_be_a_unix_socket(tmp_path: Path) -> None:
     assert {path for path, _, _ in server.heard} == {"/v1/chat/completions"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ASKERS)
 def test_a_sample_bot_plays_what_the_model_says_last_and_goes_on_without_it(source: Path) -> None:
     with serving() as server:
@@ -289,6 +291,7 @@ def test_a_call_ends_with_its_question(tmp_path: Path) -> None:
 # Whose time, whose fault.
 
 
+@pytest.mark.long
 def test_a_clock_stands_still_while_the_address_cannot_answer() -> None:
     with serving("200", "429", "503", "cut", "retry") as server:
         record = against_nestor(caller(access(server), move=1.5))
@@ -299,6 +302,7 @@ def test_a_clock_stands_still_while_the_address_cannot_answer() -> None:
     assert len(server.heard) == record.usage["asker"].questions + 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("counts", "faults"), [(True, {"timeout": 1}), (False, {})])
 def test_the_time_of_a_model_counts_unless_the_organiser_says_otherwise(counts: bool, faults: dict[str, int]) -> None:
     with serving("200", "slow") as server:
@@ -306,6 +310,7 @@ def test_the_time_of_a_model_counts_unless_the_organiser_says_otherwise(counts: 
     assert dict(record.faults.get("asker", {})) == faults
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
@@ -349,6 +354,7 @@ def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyP
     assert KEY not in repr(record)
 
 
+@pytest.mark.long
 def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving(*["echo"] * 50) as server:
@@ -363,6 +369,7 @@ PRICES = {"prompt_price": 2.0, "completion_price": 4.0}
 COST = (2.0 * PROMPT_TOKENS + 4.0 * COMPLETION_TOKENS) / 1_000_000  # of an answer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("budget", "granted"),
     [
@@ -435,6 +442,7 @@ def test_an_answer_with_a_wrong_count_of_tokens_is_as_one_without(usage: Any, bu
         _use(access_to("http://h", **budget), answer)
 
 
+@pytest.mark.long
 def test_an_answer_without_a_count_of_tokens_costs_only_a_bot_with_a_budget_its_fixture() -> None:
     with serving() as server:
         server.usage = None
@@ -557,6 +565,7 @@ async def asked_until_it_listens(model: ModelAccess) -> Reply:
         pytest.param("textarena:SimpleNegotiation-v0", "[Wheat]", marks=[needs_textarena, pytest.mark.long]),
     ],
 )
+@pytest.mark.one_in(4)
 def test_new_writes_a_bot_that_asks_a_model_in_any_game(game: object, move: str, tmp_path: Path) -> None:
     place = tmp_path / "arena"
     made = croupier("new", place, "-g", game, "--models", "--json")
@@ -591,6 +600,7 @@ def test_new_says_where_the_model_is_named_and_what_to_do_next(tmp_path: Path) -
     assert season.code == 2 and "the bots of a season cannot ask a model yet" in season.err
 
 
+@pytest.mark.long
 def test_bots_that_wait_for_a_model_play_as_many_fixtures_at_once_as_there_are_workers(tmp_path: Path) -> None:
     place = tournament(tmp_path, "")
     for name in ("second", "third"):
@@ -611,6 +621,7 @@ def test_bots_that_wait_for_a_model_play_as_many_fixtures_at_once_as_there_are_w
     assert not meet.broken
 
 
+@pytest.mark.long
 def test_after_kill_9_the_next_run_leaves_no_socket_and_no_child(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -743,6 +754,7 @@ IN_ALL = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("keys", "words"), IN_ALL)
 def test_a_run_stops_in_good_order_when_its_budget_in_all_is_used_up(keys: str, words: str, tmp_path: Path) -> None:
     with serving() as server:
@@ -794,6 +806,7 @@ def test_a_fixture_that_is_played_again_after_redo_counts_twice(tmp_path: Path) 
     assert f"requests_in_all = {used} in croupier.toml: {used} used" in again.err
 
 
+@pytest.mark.long
 def test_an_undecided_fixture_counts_with_what_its_bots_have_used(tmp_path: Path) -> None:
     refused = ["401"] * 6  # three times, and each time croupier asks the model too
     with serving("200", "200", "200", *refused, "200", "200", *refused) as server:
@@ -837,6 +850,7 @@ def test_no_journal_and_no_bundle_names_an_address(tmp_path: Path) -> None:
     assert strange.at_most(MAX_LIMITS).models == ()
 
 
+@pytest.mark.long
 def test_check_and_play_say_that_a_model_does_not_answer(tmp_path: Path) -> None:
     with serving(*["503"] * 1000) as server:
         place = tournament(tmp_path, server.address)
@@ -920,6 +934,7 @@ print(sorted(name for name in sys.modules if name == "h11" or any(word in name f
 # What a bot could gain from the relay.
 
 
+@pytest.mark.long
 def test_a_bot_that_does_not_read_its_answer_does_not_stop_its_clock(tmp_path: Path) -> None:
     body = """
     relay = opened()
@@ -933,6 +948,7 @@ def test_a_bot_that_does_not_read_its_answer_does_not_stop_its_clock(tmp_path: P
     assert [set(faults) for faults in record.faults.values()] == [{"timeout"}]
 
 
+@pytest.mark.long
 def test_a_host_that_pauses_for_longer_than_patience_goes_on() -> None:
     def pause() -> None:
         while not server.heard:
@@ -984,6 +1000,7 @@ def test_a_bot_whose_requests_no_model_answers_does_not_make_its_fixture_undecid
     assert record.stalls == ()
 
 
+@pytest.mark.long
 def test_a_bot_that_answers_before_its_model_can_stops_its_clock_three_times_only(tmp_path: Path) -> None:
     body = """
     for _ in range(3):
@@ -1038,6 +1055,7 @@ def test_only_known_keys_of_a_request_are_passed_on(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_question_that_is_asked_again_has_only_what_was_left_of_startup(tmp_path: Path) -> None:
     with serving(*["503"] * 50) as server:
         source = prober(tmp_path, "time.sleep(0.7)\nstatus(post(GOOD))")

@@ -159,6 +159,7 @@ def calls_of(lines: Sequence[bytes]) -> int:
     return budgets[-1]["uses"].get("small", [0])[0] if budgets else 0
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_goes_on_at_the_open_question(tmp_path: Path) -> None:
     with serving() as server:
         whole = tournament(tmp_path / "whole", server.address)
@@ -232,6 +233,7 @@ def test_a_fixture_that_is_undecided_because_of_a_model_goes_on_too(tmp_path: Pa
     assert not file.exists()
 
 
+@pytest.mark.long
 def test_a_fixture_goes_on_from_each_of_its_answers(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"
@@ -274,6 +276,7 @@ for question in sys.stdin:
 """A bot that plays several tables at once, in one process."""
 
 
+@pytest.mark.long
 def test_tables_that_are_played_at_once_go_on(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = [], tmp_path / "open"
@@ -308,6 +311,7 @@ HARM: Sequence[Callable[[dict[str, Any]], Any]] = [
 ]
 
 
+@pytest.mark.long
 def test_stored_answers_that_do_not_fit_are_not_used(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"
@@ -350,6 +354,7 @@ def test_answers_of_another_bot_or_with_other_limits_are_not_used(tmp_path: Path
             assert len(server.heard) == calls
 
 
+@pytest.mark.long
 def test_answers_are_used_when_only_the_place_or_the_price_of_the_model_is_another(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"

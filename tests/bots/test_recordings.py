@@ -142,6 +142,7 @@ def test_nothing_that_is_published_has_a_recording(played: Path) -> None:
     assert "small" in config and "run/models" not in config
 
 
+@pytest.mark.long
 def test_a_bot_without_room_for_its_recording_plays_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
@@ -161,6 +162,7 @@ def test_a_bot_without_room_for_its_recording_plays_on(tmp_path: Path, monkeypat
         read_recording(recording(places[0]))
 
 
+@pytest.mark.long
 def test_a_recording_that_cannot_be_written_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
@@ -195,6 +197,7 @@ def test_a_file_of_wrong_lines_is_no_recording(tmp_path: Path) -> None:
         read_recording(file)
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_records_no_exchange_twice(tmp_path: Path) -> None:
     with serving(*["200"] * 8, "hold") as server:
         place = recorded_in(test_open_answers.tournament(tmp_path, server.address))
@@ -214,6 +217,7 @@ def test_a_run_that_was_killed_records_no_exchange_twice(tmp_path: Path) -> None
     assert [each.status for each in found.exchanges].count(200) == calls
 
 
+@pytest.mark.long
 def test_a_fresh_run_removes_the_recordings_of_the_last_one(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     config = played / "croupier.toml"
@@ -229,6 +233,7 @@ def test_a_fresh_run_removes_the_recordings_of_the_last_one(played: Path, monkey
 # Replaying.
 
 
+@pytest.mark.long
 def test_a_replayed_question_has_the_answer_of_then(played: Path) -> None:
     one = asked(played, "asker", first_question(played), "--replay")
     assert one["reproduced"] and one["models"] == []

@@ -105,6 +105,7 @@ def test_the_last_refused_answer_is_judged_as_without_retries(answer: str, kind:
     assert record.scores == expected.scores
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
@@ -167,6 +168,7 @@ def test_who_writes_more_than_a_refused_line_is_not_asked_again_and_stays_at_its
     assert answers[1:] == [Move("PLAY", number) for number in (1, 2, 3)]
 
 
+@pytest.mark.long
 def test_a_question_is_asked_again_though_an_earlier_one_was_written_in_parts() -> None:
     # The bot fills its pipe: the retry of the second question does not fit, and its answer is read without waiting.
     folder = CACHE / "retries"
@@ -220,6 +222,7 @@ tables_per_pair = 4
 """
 
 
+@pytest.mark.long
 def test_a_tournament_shows_how_often_bots_were_asked_again(tmp_path: Path) -> None:
     for name, answer in (("Sorry", SORRY), ("Good", GOOD)):
         place = tmp_path / "bots" / name

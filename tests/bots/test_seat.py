@@ -205,6 +205,7 @@ def test_answers_that_were_asked_for_together_share_what_they_have_cost(make: Ma
     assert len(record.times) == 4 and 7_000 < cpu < 4 * 7_000
 
 
+@pytest.mark.long
 def test_a_late_answer_has_cost_nothing_of_what_the_process_computed_before(make: Make) -> None:
     text = """
         import sys, time
@@ -325,6 +326,7 @@ def test_a_process_that_the_machine_stalled_at_its_start_is_started_again_with_w
     assert grants[:2] == [8.0, 5.0] and len(record.stalls) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answered", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
     source = f"""
@@ -930,6 +932,7 @@ def test_the_next_fixture_gets_a_new_sandbox(make: Make) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("warm", [False, pytest.param(True, marks=pytest.mark.long)], ids=["cold", "warm"])
+@pytest.mark.one_in(2)
 def test_a_worker_removes_the_sandboxes_that_were_used_least_recently(make: Make, warm: bool) -> None:
     text = f"held = '{'x' * (12 << 20)}'\n" if warm else ""  # 12 MiB in an interpreter, and in the fork made ahead
     bots = [make(f"{text}print('S')\n", name=f"bot{number}", warm=warm) for number in range(BOTS_AT_ONCE + 4)]

@@ -281,6 +281,7 @@ STALLED = {
 
 @pytest.mark.parametrize("protocol", breadth(["lines", "argv"], 2))
 @pytest.mark.parametrize("kind", STALLED)
+@pytest.mark.one_in(3)
 def test_a_stalled_bot_is_not_late_and_the_evidence_says_why(kind: str, protocol: str) -> None:
     source, stall, words = STALLED[kind]
     bot = bot_of(source, limits=AMPLE._replace(move=MOVE_S, startup=10), protocol=protocol)

@@ -378,6 +378,7 @@ def without(program: str, folder: Path) -> dict[str, str]:
     return environment(PATH=str(folder))
 
 
+@pytest.mark.long
 def test_without_bubblewrap_it_refuses_and_names_the_package(cup: Path, tmp_path: Path) -> None:
     bare = without("bwrap", tmp_path / "bin")
     for words in (["run", "-C", cup], ["play", DAVEY, BASIC, "-C", cup], ["check", DAVEY, "-C", cup]):

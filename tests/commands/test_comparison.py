@@ -133,6 +133,7 @@ def test_the_same_seed_ends_the_same_with_any_number_of_workers(tmp_path: Path) 
     assert compared(tmp_path, *bots, "--workers", 1) == compared(tmp_path, *bots, "--workers", 2)
 
 
+@pytest.mark.long
 def test_who_is_not_sure_says_what_it_would_take(tmp_path: Path) -> None:
     bots = ("sample:glaucus", "sample:glaucus")
     done = croupier("compare", *bots, "--no-mirror", "-n", 100, "--seed", "y", "-C", tmp_path)

@@ -242,6 +242,7 @@ def test_the_mask_is_what_the_rules_allow_and_an_illegal_move_is_told(tmp_path: 
     env.close()
 
 
+@pytest.mark.long
 def test_a_game_without_a_list_of_moves_takes_texts() -> None:
     env = croupier.env("holdem", ["sample:tight"])
     env.reset(seed=1)

@@ -51,6 +51,7 @@ def hurried(folder: Path, *words: str) -> Done:
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [
@@ -70,6 +71,7 @@ def test_rules_that_end_the_process_of_a_command_are_named(mode: str, reason: st
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["segfault", "endless"])
+@pytest.mark.one_in(2)
 def test_every_command_that_plays_tables_again_ends_with_the_name_of_the_table(mode: str, cup: Path) -> None:
     failing_games.set_mode(cup, f"always {mode}")
     for words in AGAIN:

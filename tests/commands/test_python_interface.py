@@ -125,6 +125,7 @@ async def unsteady_async(view: Any) -> str:
     return unsteady(view)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("player", breadth([unsteady_async, unsteady], 2))
 def test_what_a_function_raises_and_what_no_game_knows_are_faults(
     player: Any, capsys: pytest.CaptureFixture[str]
@@ -438,6 +439,7 @@ fixture_tables = 100
 """
 
 
+@pytest.mark.long
 def test_a_tournament_is_continued_by_the_command_and_by_python(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -497,6 +499,7 @@ croupier.play("pazaak", ["sample:dumb_bold", "sample:nestor"], tables=10_000_000
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM], ids=["^C", "kill", "term"])
 def test_an_interrupted_program_leaves_no_bot_behind(how: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:

@@ -231,6 +231,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["--color never", "NO_COLOR"])
 @pytest.mark.parametrize("words", ["standings", "status", "run --fresh"])
 def test_without_colours_a_terminal_gets_no_escape_codes(words: str, how: str, finished: Path) -> None:

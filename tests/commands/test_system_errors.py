@@ -128,6 +128,7 @@ def refused_or_done(words: str, cup: Path) -> str:
     return first[6:10]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", PLACES)
 def test_every_command_names_the_path_and_the_cure(place: Callable[[Path], None], played: Path, tmp_path: Path) -> None:
     codes = {}

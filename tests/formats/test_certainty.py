@@ -74,6 +74,7 @@ def tournament(place: Path, game: str, bots: dict[str, str], keys: str, kind: st
     assert done.code == 0, done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "keys"),
     [

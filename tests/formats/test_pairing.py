@@ -238,7 +238,7 @@ def test_every_bot_has_the_place_that_its_bracket_promises(size: int, chance: Ra
     check_brackets(size, chance)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_every_bot_of_a_thousand_fields_has_the_place_that_its_bracket_promises() -> None:
     for seed in range(1000):
         check_brackets(1 + seed % 130, Random(seed))

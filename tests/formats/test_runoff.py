@@ -111,7 +111,7 @@ def test_a_league_of_three_is_ranked_by_it_with_its_interval() -> None:
     assert rows[0]["runoff_low"] < rows[0]["runoff_high"] and rows[0]["points"] == pytest.approx(15 / 11)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.timing
 def test_a_field_of_a_hundred_bots_that_have_all_met_is_counted_in_seconds() -> None:
     bots = [f"b{n:03}" for n in range(100)]

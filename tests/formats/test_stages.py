@@ -529,7 +529,7 @@ def test_long_fixtures_are_handed_out_in_the_order_of_the_stage_and_those_of_a_l
         assert slow.take_first() == job("c", "e")
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_large_field_has_the_same_results_for_any_number_of_workers_and_after_an_interruption(tmp_path: Path) -> None:
     one = built(SAMPLES / "pazaak" / "dumb_bold", "pazaak")
     bots = [one._replace(spec=replace(one.spec, name=f"b{number:02}")) for number in range(BOTS_AT_ONCE + 2)]

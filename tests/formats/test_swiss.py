@@ -123,7 +123,7 @@ def test_the_rules_of_a_swiss_system_hold_for_any_field() -> None:
     random_fields(40)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_the_rules_of_a_swiss_system_hold_for_a_thousand_fields() -> None:
     random_fields(1_000)
 

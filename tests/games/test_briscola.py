@@ -281,6 +281,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("partners", BOTH)
 def test_the_starter_bot_plays_alike_over_every_protocol(partners: bool, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)

@@ -327,6 +327,7 @@ def test_the_adapter_converts_as_python_does(returned: object, line: str) -> Non
     assert convert.line(returned) == line
 
 
+@pytest.mark.long
 @given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.lists(st.integers())))
 def test_whatever_a_bot_returns_is_readable_on_our_side(returned: object) -> None:
     answer = read_move(GAME.grammar, convert.line(returned).encode())

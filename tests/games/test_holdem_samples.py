@@ -128,7 +128,7 @@ def test_whoever_is_alone_takes_the_pot_for_the_least_bet(name: str) -> None:
     assert name == "card_score" or (alone and asked(name, alone, 1) == least)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_odds_goes_on_more_often_than_two_in_five() -> None:
     names = ("odds", "ehs_cpp", "careful", "tight", "always_bet")
     record = helpers.played("holdem", [bot(name) for name in names], 40)

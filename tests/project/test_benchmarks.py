@@ -27,7 +27,7 @@ def printed_by(benchmark: str, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("benchmark", "little"), [("pazaak", ["--part", "0.01"]), ("holdem", ["--games", "1"])], ids=["pazaak", "holdem"]
 )
@@ -87,7 +87,7 @@ def test_equal_bots_are_rarely_called_different_in_leagues_and_swiss_systems_and
     assert len(paired) == 5 and max(paired[:2]) < 1_000
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_the_benchmark_of_seasons_hands_in_bots_while_the_ladder_plays() -> None:
     words = ["--authors", "2", "--submissions", "30", "--minutes", "0.1", "--practice", "4", "--budget", "2"]
     printed = printed_by("season_load", *words)

@@ -80,7 +80,7 @@ def ranked(folder: Path, stage: str) -> list[str]:
     return [row["bot"] for row in rows]
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_swiss_system_and_a_double_elimination_from_the_inbox_to_the_checked_result(tmp_path: Path) -> None:
     bots = inbox(tmp_path, "pazaak")
     done("new", "cup", "-g", "pazaak", "--kind", "knockout", folder=tmp_path)

@@ -416,7 +416,7 @@ exit 100
 """
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     script = (ROOT / "tools" / "setup.sh").read_text().replace('wanted="bwrap:', 'wanted="no-such:no-package bwrap:')

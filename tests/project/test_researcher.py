@@ -28,7 +28,7 @@ def done(*words: object, folder: Path, code: int = 0) -> Done:
     return told
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_twenty_variants_of_one_bot_differ_in_an_environment_variable(tmp_path: Path) -> None:
     lab = tmp_path / "lab"
     done("new", lab, "-g", "pazaak", folder=tmp_path)
@@ -94,7 +94,7 @@ def test_a_game_of_openspiel_is_played_as_its_page_says(tmp_path: Path) -> None:
     assert "b#3" in done("play", "b.py", "b.py", "b.py", "-n", 6, "-g", game, folder=outside).out
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_cluster_of_two_workers_plays_the_same_tables(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     places = [tmp_path / where for where in ("here", "there")]

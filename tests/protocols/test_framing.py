@@ -353,6 +353,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answer", "lines", "kind"), [(answer, *expected) for answer, expected in ANSWERS.items()])
 def test_a_bot_with_the_wrong_number_of_lines_gets_its_fault_and_a_new_process_the_initialisation(
     answer: str, lines: int, kind: FaultKind, tmp_path: Path
@@ -410,6 +411,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.long
 def test_a_botzone_bot_that_neither_ends_nor_keeps_running_is_late(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     bot = built(written(SILENT, ".py", tmp_path, "silent"), protocol="botzone")

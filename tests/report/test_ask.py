@@ -298,6 +298,7 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [("sleeps", SLEEPS, "waiting, not computing"), long(("computes", COMPUTES, "computing"))],
@@ -450,6 +451,7 @@ def test_the_evidence_of_an_illegal_move_is_what_the_bot_wrote(
     assert all(answer[key] is None or answer[key] > 0 for key in ("us", "cpu_us"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parallel", [1, 8])
 def test_each_illegal_move_has_its_own_bytes_as_evidence(parallel: int, tmp_path: Path) -> None:
     folder = tmp_path / "mine"

@@ -107,7 +107,7 @@ def altered(lines: list[bytes], draw: random.Random) -> tuple[list[bytes], int]:
     return new, at + 1
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_200_random_alterations_of_the_records_are_found(
     corrected: Path,  # noqa: F811
     tmp_path: Path,
@@ -251,6 +251,7 @@ def test_an_outsider_computes_the_cards_of_a_table(tmp_path: Path, mirror: bool)
     assert (one == other) is mirror
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mirror", [False, True])
 def test_an_outsider_computes_the_cards_that_all_bots_meet(tmp_path: Path, mirror: bool) -> None:
     for bot in ("bots/a", "bots/z", "staff/m"):

@@ -104,6 +104,7 @@ def stages(folder: Path) -> list[dict[str, object]]:
     return [{key: value for key, value in stage.items() if key != "list"} for stage in terms["stages"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lay_out", [long(pazaak), own_code, long(referee)])
 def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object, tmp_path: Path) -> None:
     cup = tmp_path / "cup"

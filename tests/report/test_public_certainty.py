@@ -88,6 +88,7 @@ def test_it_does_so_where_tables_repeat_others_and_fixtures_differ(tmp_path: Pat
     assert by_node(tmp_path / "certainty.json") == pytest.approx([each["sure"] for each in sure], abs=5e-5)
 
 
+@pytest.mark.long
 @needs_node
 def test_repeats_follow_from_the_answers_of_a_game_without_chance(tmp_path: Path) -> None:
     bots = {"paper": ALWAYS.format(answer=1), "rock": ALWAYS.format(answer=0), "draws": DRAWN.format(numbers=[0, 1, 2])}

@@ -1202,6 +1202,7 @@ def test_a_bots_waits_and_stops_are_reported(tmp_path: Path) -> None:
     assert "1.0 s (11 ms computing, 700 ms waiting for a processor, 2.0 ms overhead of croupier)" in page
 
 
+@pytest.mark.long
 def test_every_decision_is_a_row_with_its_question_by_field(tmp_path: Path) -> None:
     assert croupier("play", "sample:optimum", "sample:bastila", "-n", 2, "--seed", "x", "-C", tmp_path).code == 0
     rows = list(csv.DictReader(io.StringIO(croupier("export", "decisions", "-C", tmp_path).out)))

@@ -311,6 +311,7 @@ WRONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "how",
     [pytest.param(how, marks=[pytest.mark.long] if how in ("torn", "foreign", "garbage") else []) for how in WRONG],
@@ -383,6 +384,7 @@ def test_serve_prints_the_address_for_phones_if_other_machines_reach_it(tmp_path
         assert "phones" not in rest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", breadth([signal.SIGTERM, signal.SIGINT], 2))
 def test_serve_ends_in_good_order_whoever_listens(how: signal.Signals, tmp_path: Path) -> None:
     games.played(tmp_path, "pazaak", state="running")
@@ -436,6 +438,7 @@ def exported(path: Path, selection: str | None = None, spoilers: bool = False) -
     return file.getvalue().encode()
 
 
+@pytest.mark.long
 def test_events_are_those_of_the_export(tmp_path: Path) -> None:
     path = tmp_path / "run" / "run.sqlite"
     games.begin(path, "pazaak", games.BOTS["pazaak"])

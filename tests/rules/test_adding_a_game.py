@@ -155,6 +155,7 @@ def partners(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_partners_play_as_one_bot_in_a_stage_for_two(partners: Path) -> None:
     rows = croupier("-C", partners, "standings", "--json").json["rows"]
     assert [(row["bot"], row["tables"]) for row in rows] == [("letters", 100), ("digits", 100)]

@@ -160,6 +160,7 @@ def test_a_tournament_with_a_judge_of_botzone(tmp_path: Path) -> None:
     assert '1  one  {"turn":0,"turns":' in replay and '{"turn":1,"last":[1,1],"points":[1,1]}' in replay
 
 
+@pytest.mark.long
 def test_a_foreign_referee_that_dies_charges_no_bot(tmp_path: Path) -> None:
     (tmp_path / "judge").mkdir()
     (tmp_path / "judge" / "judge.py").write_text(
@@ -192,6 +193,7 @@ for _ in range({threads}):
         ("", "the game's program cannot be run here"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_a_sandbox_without_room_for_all_tables_is_neither_a_difference_nor_an_undecided_fixture(
     edges: str, reason: str, tmp_path: Path
 ) -> None:

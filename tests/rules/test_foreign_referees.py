@@ -393,6 +393,7 @@ def test_a_process_plays_one_game_after_another_only_if_it_may(built: Built, sta
         assert len(pids) in processes and adapter.end() == ""
 
 
+@pytest.mark.long
 def test_a_process_that_ends_after_its_game_is_replaced(built: Built, start: Start) -> None:
     told = []
     for options in ((), ("--reuse",)):
@@ -419,6 +420,7 @@ def test_a_dropped_table_leaves_no_process(built: Built, start: Start) -> None:
     assert len(gone) == 2 and len(alive) == len(children) - 2  # the second game is over
 
 
+@pytest.mark.long
 def test_the_end_of_input_leaves_no_process(tmp_path: Path, start: Start) -> None:
     script = "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nsay('###Output 0 1\\n')\nhear()\nhear()\nhear()\n"
     adapter = start("brutaltester", *write(tmp_path, script), cwd=tmp_path)

@@ -74,7 +74,7 @@ def test_a_table_follows_from_its_seed_and_its_answers(name: str) -> None:
     assert is_repeated(name, 3)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_at_least_ninety_games_can_be_played() -> None:
     quick = [each.name for each in openspiel.playable_games() if not each.obstacle and each.name != "bridge"]
     passed = [name for name in quick if is_repeated(name, 2)]
@@ -269,6 +269,7 @@ def duel_in(folder: Path, opening: int) -> Path:
     return cup
 
 
+@pytest.mark.long
 def test_a_table_that_repeats_another_is_not_evidence(tmp_path: Path) -> None:
     cup = duel_in(tmp_path, 0)
     assert croupier("-C", cup, "run", "--progress", "none").code == 0
@@ -300,7 +301,7 @@ def test_a_grade_list_by_roster_says_that_tables_repeat_others(tmp_path: Path) -
         assert "2 different tables in 20" in croupier("-C", tmp_path, "grades", *way).out
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_new_course_of_a_game_without_sample_bots_names_bots_of_the_organiser(tmp_path: Path) -> None:
     place = tmp_path / "course"
     assert croupier("new", place, "-g", "openspiel:connect_four", "--kind", "gauntlet").code == 0

@@ -171,6 +171,7 @@ def test_the_program_has_every_rogue_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.one_in(2)
 def test_check_says_what_is_wrong(mode: str, tmp_path: Path) -> None:
     before, verdict = Traces.now(), VERDICTS[mode]
     report = checked(rogue(mode, tmp_path))
@@ -183,6 +184,7 @@ def test_check_says_what_is_wrong(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.one_in(3)
 def test_no_bot_is_charged_for_a_referee(mode: str, tmp_path: Path) -> None:
     before, verdict = Traces.now(), VERDICTS[mode]
     record = record_of(rogue(mode, tmp_path), tmp_path, "LOW", "SAY 5")

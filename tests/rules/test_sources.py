@@ -54,6 +54,7 @@ def failed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 # A failure is survived.
 
 
+@pytest.mark.long
 @AT_ONCE
 def test_a_game_that_fails_once_gets_the_answers_again_and_no_bot_is_asked_again(
     parallel: int, unfailing: Path, tmp_path: Path
@@ -85,6 +86,7 @@ def heard(folder: Path) -> list[str]:
 @pytest.mark.long
 @ENDS
 @pytest.mark.parametrize("parallel", [1, 8])
+@pytest.mark.one_in(4)
 def test_a_game_that_ends_its_process_gets_the_answers_again_and_no_bot_is_asked_again(
     end: str, parallel: int, tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def decided(folder: Path) -> Mapping[str, Any]:
     return answers_in(folder / "run" / "run.sqlite")
 
 
+@pytest.mark.long
 def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_rest_is_played(
     unfailing: Path, failed: tuple[Path, str]
 ) -> None:
@@ -344,6 +347,7 @@ GAME = Game(
 """
 
 
+@pytest.mark.long
 def test_a_question_too_long_for_argv_is_the_fault_of_its_game(tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     (tmp_path / "story.py").write_text(LONG)

@@ -202,7 +202,7 @@ def test_a_game_whose_words_are_not_on_this_machine_names_the_cure(monkeypatch: 
     assert refused.value.hint == "python -m nltk.downloader words averaged_perceptron_tagger_eng"
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_at_least_twenty_games_are_listed_as_playable() -> None:
     rows = croupier("games", "--textarena", "--json").json["rows"]
     titles = {row["title"] for row in rows if not row["obstacle"]}

@@ -118,6 +118,7 @@ def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Recor
 
 
 @pytest.mark.parametrize("rogue", named(PLAYERS))
+@pytest.mark.one_in(2)
 def test_a_rogue_gets_its_verdict_and_leaves_nothing(rogue: Rogue) -> None:
     plays(rogue)
 
@@ -143,6 +144,7 @@ def test_a_line_too_many_gains_no_second_deal(name: str) -> None:
 
 
 @pytest.mark.parametrize("rogue", named(BUILDERS))
+@pytest.mark.one_in(3)
 def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
     is_refused(rogue)
 
@@ -150,6 +152,7 @@ def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ROGUES_BY_NAME)
 @pytest.mark.parametrize("at", WEAKER)
+@pytest.mark.one_in(5)
 def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
     rogue = gallery(at)[name]
@@ -266,6 +269,7 @@ def dozens() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("at", "game", "protocol", "names"), [*dozens()])
+@pytest.mark.one_in(4)
 def test_a_dozen_rogues_get_their_verdicts_in_every_game_over_every_protocol_at_every_level(
     at: str, game: str, protocol: str, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,7 +404,7 @@ def test_four_rogues_at_one_table_do_not_disturb_an_honest_bot_at_theirs() -> No
     assert not faults_of(record, "control")
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_no_head_of_the_hydra_survives_a_thousand_decisions() -> None:
     folder = built(ROGUES / "hydra.c").folder
 

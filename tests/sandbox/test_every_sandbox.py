@@ -181,6 +181,7 @@ def elsewhere(script: str, **environment: str) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name, marks=marks(row.name)) for row in LANGUAGES.values()])
 @at_every_level
 def test_every_language_is_built_and_plays(
@@ -1316,6 +1317,7 @@ def test_doctor_names_apparmor_and_the_command_that_allows_the_sandbox(
     assert apparmor_cure(f"{programs}/bwrap") in shown
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: no setting of the kernel can be covered")
 def test_setting_up_allows_user_namespaces_to_bubblewrap_alone(
     ubuntu: Callable[..., str], programs: Path, tmp_path: Path

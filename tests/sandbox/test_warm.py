@@ -574,6 +574,7 @@ def test_files_and_exit_functions_of_a_warm_bot_end_as_ever(level: Level) -> Non
     assert answers_of(level, source, 2) == [Move("B", 7)] * 2
 
 
+@pytest.mark.long
 @at_every_warm_level
 def test_a_bot_that_hides_the_library_is_started_cold_and_check_says_so(level: Level) -> None:
     folder = folder_of("import json, heapq\nprint(json.answer)\n", json="answer = 'S'\n", ctypes="print('B 666')\n")
@@ -615,6 +616,7 @@ def test_the_first_questions_seed_is_not_the_seconds_fixtures() -> None:
     assert first != second
 
 
+@pytest.mark.long
 @only_warm
 def test_warm_answers_that_are_not_the_cold_ones_are_refused() -> None:
     submission = load_submission(folder_of("import sys\nprint('S' if 'ctypes' not in sys.modules else 'H')\n"))

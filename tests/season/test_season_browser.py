@@ -215,6 +215,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("size", "dark"), [(DESK, False), (DESK, True), (PHONE, False)], ids=["light", "dark", "phone"]
 )
+@pytest.mark.one_in(3)
 def test_axe_finds_nothing_that_keeps_anybody_out(running: Site, axe: str, size: tuple[int, int], dark: bool) -> None:
     found = []
     with browser(*size, dark=dark) as driver:

@@ -257,6 +257,7 @@ def test_the_journal_of_the_final_is_opened_once_when_it_has_ended(
         assert opened == [journal]
 
 
+@pytest.mark.long
 def test_an_open_season_publishes_its_seed_and_reads_the_journal_of_the_final_in_a_thread(
     played: TestSeason, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -657,6 +658,7 @@ def second_program(chain: Path, number: int) -> list[list[str]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("game", ["holdem", "hearts", "cardshark"])
+@pytest.mark.one_in(3)
 def test_a_season_of_each_game_can_be_checked(game: str, tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup", game=game)
     config = season.folder / "croupier.toml"

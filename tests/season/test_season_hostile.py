@@ -277,6 +277,7 @@ def test_a_thousand_hostile_uploads_leave_nothing_and_stop_nobody(besieged: Site
 
 @pytest.mark.long
 @pytest.mark.parametrize("form", [False, True], ids=["body", "form"])
+@pytest.mark.one_in(2)
 def test_a_body_that_does_not_go_on_is_refused_in_time_and_stops_nobody(besieged: Site, form: bool) -> None:
     kind, body = multipart({}, "slow.py", bytes(5000))
     path = "/api/bots" if form else "/api/bots/slow"
@@ -293,7 +294,7 @@ def test_a_body_that_does_not_go_on_is_refused_in_time_and_stops_nobody(besieged
     assert besieged.left_behind() == []
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_headers_that_do_not_end_are_given_up(besieged: Site) -> None:
     with socket.create_connection(("127.0.0.1", besieged.port), timeout=60) as line:
         line.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ")
@@ -311,7 +312,7 @@ def test_headers_that_do_not_end_are_given_up(besieged: Site) -> None:
             raise AssertionError("the site still waits")
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_readers_that_stop_reading_are_dropped(besieged: Site) -> None:
     publish(besieged.folder, ladder(plain, 300))  # a page of 200 kB
     assert besieged.get("/").status == 200

@@ -174,6 +174,7 @@ def test_a_version_is_never_entered_before_it_was_handed_in(tmp_path: Path) -> N
         assert here.store.versions.get("mine", here.examined().number).entered > time.time() + 3000
 
 
+@pytest.mark.long
 def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         here.accepted("ada", "mine.py", STANDS)
@@ -186,6 +187,7 @@ def test_what_is_handed_in_after_the_freeze_is_kept_and_does_not_play(tmp_path: 
         assert "mine-1, which plays" in here.submit("ada", "mine.py", STANDS).text
 
 
+@pytest.mark.long
 def test_a_bot_that_fails_in_practice_is_refused_with_its_first_fault(tmp_path: Path) -> None:
     with season(tmp_path, terms_of(references=(REFERENCE,), tables=400)) as here:
         here.submit("ada", "mine.py", GIVES_UP)
@@ -592,7 +594,7 @@ def test_a_file_whose_name_no_file_system_takes_is_refused_when_it_is_handed_in(
 SLEEPS = "import sys, time\nfor line in sys.stdin:\n    time.sleep(0.3)\n    print('END', flush=True)\n"
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_slow_bot_delays_nobody_and_pays_for_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("host.season.intake.intake.MAX_SECONDS", 15.0)
     with season(tmp_path, terms_of(references=(REFERENCE,), tables=400)) as here:

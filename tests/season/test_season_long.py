@@ -155,6 +155,7 @@ def test_a_season_plays_a_game_with_a_referee(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("host", sorted(FOREIGN))
+@pytest.mark.one_in(3)
 def test_a_season_plays_a_referee_that_was_written_for_another_runner(host: str, tmp_path: Path) -> None:
     said, sample, bot = FOREIGN[host]
     season = TestSeason(tmp_path / "cup", 'references = ["house.py"]\n', game=said)
@@ -209,7 +210,7 @@ def test_a_season_plays_on_the_machines_of_a_cluster_and_goes_on_when_one_dies(t
     assert verified.code == 0 and verified.json["differences"] == [], verified.out
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_stopped_process_goes_on_where_it_was(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")

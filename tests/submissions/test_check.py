@@ -91,6 +91,7 @@ NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",),
 
 
 @pytest.mark.parametrize("code", breadth(BAD, 4))
+@pytest.mark.one_in(2)
 def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) -> None:
     needs(*NEEDS.get(code, ()))
     files, message = BAD[code]
@@ -133,6 +134,7 @@ CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 """What a bot does, and what its message and its hint say."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", breadth(CAUSES, 3))
 def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
     files, message, hint = CAUSES[what]
@@ -165,6 +167,7 @@ SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 """What a bot does in a protocol with several lines, and what its message and its hint say."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", breadth(SEVERAL_LINES, 3))
 def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     files, message, hint = SEVERAL_LINES[what]
@@ -175,6 +178,7 @@ def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     assert hint in (done.out + done.err).partition("\n  hint: ")[2], done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "answer"),
     [
@@ -235,6 +239,7 @@ def test_a_name_of_python_2_is_diagnosed_and_the_cure_is_what_the_machine_has(he
     assert "\n  hint: rewrite it for Python 3; " in done.out
 
 
+@pytest.mark.long
 def test_a_program_that_never_flushes_is_told_how_to(here: Path) -> None:
     unflushed = '#include <stdio.h>\n#include <unistd.h>\nint main(void) { char s[99]; while (fgets(s, 99, stdin)) puts("S"); _exit(0); }\n'
     done = checked({"bot.toml": LINES + BRIEF, "bot.c": unflushed})
@@ -373,6 +378,7 @@ def test_ls_shows_all_bots_when_one_is_broken(tmp_path: Path) -> None:
     assert (told.code, [row["problems"] for row in told.json["rows"]]) == (3, [["C001"], ["C003"], ["C003"]])
 
 
+@pytest.mark.long
 def test_a_broken_bot_keeps_nobody_from_playing_the_others(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"])
     lay({f"{cup}/bots/a/bot.toml": "langauge = 1\n"})
@@ -400,6 +406,7 @@ def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
     assert 'hint: protocol = "argv" in bot.toml: asked in that way, it answers with a move' in done.out
 
 
+@pytest.mark.long
 def test_who_answers_only_after_a_slow_start_is_accepted(here: Path) -> None:
     source = 'import sys, time\ntime.sleep(1.5)\nfor line in sys.stdin:\n    print("S")\n'
     lay({"mine/bot.toml": LINES + PYTHON, "mine/bot.py": source})
@@ -513,6 +520,7 @@ def all_rogues() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("rogue", [*all_rogues()])
+@pytest.mark.one_in(3)
 def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) -> None:
     handed = load_submission(rogue.file, Limits(models=rogue.limits.models)).for_game(GAMES[rogue.game])
     spec = handed.with_keys(**rogue.spec_changes(), table_ids=rogue.numbers)

@@ -76,6 +76,7 @@ LANGUAGE_OF = {"a sanitizer": "c", "sbcl": "lisp", "ecl": "lisp", "clisp": "lisp
 LONG = ("c", "a sanitizer", "cpp", "java", "sbcl", "ecl", "clisp", "javascript", "perl", "ruby", "php", "lua", "bash")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "what",
     [
@@ -83,6 +84,7 @@ LONG = ("c", "a sanitizer", "cpp", "java", "sbcl", "ecl", "clisp", "javascript",
         for each in CRASHES
     ],
 )
+@pytest.mark.one_in(3)
 def test_every_command_shows_the_line_with_the_error(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +142,7 @@ for number, line in enumerate(sys.stdin):
 """Takes its time for an answer, so that croupier reads what it wrote before the next question."""
 
 
+@pytest.mark.long
 def test_the_first_bytes_are_those_since_the_question(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(CHATTERS)
     tmp_path.chmod(0o755)

@@ -493,6 +493,7 @@ def test_a_problem_names_the_submission_when_the_tournament_is_beside_this_folde
     assert done.err.endswith("\n  hint: python3 -m py_compile mine.py\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("does", ["echo nonsense", "exit 0", "echo S"])
 def test_check_says_whether_add_would_add_a_bot_that_fails_it(does: str, cup: Path, desk: Path) -> None:
     (desk / "mine").write_text(f"#!/bin/sh\n{does}\n")
@@ -719,6 +720,7 @@ def test_a_damaged_log_is_named(row: bytes, tmp_path: Path) -> None:
         read(tmp_path)
 
 
+@pytest.mark.long
 def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_have(cup: Path, desk: Path) -> None:
     long = "Wilhelmina Konstantinopolsky_1234567_assignsubmission_file_"
     (desk / long).mkdir()
@@ -743,6 +745,7 @@ def test_what_learning_platforms_hand_in_is_taken_under_a_name_that_a_bot_can_ha
     assert not list((cup / "bots").glob(".taking-*"))
 
 
+@pytest.mark.long
 def test_what_moodle_adds_to_a_short_name_is_left_out_and_settles_what_was_refused(cup: Path, desk: Path) -> None:
     names = ["Ada_1_assignsubmission_file_bot.c", "Bob_2_assignsubmission_file_", "Eve_3_assignsubmission_file_x.zip"]
     for day, content in (("first", b"int main(void) { return }"), ("second", DAVEY)):

@@ -223,6 +223,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.long
 def test_a_referee_names_the_word_in_game_toml(tmp_path: Path) -> None:
     folder = tmp_path / "ants"
     folder.mkdir()
@@ -314,6 +315,7 @@ GAME = Game(name="big", title="Big", seats=(2, 2), protocol="block", presets={"d
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "answer, limit, scores",
     [
@@ -404,12 +406,14 @@ def noask(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_check_of_a_referee_that_asks_nothing_says_so(noask: Path) -> None:
     checked = croupier("check", "g", cwd=noask.parent)
     assert checked.code == 0
     assert "! asks no question at any table" in checked.out and "0 decisions a second" not in checked.out
 
 
+@pytest.mark.long
 def test_a_table_of_a_referee_outside_a_tournament_is_replayed_and_exported(noask: Path) -> None:
     here = noask.parent
     for tournament in (False, True):  # with croupier.toml, the journal is in run/
@@ -469,6 +473,7 @@ GAME = Game(name="one", title="One", seats=(1, 1), protocol="lines", presets={"d
 )
 
 
+@pytest.mark.long
 def test_bots_play_alone_with_the_same_deals_in_a_stage_for_one_seat(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(ONE)
     (tmp_path / "bots").mkdir()

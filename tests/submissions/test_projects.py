@@ -193,6 +193,7 @@ SYSTEM = {
 }
 
 
+@pytest.mark.long
 def test_an_asdf_system_with_a_library_in_its_folder_builds(tmp_path: Path) -> None:
     needs("sbcl")
     bot = built(laid(tmp_path / "seven", SYSTEM), heap=64 * MIB)

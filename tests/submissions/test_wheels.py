@@ -85,6 +85,7 @@ def built(folder: Path) -> BuiltBot:
     return trio.run(build, load_submission(folder), helpers.level())
 
 
+@pytest.mark.long
 def test_a_bot_finds_what_it_requires_and_what_that_requires(tmp_path: Path) -> None:
     folder = guest(tmp_path, f'["{LIMITS}<18"]')
     done = croupier("check", folder)
@@ -149,6 +150,7 @@ def a_server(asked: list[str]) -> Iterator[int]:
             server.shutdown()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["source-1.0.tar.gz", "secret-1.0-py3-none-any.whl"])
 def test_what_a_wheel_names_by_its_address_is_not_fetched(name: str, tmp_path: Path, index: Path) -> None:
     asked: list[str] = []

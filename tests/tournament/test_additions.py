@@ -389,6 +389,7 @@ def test_a_new_version_in_another_language_keeps_the_fixtures_of_its_stage(tmp_p
     assert croupier("verify", "-C", cup, "--seal", terms).code == 0
 
 
+@pytest.mark.long
 def test_a_bracket_takes_no_new_version(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", CUP + BRACKET, 20, "ada", "bob", "carl")
     (tmp_path / "bob-2.py").write_text(PAZAAK_BOT.format(limit=15))

@@ -378,6 +378,7 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize(("name", "every"), [long(("with_states", 1)), ("corrected", 4), long(("corrected", 1))])
+@pytest.mark.one_in(3)
 def test_every_alteration_of_a_journal_is_found_or_named(
     name: str, every: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

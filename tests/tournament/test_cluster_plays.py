@@ -106,6 +106,7 @@ def with_a_game(times: int) -> Callable[[Path], None]:
     return lay
 
 
+@pytest.mark.proof
 def test_a_game_of_ones_own_travels_and_is_forgotten_again(elsewhere: Machines, tmp_path: Path) -> None:
     for times in (2, 3):  # another game with the same name, on the same machines
         place = tmp_path / str(times)
@@ -148,6 +149,7 @@ def test_a_module_that_reads_a_file_beside_it_is_refused_with_the_cure(elsewhere
     assert "/mode" in done.err and "is sent with all its files" in done.err
 
 
+@pytest.mark.proof
 def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()

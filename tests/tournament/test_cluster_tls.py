@@ -75,6 +75,7 @@ def test_a_scheduler_that_wants_tls_says_so_to_whoever_comes_without(guarded: Ma
 @needs_openssl
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["the scheduler's", "the run's"])
+@pytest.mark.one_in(2)
 def test_a_certificate_of_another_authority_is_not_trusted(
     who: str, guarded: Machines, ours: dict[str, str], tmp_path: Path
 ) -> None:

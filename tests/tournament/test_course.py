@@ -203,6 +203,7 @@ def agree(journal: Journal) -> None:
         assert begun.position.field == now[begun.number].field
 
 
+@pytest.mark.long
 @settings(
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     max_examples=10,

@@ -198,6 +198,7 @@ def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Comp
 
 
 @BOTH
+@pytest.mark.one_in(2)
 def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -> None:
     assert compose.interrupted(2) in (255, 130, 2, 1, 0)  # the exit code depends on the version of compose
     until(
@@ -210,6 +211,7 @@ def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -
 
 
 @pytest.mark.parametrize("compose", [(2, True)], indirect=True, ids=["version 1"])
+@pytest.mark.proof
 def test_the_documented_command_survives_the_kill_of_a_worker(compose: Compose, native: Path) -> None:
     assert "docker compose run --rm --use-aliases tournament" in (ROOT / "docs" / "running.md").read_text()
     with compose.running() as run:
@@ -263,6 +265,7 @@ def with_a_referee(cup: Path) -> Path:
 
 
 @pytest.mark.parametrize("compose", [(2, False)], indirect=True, ids=["two workers"])
+@pytest.mark.proof
 def test_a_referee_in_containers_that_is_killed_at_random_moments(compose: Compose, tmp_path: Path) -> None:
     native = with_a_referee(tmp_path / "native")
     assert croupier("-C", native, "run").code == 0
@@ -386,6 +389,7 @@ def season(tmp_path: Path) -> Iterator[SeasonInContainers]:
         remove(SEASON)
 
 
+@pytest.mark.proof
 def test_a_season_in_containers_goes_on_whatever_is_killed(season: SeasonInContainers, tmp_path: Path) -> None:
     until(lambda: season.rounds() >= 0, 120)
     for author, answer in (("ada", "END"), ("bob", "STAND")):

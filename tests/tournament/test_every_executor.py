@@ -128,6 +128,7 @@ def test_the_same_fixtures_come_out_the_same(name: str, bots: list[BuiltBot]) ->
     assert all_of(executor, workers, bots) == all_of(here, 1, bots)
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_is_replaced_and_its_fixture_played_again_and_counted(
     bots: list[BuiltBot], started_workers: Workers
 ) -> None:

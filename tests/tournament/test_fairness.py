@@ -75,6 +75,7 @@ def test_a_run_that_did_not_use_the_committed_seed_does_not_verify(cup: Path) ->
     assert done.code == 1 and "the run did not use the committed seed" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", breadth(["a word", "0123456789abcdef0123456789ABCDEF"], 2))
 def test_a_text_gives_the_same_seed_in_a_config_and_on_the_command_line(cup: Path, text: str) -> None:
     config = (cup / "croupier.toml").read_text()

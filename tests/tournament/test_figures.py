@@ -739,6 +739,7 @@ LONG = ("models of standings --json", "compare --json", "run --dry-run --json")
 """Figures for which a tournament or a comparison of its own is played."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", [long(what) if what in LONG else what for what in FIGURES])
 def test_a_figure_is_what_the_records_say(what: str, played: Played) -> None:
     shown, counted = FIGURES[what]

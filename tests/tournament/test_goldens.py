@@ -143,6 +143,7 @@ def rounded(value: Any) -> Any:
     breadth([("lines", 64), ("argv", 1), ("lines", 1), ("json", 64), ("argv", 64), ("json", 1)], 6),
 )
 @pytest.mark.parametrize("game", STAGES)
+@pytest.mark.one_in(2)
 def test_a_tournament_ends_as_its_golden_says(
     game: str, protocol: str, parallel_tables: int, program: Path, tmp_path: Path
 ) -> None:

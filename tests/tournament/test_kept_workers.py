@@ -131,6 +131,7 @@ print(len(kept), len(workers()), len(kept & workers()))
 """
 
 
+@pytest.mark.long
 def test_a_kept_worker_that_got_an_own_game_is_not_kept_after_it(tmp_path: Path) -> None:
     tournament(tmp_path / "cup", "GAME", LEAGUE, bots=("ada", "cyd"), often=1)
 

@@ -55,7 +55,7 @@ def played_again(run: Running, before: set[str]) -> set[str]:
     return before & set(run.finished())
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_season_that_is_killed_plays_only_what_was_in_flight_again(uninterrupted: Result, tmp_path: Path) -> None:
     season, chance, kills = season_in(tmp_path / "season"), random.Random("kill a season"), 0
     whole: set[str] = set()
@@ -91,6 +91,7 @@ def finishes(run: Running, fixtures: int) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.one_in(3)
 def test_a_stage_that_is_killed_ends_with_the_same_answers_and_every_seal_stays_valid(
     form: str, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def results(cup: Path, stage: str) -> tuple[str, list[dict[str, Any]]]:
     return shown["kind"], [{key: row[key] for key in COUNTED} for row in shown["rows"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("begun", "then"), [(OLD, NEW), (NEW, OLD)])
 def test_a_run_goes_on_with_the_other_word_for_a_kind(begun: str, then: str, tmp_path: Path) -> None:
     whole, cup = cup_with(then, tmp_path / "whole"), cup_with(begun, tmp_path / "cup")
@@ -50,6 +51,7 @@ def test_a_run_goes_on_with_the_other_word_for_a_kind(begun: str, then: str, tmp
     assert croupier("-C", cup, "verify", "--json").json["differences"] == []
 
 
+@pytest.mark.long
 def test_a_run_with_the_old_word_gets_more_tourneys_under_the_new_one(tmp_path: Path) -> None:
     cup = cup_with(OLD, tmp_path / "cup")
     run(cup)

@@ -190,6 +190,7 @@ def test_a_run_that_is_interrupted_while_its_bots_are_built_can_go_on(tmp_path: 
     assert croupier("run", "-C", cup).code == 0
 
 
+@pytest.mark.long
 def test_stop_after_stops_and_can_go_on(uninterrupted: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     done = croupier("run", "-C", cup, "--stop-after", "300 ms", "--workers", 1)
@@ -348,6 +349,7 @@ def stage_in(place: Path, kind: str) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", STAGES)
+@pytest.mark.one_in(3)
 def test_a_stage_of_any_seats_or_rounds_that_is_killed_ends_the_same(kind: str, tmp_path: Path) -> None:
     whole, killed = (stage_in(tmp_path / name, kind) for name in ("whole", "killed"))
     assert croupier("run", "-C", whole, "--progress", "none").code == 0
@@ -378,7 +380,7 @@ def test_a_run_may_be_killed_before_it_has_begun(tmp_path: Path) -> None:
     assert len(played_whole(cup)) == 2
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_keeper_that_is_killed_while_bots_are_prepared_changes_nothing(tmp_path: Path) -> None:
     assert killed_while_preparing(cup_in(tmp_path / "cup", ["lim17.py", "linear_bet.py"], 1, 1), 2) == 2
 

@@ -34,6 +34,7 @@ KNOCKOUT = SILENT + '[[stage]]\nkind = "knockout"\nset = 2\nmin_bots = 2\n'
 SWISS = SILENT + '[[stage]]\nkind = "swiss"\ntables_per_pairing = 2\nrounds = 1\nmin_bots = 2\n'
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
 @pytest.mark.parametrize(("config", "more"), [(KNOCKOUT, " in 3 sets; "), (SWISS, "; ")])
 def test_a_silent_model_is_not_called_a_failure_of_the_game(config: str, more: str, tmp_path: Path) -> None:
