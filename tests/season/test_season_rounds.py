@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from host.season.rounds.book import Round, RoundSums, SeasonTotals
 from host.season.rounds.round_loop import costs_of, due_at
 from host.season.rounds.scheduler import (
     FIRST_TABLES,
@@ -345,3 +346,11 @@ def test_a_slow_meeting_makes_a_round_no_longer_than_its_tables_do(workers: int)
 def test_the_cost_of_a_table_is_that_of_the_middle_of_the_field() -> None:
     assert costs_of({"a": 0.5, "b": 0.5, "c": 2.0, "new": 0.0}) == {"a": 1.0, "b": 1.0, "c": 4.0, "new": 1.0}
     assert costs_of({}) == {}
+
+
+def test_the_pace_of_a_uniform_round_counts_for_uniform_rounds_and_for_new_versions() -> None:
+    totals = SeasonTotals()
+    for number, seconds in ((UNIFORM_EVERY - 1, {"a": 2.0, "b": 4.0}), (UNIFORM_EVERY, {"a": 1.0, "b": 2.0, "new": 3.0})):
+        sums = RoundSums((), dict.fromkeys(seconds, 10), {}, {}, (), 0.0, seconds)
+        totals.add(Round(number, "finished", RoundTerms(number, 2, 20), (), (), sums=sums))
+    assert (totals.pace, totals.uniform_pace) == ({"a": 0.2, "b": 0.4, "new": 0.3}, 0.5)

@@ -3,6 +3,7 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -121,7 +122,10 @@ class SeasonTotals:
         self.speed = 0.0
         """Tables in a second, as measured last; 0: not yet."""
         self.pace = dict[str, float]()
-        """The seconds that a table has taken of a worker for each version, in the last round that it has played."""
+        """The seconds that a table has taken of a worker for each version, in the last round that it has played and that was
+        not uniform: in those, versions meet others, and their tables are shorter or longer."""
+        self.uniform_pace = 1.0
+        """The time of a table in the last uniform round, in that of the rounds before it."""
         self.workers = 1.0
         """How many workers have played at the same time, on average of the last round."""
 
@@ -148,9 +152,13 @@ class SeasonTotals:
                 self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
         self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
         self._crashes |= dict.fromkeys(self.fallen, 0)
-        self.pace |= {
-            label: seconds / sums.tables[label] for label, seconds in sums.seconds.items() if sums.tables[label]
-        }
+        pace = {label: seconds / sums.tables[label] for label, seconds in sums.seconds.items() if sums.tables[label]}
+        if which.terms.uniform:
+            both = pace.keys() & self.pace.keys()
+            self.uniform_pace = median(pace[label] / self.pace[label] for label in both) if both else 1.0
+            self.pace = pace | self.pace
+        else:
+            self.pace |= pace
         if sums.speed and sums.all_tables:
             self.speed = sums.speed
         if (

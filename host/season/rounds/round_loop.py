@@ -17,7 +17,7 @@ from host.season.intake.pruning import require_room
 from host.season.intake.requests import PAUSED
 from host.season.rounds.book import Round
 from host.season.rounds.play import read_round, write_round
-from host.season.rounds.scheduler import Player, RoundTerms, next_round
+from host.season.rounds.scheduler import Player, RoundTerms, is_uniform, next_round
 from host.season.rounds.season import Season
 from host.submissions.discovery import load_submissions
 from host.tournament.loading import load_checked
@@ -146,7 +146,7 @@ class RoundPlayer:
         number = last.number + 1 if last else 1
         versions = season.entered()
         paces = {each.label: season.totals.pace.get(each.label, each.pace) for each in versions}
-        costs, middle = costs_of(paces), middle_of(paces)
+        costs, middle = costs_of(paces), middle_of(paces) * (season.totals.uniform_pace if is_uniform(number) else 1)
         players = tuple(
             Player(each.label, each.author, season.totals.since.get(each.label, number), costs[each.label])
             for each in sorted(versions, key=lambda each: each.label)

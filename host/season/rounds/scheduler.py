@@ -98,7 +98,7 @@ class RoundTerms(NamedTuple):
     @property
     def uniform(self) -> bool:
         """Whether the tables of the round are spread over the whole field."""
-        return self.number % UNIFORM_EVERY == 0
+        return is_uniform(self.number)
 
 
 class Meeting(NamedTuple):
@@ -118,6 +118,11 @@ class Sums(NamedTuple):
     orders: Mapping[tuple[tuple[str, ...], ...], float]
     tables: Mapping[str, int]  # by label, over the life of the version
     crashes: Mapping[str, int]  # fixtures in a row that ended with the version benched, by label
+
+
+def is_uniform(number: int) -> bool:
+    """Return whether the round of a number spreads its tables over the whole field."""
+    return number % UNIFORM_EVERY == 0
 
 
 def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tuple[Meeting, ...]:
