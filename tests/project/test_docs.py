@@ -11,8 +11,8 @@ Comments in a page turn its blocks into tests. All blocks of a page share one sc
 
 In an output, `…` stands for any characters, or, alone on a line, for any lines. Several spaces count as one. Figures with
 a unit of time or memory may differ, and so may the level of the sandbox and the placement of the workers. Progress lines
-are printed only on slow machines and are ignored unless the page shows one. After an output has changed, `python
-tests/project/test_docs.py docs/PAGE.md` rewrites the page; review the difference.
+are printed only on slow machines and are ignored unless the page shows one. After an output has changed, `PYTHONPATH=$(echo
+tests tests/* | tr ' ' :) python tests/project/test_docs.py docs/PAGE.md` rewrites the page; review the difference.
 """
 
 import os
