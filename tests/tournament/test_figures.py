@@ -165,7 +165,7 @@ class Played(NamedTuple):
         return [(rate + Z**2 / 2 / tables + sign * Z * root) / (1 + Z**2 / tables) for sign in (-1, 1)]
 
     def sure(self, bot: str, other: str) -> float:
-        """Return how sure it is that a bot is better than another, from their tables, as docs/rankings.md says."""
+        """Return how sure it is that a bot is better than another, from their tables, as docs/checking.md says."""
         n, won, lost = self.met[bot, other], self.against[bot, other], self.against[other, bot]
         own, both = self.unit()
         common, part = 2 * own - 2 * both, n / (n + 4)
