@@ -19,9 +19,9 @@ from host.base.errors import Problem, UserError, cause_of
 from host.base.format import counted
 from host.base.toml_file import read
 from host.config.tournament_config import Tournament, load
-from host.season.entries.inbox import Manage, read_requests
+from host.season.entries.inbox import Activate, Invite, Join, Manage, Request, read_requests
 from host.season.entries.store import Store
-from host.season.entries.values import Practice, Submission, hash_of, new_secret
+from host.season.entries.values import Answer, Practice, Submission, hash_of, new_secret
 from host.season.folder import SeasonFolder
 from host.season.intake.intake import IntakeTerms, SeasonIntake
 from host.season.intake.pruning import prune_old_builds, prune_uploads
@@ -203,9 +203,9 @@ class Service:
                     season.event("refused", "inbox", f"{problem.where} {problem.message}")
                 if found.requests:
                     for stored in found.requests:
-                        answer, asked = intake.handle(stored, time.time()), stored.request
-                        if isinstance(asked, Manage):
-                            season.logged("refused" if answer.code else asked.action, asked.subject, answer.text)
+                        answer = intake.handle(stored, time.time())
+                        if about := what_is_logged(stored.request, answer):
+                            season.logged(*about, answer.text)
                     publishing.publish()
                     for stored in found.requests:
                         stored.remove()
@@ -301,6 +301,23 @@ class Service:
                 season.event(
                     "warning", "croupier.toml", f"cannot be used, the old terms stay: {wrong}".replace("\n", " ")
                 )
+
+
+def what_is_logged(request: Request, answer: Answer) -> tuple[str, str] | None:
+    """Return the kind and the subject of the line in the log about a request; None if there is none.
+
+    Examinations are logged when they are over. What the season refuses to an author is not logged, only what to the organiser.
+    """
+    match request:
+        case Manage():
+            return "refused" if answer.code else request.action, request.subject
+        case Invite():
+            return "refused" if answer.code else "author", request.name
+        case Join() if not answer.code:
+            return "author", request.name
+        case Activate() if not answer.code:
+            return "active" if request.active else "inactive", f"{request.bot}-{request.number}"
+    return None
 
 
 def signature_of(path: Path) -> Signature | None:

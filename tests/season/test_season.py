@@ -19,8 +19,10 @@ from season_process import CRASHES_IN_ROUNDS, TestSeason, plain_bot
 
 from host.base.errors import UserError
 from host.base.toml_file import read, read_text
+from host.cli import CliContext
 from host.config.tournament_config import load
 from host.games.luck import derive
+from host.season.commands.open import log_to_terminal
 from host.season.entries.inbox import Activate
 from host.season.entries.values import Version
 from host.season.folder import final_seed, round_root
@@ -349,6 +351,27 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
             lambda: season.events("warning", "a reference cannot play"), "the refusal of terms that cannot be used"
         )
         assert len(season.events("terms")) == changes
+
+
+def test_the_log_has_the_invitations_and_the_versions_that_authors_choose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada")
+    with season.opened():
+        season.submit("ada", "mine", plain_bot())
+        season.accepted("mine-1")
+        season.ask(Activate("ada", "mine", 2, True))  # there is no such version
+        season.ask(Activate("ada", "mine", 1, False))
+        season.until(lambda: season.events("inactive", "mine-1 no longer plays"), "the end of the version")
+        season.ask(Activate("ada", "mine", 1, True))
+        season.until(lambda: season.events("active", "mine-1 plays from the next round on"), "its return")
+        season.invite("\x1b[2J")
+        season.until(lambda: season.events("refused", "has a character that it cannot have"), "the refusal")
+    assert [each["subject"] for each in season.events("author", "is invited")] == ["ada"]
+    assert not season.events("active", "mine-2") and len(season.events("refused")) == 1
+    log_to_terminal(CliContext(tmp_path, json=False, quiet=False, verbose=False))("refused", "\x1b[2J", "no\nname")
+    assert capsys.readouterr().out.endswith(r"\x1b[2J  no\nname" + "\n")
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_json_line
 from host.cli.run import check_cluster
 from host.season.commands.site import require_web
@@ -54,7 +55,7 @@ def log_to_terminal(context: CliContext) -> "Log":
         if context.json:
             print_json_line("season-event", at=round(time.time(), 3), kind=kind, subject=subject, text=text)
         elif not context.quiet or kind in ("warning", "waits", "damaged"):
-            click.echo(f"{time.strftime('%H:%M:%S')} {kind:<10} {subject}  {text}".rstrip())
+            click.echo(one_line(f"{time.strftime('%H:%M:%S')} {kind:<10} {subject}  {text}".rstrip()))
         sys.stdout.flush()
 
     return log
