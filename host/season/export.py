@@ -25,7 +25,8 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
     The season process may be running. Raise UserError if the store or a journal is damaged, or a file cannot be written.
     """
     folder = SeasonFolder(place)
-    if folder.store.exists() and not lock_holder(folder.store):  # the final may be over since the process ended
+    # The final may be over since the process ended. The tournament of a round has another name than the season.
+    if tournament.season and folder.store.exists() and not lock_holder(folder.store):
         with Store.open(place) as store:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
             season.final_over = is_final_over(season)

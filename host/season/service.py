@@ -18,6 +18,7 @@ from host.backends.backend import require_local
 from host.base.errors import Problem, UserError, cause_of
 from host.base.format import counted
 from host.base.toml_file import read
+from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament, load
 from host.season.entries.inbox import Activate, Invite, Join, Manage, Request, read_requests
 from host.season.entries.store import Store
@@ -68,6 +69,19 @@ def require_season(place: Path) -> None:
     """
     if not SeasonFolder(place).store.exists():
         loaded_season(place)
+
+
+def played_season(place: Path) -> Tournament:
+    """Return the season of a folder; while its croupier.toml is wrong, its last round, which has the same game.
+
+    Raise UserError if croupier.toml is wrong and the season has no round yet.
+    """
+    try:
+        return loaded_season(place)
+    except UserError:
+        if not (rounds := sorted(SeasonFolder(place).rounds.glob(f"[0-9]*/{CONFIG}"))):
+            raise
+        return load(rounds[-1])
 
 
 def site_address(place: Path, bind: str) -> str:

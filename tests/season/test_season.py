@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,12 @@ from host.config.tournament_config import load
 from host.games.luck import derive
 from host.season.commands.open import log_to_terminal
 from host.season.entries.inbox import Activate
+from host.season.entries.store import Store
 from host.season.entries.values import Version
-from host.season.folder import final_seed, round_root
+from host.season.folder import SeasonFolder, final_seed, round_root
 from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.scheduler import Meeting
+from host.season.rounds.season import Season
 from host.season.season_config import Keep
 from host.season.site.errors import Refusal
 from host.season.site.published import Published
@@ -120,6 +123,15 @@ def test_links_to_a_site_that_has_never_listened_say_so(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("[season]", '[season]\naddress = "http://cup.example"', 1))
     invited = croupier("-C", tmp_path / "cup", "season", "invite", "grace").out
     assert warning not in invited and "http://cup.example/a/" in invited
+
+
+def test_links_have_the_address_of_the_terms_while_croupier_toml_is_wrong(tmp_path: Path) -> None:
+    folder = SeasonFolder(TestSeason(tmp_path / "cup", 'address = "http://cup.example"').folder)
+    folder.draw_seed()
+    with Store.open(folder.path) as store:
+        Season(folder, load(folder.path), store, lambda *_: None).take_terms(load(folder.path))
+    folder.config.write_text("[season\n")
+    assert "http://cup.example/a/" in croupier("-C", folder.path, "season", "invite", "ada").out
 
 
 def test_commands_for_tournaments_name_the_command_for_seasons(tmp_path: Path) -> None:
@@ -267,6 +279,21 @@ def test_verify_finds_a_list_that_was_changed(played: TestSeason, tmp_path: Path
     meetings.write_text(meetings.read_text().replace(f"{number} {names}", f"{int(number) + 2} {names}", 1))
     done = croupier("-C", copied, "season", "verify")
     assert done.code == 1 and "round 2: the list in its folder is not the one of the scheduler" in done.out
+
+
+def test_a_season_is_verified_copied_and_exported_while_its_croupier_toml_is_wrong(
+    played: TestSeason, tmp_path: Path
+) -> None:
+    copied, backup = tmp_path / "copy", tmp_path / "cup.tgz"
+    subprocess.run(["cp", "-r", played.folder, copied], check=True)
+    (copied / "croupier.toml").write_text("[season\n")
+    for words in (["verify"], ["export", tmp_path / "public"], ["backup", backup], ["invite", "lovelace"]):
+        done = croupier("-C", copied, "season", *words)
+        assert done.code == 0, done.err
+    assert "croupier.toml" in subprocess.run(["tar", "tzf", backup], check=True, capture_output=True, text=True).stdout
+    checked = subprocess.run([sys.executable, tmp_path / "public" / "check.py"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert croupier("-C", copied, "season", "final", tmp_path / "final").code == 3
 
 
 def test_the_status_says_how_the_season_stands(played: TestSeason) -> None:

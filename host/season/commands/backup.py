@@ -17,9 +17,9 @@ def command(context: CliContext, file: Path) -> None:
     `mkdir NEW && tar xzf FILE -C NEW` restores it, and `croupier -C NEW season open` goes on.
     """
     from host.season.backup import back_up
-    from host.season.service import loaded_season
+    from host.season.service import require_season
 
-    loaded_season(context.folder)
+    require_season(context.folder)
     made = back_up(context.folder, file)
     size = f"{counted(made.files, 'file')}, {made.bytes / 2**20:.1f} MiB"
     about = f"{file}: {size}, up to round {made.round}; it has the seed: keep it secret"

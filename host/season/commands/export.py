@@ -18,8 +18,8 @@ def command(context: CliContext, folder: Path) -> None:
     The command can be repeated while the season runs. When the final is over, the chain has the seed of the season.
     """
     from host.season.export import export_season
-    from host.season.service import loaded_season
+    from host.season.service import played_season
 
-    rounds = export_season(context.folder, loaded_season(context.folder), folder)
+    rounds = export_season(context.folder, played_season(context.folder), folder)
     about = f"{folder}: {counted(rounds, 'round')}\n  python3 {shlex.quote(str(folder / 'check.py'))}"
     print_result(context, "season-export", Facts({"folder": str(folder), "rounds": rounds}, [about]))

@@ -1,6 +1,8 @@
 """The command `season invite`: draws links for authors."""
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,19 +68,21 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
     from host.season.entries.store import Store
     from host.season.entries.values import hash_of, new_secret
     from host.season.folder import SeasonFolder
+    from host.season.rounds.chain import TERMS
     from host.season.rounds.season import SITE
     from host.season.season_config import terms_of
-    from host.season.service import loaded_season
+    from host.season.service import loaded_season, require_season
 
-    tournament = loaded_season(place)
+    require_season(place)
     if not names and not again:
         raise click.UsageError("name an author, or use --roster FILE or --again NAME")
     folder = SeasonFolder(place)
-    known, site = set[str](), ""
+    known, site, address = set[str](), "", ""
     if folder.store.exists():
         with Store.reading(place) as store:
             known = {author.name.lower() for author in store.authors.all()}
             site = store.setting(SITE)
+            address = json.loads(store.setting(TERMS, "{}")).get("season", {}).get("address", "")
     problems = [problem for name in names for problem in _problems(name, known, names)]
     for name in again:
         if name.lower() not in known:
@@ -87,7 +91,9 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
             )
     if problems:
         raise UserError(problems, 3)
-    site = terms_of(tournament).address or site
+    with suppress(UserError):  # while croupier.toml is wrong, the season keeps its terms
+        address = terms_of(loaded_season(place)).address
+    site = address or site
     links = {}
     for name in [*names, *again]:
         secret = new_secret()

@@ -35,10 +35,10 @@ def command(context: CliContext, share: float, seal: str) -> None:
     It also checks the chain and the seals, that every round was dealt from the season's seed, what the season counts of
     each round, and the ladder.
     """
-    from host.season.service import loaded_season
+    from host.season.service import played_season
     from host.season.verify import verify_season
 
-    result = VerifiedSeason(verify_season(context.folder, loaded_season(context.folder), share, seal), share)
+    result = VerifiedSeason(verify_season(context.folder, played_season(context.folder), share, seal), share)
     print_result(context, "season-verify", result)
     raise click.exceptions.Exit(1 if result.audit.differences else 0)
 
