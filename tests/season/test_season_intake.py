@@ -520,7 +520,7 @@ def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path
     request = UnpackRequest(str(upload), file_name, str(target), "mine", 16 << 20)
     with helpers.nothing_left_behind():
         found = trio.run(unpacked_upload, request)
-    assert not found.folder
+    assert not found.content
     assert {problem.code for problem in found.problems} == {"B016"}
     assert said in str(found.problems[0])
     assert "\x1b" not in str(found.problems[0])
@@ -559,7 +559,7 @@ def test_an_upload_is_refused_if_it_ends_its_unpacking_and_waits_if_the_machine_
     found = trio.run(while_unpacking_is_killed, partial(unpacked_upload, request), by)
     said = f"error[B016] mine.tar.gz: cannot be unpacked: the process that did it was killed ({by.name})"
     if by == signal.SIGSEGV:
-        assert isinstance(found, Unpacked) and not found.folder
+        assert isinstance(found, Unpacked) and not found.content
         assert str(found.problems[0]).startswith(said)
     else:
         assert isinstance(found, UserError) and found.exit_code == 6

@@ -241,7 +241,7 @@ class SeasonIntake:
             building.callback(self._building.release_on_behalf_of, submission.id)
             examination = Examination(self._bench, work, costs, partial(self._built, submission.id, building))
             practise_with = partial(self._against_references, costs)
-            verdict, bot = await examination.run(Path(unpacked.folder), label, practise_with)
+            verdict, bot = await examination.run(work / submission.bot, label, practise_with)
         await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
             require_room(self.folder)

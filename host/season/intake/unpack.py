@@ -38,9 +38,8 @@ class UnpackRequest(msgspec.Struct, frozen=True):
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """The folder of the bot and the SHA-256 of its files; or the problems for which it is refused."""
+    """The SHA-256 of the files of the bot, which are in the folder TARGET/BOT; or the problems for which it is refused."""
 
-    folder: str = ""
     content: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -75,7 +74,7 @@ def unpack(request: UnpackRequest, named: Path) -> Unpacked:
         copy.rename(folder / copy.name)
     sha256 = hash_of(fingerprint(folder))
     paths.remove_tree(named.parent)
-    return Unpacked(str(folder), sha256)
+    return Unpacked(sha256)
 
 
 def _with_suffix(request: UnpackRequest) -> str:
