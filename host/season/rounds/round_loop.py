@@ -109,7 +109,7 @@ class RoundPlayer:
                 await self._step(over)
                 self._season.goes_on("rounds")
             except* (UserError, OSError) as failed:
-                failure = cause_of(failed)
+                failure = cause_of(failed.subgroup(is_of_machine) or failed)
             if isinstance(failure, UserError) and failure.exit_code != 6:
                 raise failure
             if isinstance(failure, (UserError, OSError)):
@@ -306,6 +306,11 @@ class RoundPlayer:
             self._damaged = 0
         over(which)
         season.doing("")
+
+
+def is_of_machine(failure: BaseException) -> bool:
+    """Return whether the machine lacks something: the season waits for it, whatever else has failed at the same time."""
+    return isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code == 6)
 
 
 def public_words(problem: Problem) -> str:

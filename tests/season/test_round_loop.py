@@ -1,0 +1,81 @@
+"""The rounds of a season when the machine fails."""
+
+import contextlib
+import errno
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import trio
+import trio.testing
+from season_fixtures import STANDS, season
+from season_process import TestSeason
+
+from host.base.errors import Problem, UserError
+from host.config.tournament_config import load
+from host.season.entries.store import Store
+from host.season.folder import SeasonFolder
+from host.season.rounds.book import Round
+from host.season.rounds.round_loop import RoundPlayer
+from host.season.rounds.season import Season
+from host.tournament.stage_runner import Backend
+
+CANNOT_PLAY = UserError([Problem("R005", "", "has a damaged page")], 3)
+
+
+class TwoAuthors(NamedTuple):
+    """A season with a version of each of two authors."""
+
+    folder: SeasonFolder
+    store: Store
+
+    def play(
+        self, failure: UserError | None, until: str, over: Callable[[Round], None] = lambda _: None
+    ) -> list[tuple[str, str]]:
+        """Play rounds in a new process of the season, until a kind of event. Return the kinds and the texts of its log.
+
+        No table is played: each round ends with the failure; without one it never does.
+        """
+        log, scope = list[tuple[str, str]](), trio.CancelScope()
+
+        def tell(kind: str, _subject: str, text: str) -> None:
+            log.append((kind, text))
+            if kind == until:
+                scope.cancel()
+
+        @contextlib.asynccontextmanager
+        async def backend(_log: Callable[[str], None]) -> AsyncIterator[Backend]:
+            if failure:
+                raise failure
+            await trio.sleep_forever()
+            yield
+
+        opened = Season(self.folder, load(self.folder.path), self.store, tell)
+
+        async def play() -> None:
+            with scope:
+                await RoundPlayer(opened, backend, 1).run(over)
+
+        trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0.1))  # no time passes between two tries
+        return log
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[TwoAuthors]:
+    folder = SeasonFolder(TestSeason(tmp_path / "cup").folder)
+    folder.create()
+    folder.draw_seed()
+    with season(folder.path) as here:
+        here.accepted("ada", "adas.py", STANDS)
+        here.accepted("grace", "graces.py", STANDS.replace("END", "STAND"))
+        yield TwoAuthors(folder, here.store)
+
+
+def test_a_season_waits_for_the_machine_whatever_fails_with_it(two: TwoAuthors) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def over(_which: Round) -> None:
+        raise ExceptionGroup("two tasks", [CANNOT_PLAY, full])
+
+    assert "No space left on device" in two.play(CANNOT_PLAY, "waits", over)[-1][1]
