@@ -1,4 +1,4 @@
-"""The rounds of a season when the machine fails."""
+"""The rounds of a season when the machine fails, and when the process is started again."""
 
 import contextlib
 import errno
@@ -79,3 +79,10 @@ def test_a_season_waits_for_the_machine_whatever_fails_with_it(two: TwoAuthors) 
         raise ExceptionGroup("two tasks", [CANNOT_PLAY, full])
 
     assert "No space left on device" in two.play(CANNOT_PLAY, "waits", over)[-1][1]
+
+
+def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: TwoAuthors) -> None:
+    assert two.play(None, "round") == [("round", "begins: 2 versions, 10 tables")]
+    lacks = UserError([Problem("S005", "adas-1", "its compiler is not installed")], 6)
+    assert [kind for kind, _ in two.play(lacks, "waits")] == ["round", "waits"]
+    assert two.play(None, "round") == [("round", "goes on")]

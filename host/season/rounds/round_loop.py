@@ -84,6 +84,8 @@ class RoundPlayer:
         self.rounds = season.book.rounds()
         """All rounds in their order."""
         self._damaged = self._stalled = 0
+        self._announced = 0
+        """The number of the last round of which this process has logged that it begins or goes on."""
         self._goes_on = False
         """Whether the last round was given up for a version that is off the ladder now: the next round begins at once."""
         self.prepares = False
@@ -213,10 +215,11 @@ class RoundPlayer:
             own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
             versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)
-            is_new = which.began is None
+            text = "goes on" if which.began else f"begins: {self._size_of(which)}"
             which = self.rounds[-1] = self.current = season.book.begin(which)
-            if is_new:
-                season.event("round", str(which.number), f"begins: {self._size_of(which)}")
+            if self._announced != which.number:
+                season.event("round", str(which.number), text)
+                self._announced = which.number
             log, began = RoundLog(season, which.number, [0, 0, 0]), time.monotonic()
             first_table, self.prepares = [began], True
 
