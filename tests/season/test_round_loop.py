@@ -1,4 +1,4 @@
-"""The rounds of a season when the machine fails, and when the process is started again."""
+"""The rounds of a season when the machine fails, when the process is started again, and after a backup was unpacked."""
 
 import contextlib
 import errno
@@ -15,9 +15,11 @@ from season_process import TestSeason
 from host.base.errors import Problem, UserError
 from host.config.tournament_config import load
 from host.season.entries.store import Store
-from host.season.folder import SeasonFolder
+from host.season.folder import SeasonFolder, round_root
 from host.season.rounds.book import Round
+from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.round_loop import RoundPlayer
+from host.season.rounds.scheduler import Meeting
 from host.season.rounds.season import Season
 from host.tournament.stage_runner import Backend
 
@@ -86,3 +88,16 @@ def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: T
     lacks = UserError([Problem("S005", "adas-1", "its compiler is not installed")], 6)
     assert [kind for kind, _ in two.play(lacks, "waits")] == ["round", "waits"]
     assert two.play(None, "round") == [("round", "goes on")]
+
+
+def test_a_folder_with_the_meetings_of_another_round_is_kept_and_not_played(two: TwoAuthors) -> None:
+    place, root = two.folder.round(1), round_root(two.folder.seed(), 1)
+    write_round(place, 1, root, load(two.folder.path), [], [Meeting(("adas-1", "kims-1"), 4)])
+    (kind, text), *_ = two.play(None, "round")
+    assert kind == "warning" and "had other meetings than the store" in text
+    aside, now = sorted(two.folder.rounds.iterdir(), reverse=True)
+    assert now == place and aside.name in text
+    assert {*(now / MEETINGS).read_text().split()} == {"10", "adas-1", "/", "graces-1"}
+    assert (aside / MEETINGS).read_text() == "4 adas-1 / kims-1\n"
+    two.play(None, "round")
+    assert sorted(two.folder.rounds.iterdir(), reverse=True) == [aside, now]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -49,19 +50,24 @@ def write_round(
     tournament: Tournament,
     bots: Sequence[str],
     meetings: Sequence[Meeting],
-) -> None:
+) -> Path | None:
     """Write the tournament folder of a round, whole or not at all. It names its bots in the store and copies none.
 
-    The seed lies in `run/seed`, readable for its owner, with its commitment.
+    The seed lies in `run/seed`, readable for its owner, with its commitment. A folder with these meetings stays: this function
+    wrote it before a crash. Rename a folder with other meetings, and return its new path: somebody unpacked a backup over a
+    season that had gone on.
     """
-    if folder.exists():  # a round is planned once; what was written of it before a crash is the same
-        return
+    listed = "".join(f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings).encode()
+    aside = None
+    if folder.exists():
+        if (folder / MEETINGS).is_file() and (folder / MEETINGS).read_bytes() == listed:
+            return None
+        aside = folder.rename(folder.with_name(f"{folder.name}.{time.time_ns()}"))
     unfinished = folder.with_name(f".{folder.name}")
     if unfinished.exists():
         remove_tree(unfinished)
     (unfinished / "run").mkdir(parents=True)
-    lines = [f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings]
-    write_atomically(unfinished / MEETINGS, "".join(lines).encode())
+    write_atomically(unfinished / MEETINGS, listed)
     stage = {"name": STAGE, "kind": "pairs", "list": MEETINGS, "mirror": True}  # each deal is played from every seat
     text = toml_of(tournament, f"{tournament.name}, round {number}", bots, [stage])
     write_atomically(unfinished / CONFIG, text.encode())
@@ -70,6 +76,7 @@ def write_round(
     write_atomically(made.seed_file, f"{root.hex()}\n".encode(), 0o600)
     made.commit()
     unfinished.rename(folder)
+    return aside
 
 
 def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: list[dict[str, Any]]) -> str:

@@ -253,7 +253,10 @@ class RoundPlayer:
         if len(versions) < len(which.players):
             bots += [each if each.startswith("sample:") else f"../../{each}" for each in season.terms.references]
         root = round_root(season.seed, which.number)
-        write_round(season.folder.round(which.number), which.number, root, season.tournament, bots, which.meetings)
+        place = season.folder.round(which.number)
+        if aside := write_round(place, which.number, root, season.tournament, bots, which.meetings):
+            text = f"its folder had other meetings than the store, which may be from a backup: it is rounds/{aside.name} now"
+            season.event("warning", f"round {which.number}", text)
 
     def _size_of(self, which: Round) -> str:
         tables = sum(meeting.tables for meeting in which.meetings)
