@@ -250,6 +250,7 @@ def test_a_fixture_goes_on_from_each_of_its_answers(tmp_path: Path) -> None:
             assert len(file.read_bytes().splitlines()) == 1 + len(lines)
 
 
+@pytest.mark.long
 def test_a_time_bank_goes_on_with_what_was_left(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server, bank=Bank(60.0, "fixture"), floor=0.001), tmp_path / "open"

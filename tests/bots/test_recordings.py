@@ -117,6 +117,7 @@ def test_a_recording_has_every_exchange_and_only_its_owner_can_read_it(played: P
     assert not read_recording(file).broken
 
 
+@pytest.mark.long
 def test_without_the_key_nothing_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
@@ -174,6 +175,7 @@ def test_a_recording_that_cannot_be_written_ends_no_run(tmp_path: Path, monkeypa
     assert done.err.count("asker.jsonl cannot be written: File exists") == 1, done.err
 
 
+@pytest.mark.long
 def test_recordings_are_not_written_through_a_link_to_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +274,7 @@ def test_a_replay_says_where_a_bot_asks_more_or_less_than_then(times: int, note:
     assert said["rows"][0]["now"] == ("STAND" if times else "END")
 
 
+@pytest.mark.long
 def test_a_refused_answer_is_refused_again_in_a_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:

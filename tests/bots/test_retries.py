@@ -299,6 +299,7 @@ for line in sys.stdin:
 )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not level().traits.own_namespaces, reason="models need a sandbox with namespaces")
 def test_a_fixture_that_goes_on_counts_the_retries_of_before(tmp_path: Path) -> None:
     with serving() as server:

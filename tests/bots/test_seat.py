@@ -619,6 +619,7 @@ FILES_IN_A_FOLDER = """
 """
 
 
+@pytest.mark.long
 def test_a_state_folder_has_a_size_and_is_empty_in_the_next_fixture(make: Make) -> None:
     bot = make(FILES_IN_A_FOLDER, state="memory/", limits=AMPLE._replace(state=100_000))
 

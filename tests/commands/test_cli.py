@@ -277,6 +277,7 @@ def test_show_shows_the_first_table(tmp_path: Path) -> None:
     assert done.out.startswith("play/cautious+davey/1 ")
 
 
+@pytest.mark.long
 def test_progress_as_json_is_one_object_a_line(cup: Path, tmp_path: Path) -> None:
     shutil.copytree(cup, tmp_path / "cup")
     done = croupier("run", "-C", tmp_path / "cup", "--fresh", "--progress", "json")
@@ -455,6 +456,7 @@ def test_global_options_are_welcome_behind_the_command(words: list[str], first: 
     assert global_options_first(words) == first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1", "FORCE_COLOR": ""}, {}])
 def test_a_pipe_gets_no_colours(env: dict[str, str], cup: Path) -> None:
     assert "\x1b" not in croupier_process("standings", "-C", cup, env=environment(**env)).out

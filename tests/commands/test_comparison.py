@@ -204,6 +204,7 @@ def test_equal_programs_are_equal_at_mirrored_deals(tmp_path: Path) -> None:
     assert done.json["deals"] * 2 == done.json["tables"] and done.json["won"] == done.json["lost"]
 
 
+@pytest.mark.long
 def test_a_repository_accepts_a_bot_that_is_not_worse(tmp_path: Path) -> None:
     bots = ("sample:neptr", "sample:dumb_bold")
     assert croupier("compare", *bots, "--not-worse", 10, "-C", tmp_path).code == 0

@@ -403,6 +403,7 @@ def altered(data: Any, whole: Any) -> Iterator[Any]:
         del data["unheard"]
 
 
+@pytest.mark.long
 def test_every_altered_file_is_read_or_refused_with_all_its_problems() -> None:
     written = (
         parse(template(GAMES[game], True, ["one"], kind).encode(), "f")

@@ -334,6 +334,7 @@ def test_after_close_an_environment_can_be_reset() -> None:
     env.close()
 
 
+@pytest.mark.long
 def test_an_environment_that_is_left_open_ends_with_the_process() -> None:
     program = f"import croupier\nenv = croupier.env('pazaak', ['{BOLD}'])\nenv.reset(seed=1)\n"
     program += "import psutil\nprint(*[child.pid for child in psutil.Process().children(recursive=True)])\n"

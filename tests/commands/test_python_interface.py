@@ -162,6 +162,7 @@ def test_a_value_that_cannot_show_itself_is_unreadable() -> None:
         assert "Secret instance at" in str(result.table(1))
 
 
+@pytest.mark.long
 def test_tasks_that_an_async_function_leaves_open_are_cancelled_at_the_end() -> None:
     program = """
 import asyncio
@@ -272,6 +273,7 @@ print(croupier.play("pazaak", [lambda view: "STAND", "sample:dumb_bold"], tables
 """
 
 
+@pytest.mark.long
 def test_an_interrupted_call_keeps_the_tables_that_have_been_played() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("True True True\n")
@@ -320,6 +322,7 @@ def test_compare_decides_as_the_command_does(tmp_path: Path) -> None:
         croupier.compare(*PAIR, sure=95)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("against", breadth([["sample:dumb_cautious"], []], 2), ids=["opponents", "each other"])
 def test_functions_are_compared(against: list[str]) -> None:
     def seventeen(view: Any) -> str:

@@ -206,6 +206,7 @@ def test_a_long_message_is_folded_and_loses_no_word() -> None:
     assert fit_width("error[U001] short\n  hint: this") == "error[U001] short\n  hint: this"
 
 
+@pytest.mark.long
 def test_a_terminal_gets_folded_messages_and_a_pipe_whole_ones(tmp_path: Path) -> None:
     place = tmp_path / ("long" * 20)
     place.mkdir()

@@ -118,6 +118,7 @@ def fewest_wins(tables: int, drawn: int, share: float, sure: float) -> int:
     return low
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", breadth([0.5, 0.45, 0.55, 0.6, 1 / 3, 0.731, 0.9], 4))
 def test_an_equal_bot_gets_the_points_as_rarely_as_promised_for_any_number_of_tables(share: float) -> None:
     levels = (0.55, 0.75, 0.9, 0.95, 0.975, 0.9783, 0.99, 0.999)
@@ -252,6 +253,7 @@ def test_a_reference_that_learns_from_bot_to_bot_is_refused(tmp_path: Path) -> N
     assert refused.code == 3 and "tutor is a reference and keeps its state file" in refused.err
 
 
+@pytest.mark.long
 def test_a_file_of_seeds_orders_the_bracket(tmp_path: Path) -> None:
     place = course_in(tmp_path, ada=16, bob=8, carl=14)
     keys = 'game = "pazaak"\nseed = "x"\n[[stage]]\nkind = "knockout"\nset = 2\nbest_of = 1\nmin_bots = 2\npractice = true\n'

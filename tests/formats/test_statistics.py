@@ -261,6 +261,7 @@ def test_elo_is_measured_from_the_mean_of_the_field(won: dict[tuple[str, str], f
     assert math.fsum(rating.points for rating in rated(won).elo.values()) == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.long
 def test_elo_is_that_of_choix() -> None:
     choix = pytest.importorskip("choix")
     luck = Random(7)

@@ -295,6 +295,7 @@ def test_the_starter_bot_plays_alike_over_every_protocol(partners: bool, tmp_pat
     assert len(scores) == 1
 
 
+@pytest.mark.long
 def test_what_a_table_scores_is_called_points_everywhere(tmp_path: Path) -> None:
     cup = tmp_path / "cup"
     assert croupier("new", cup, "--game", "briscola").code == 0

@@ -178,6 +178,7 @@ def test_a_fixture_is_the_same_however_many_tables_are_open(steady: list[BuiltBo
     assert questions == sum(map(len, answers_of(abreast))) == 12 * 3 * (5 if partners else 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", breadth(PROTOCOLS, 3))
 def test_every_protocol_asks_several_seats_at_once(protocol: str, tmp_path: Path) -> None:
     bots = [built(written(SIMPLE[protocol], ".py", tmp_path, name), GAME, protocol=protocol) for name in "ab"]

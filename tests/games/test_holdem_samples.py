@@ -116,6 +116,7 @@ def test_tight_takes_its_chance_from_its_seed() -> None:
     assert asked("tight", QUESTIONS, 32, seed=1) != asked("tight", QUESTIONS, 32, seed=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [helpers.long("ehs"), "ehs_cpp", helpers.long("odds")])
 def test_others_take_it_from_the_question(name: str) -> None:
     assert asked(name, QUESTIONS[:160], 32, seed=1) == asked(name, QUESTIONS[:160], 32, seed=2)

@@ -57,6 +57,7 @@ def test_the_rest_of_a_shared_deal_is_a_shuffle_of_the_whole_deck_without_what_w
 # What holds for every seed.
 
 
+@pytest.mark.long
 @given(st.lists(st.integers()), st.binary(), st.text(st.characters(codec="utf-8")))
 def test_a_shuffle_is_the_same_cards_in_some_order(cards: list[int], root: bytes, path: str) -> None:
     assert Counter(Luck(root, path).shuffled(cards)) == Counter(cards)

@@ -77,6 +77,7 @@ for line in sys.stdin:
 """Crashes at its ninth question, or when its file is full; prints the hash of all bytes received so far."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "manifest",
     [

@@ -238,6 +238,7 @@ def test_a_game_shuffles_the_decks_that_it_lists(name: str, preset: str) -> None
 PAIRS = ("first/a+b/3", "first/a+b/4")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mirror", [False, True])
 def test_an_outsider_computes_the_cards_of_a_table(tmp_path: Path, mirror: bool) -> None:
     (tmp_path / "bots").mkdir()

@@ -552,6 +552,7 @@ def test_ranks_over_time_end_where_the_standings_are(game: str, tmp_path: Path) 
     assert [merit[bot] for bot in places] == sorted(merit.values(), reverse=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rank_by", "rounds"), [("elo", None), ("sets", None), ("win_rate", None), ("elo", 3), ("sets", 3)]
 )
@@ -672,6 +673,7 @@ def test_the_result_says_how_the_final_of_a_knockout_was_won(bracket: games.Cup)
     assert "the final, set by set" in report(bracket.path) and "<small>decisive</small>" in report(bracket.path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stages", [games.BRACKET, games.DOUBLE], ids=["single", "double"])
 def test_the_podium_of_a_bracket_shows_sets_and_no_share_that_contradicts_its_order(
     stages: Any, tmp_path: Path
@@ -833,6 +835,7 @@ def test_more_tables_are_offered_if_that_is_needed_to_show_every_bot(tmp_path: P
         assert sorted(ranks[bot] for bot in seated(book, few[:1])) == sorted(ranks.values())[:2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", list(games.KINDS))
 def test_every_offered_table_comes_with_a_reason_and_special_ones_are_shown_first(game: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, game, 40)

@@ -119,6 +119,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 API = ("run.json", "standings.json", "pairs.json", "bots.json", "faults.json", "replays.json")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", API)
 def test_every_address_of_the_api_names_its_schema(finished: Server, name: str) -> None:
     assert finished.json(f"/api/{name}")["schema"] == f"croupier/live-{name.removesuffix('.json')}/1"
@@ -234,6 +235,7 @@ def test_no_seed_card_or_table_of_such_a_stage_is_told(sharing: Server, path: st
     assert SEED.hex() not in body and "question 3 of" not in body and "#r=" not in body and "league/" not in body
 
 
+@pytest.mark.long
 def test_a_running_table_is_shown_by_its_players_and_its_number_in_its_fixture(running: Server) -> None:
     rows = running.json("/api/replays.json")["rows"]
     assert isinstance(rows, list) and NAMES[1] in [row["table"] for row in rows]
@@ -256,6 +258,7 @@ def test_only_reading_is_allowed(finished: Server) -> None:
         assert line.getresponse().status == 405
 
 
+@pytest.mark.long
 def test_what_is_new_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run" / "run.sqlite"
     games.begin(path, "pazaak", games.BOTS["pazaak"], "running")
@@ -288,6 +291,7 @@ def test_a_server_may_start_before_the_tournament(tmp_path: Path) -> None:
         assert b"nothing has been played" in early and told["state"] != "finished"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "words"),
     breadth({"newer": b"newer croupier", "torn": b"is", "foreign": b"not a journal of croupier"}.items(), 3),

@@ -297,6 +297,7 @@ def test_a_program_that_does_not_exist_is_named(said: str, tmp_path: Path) -> No
     assert refused.value.problems[0].code == "C018"
 
 
+@pytest.mark.long
 def test_a_program_that_is_missing_is_named_and_its_journal_can_be_read(tmp_path: Path) -> None:
     shutil.copy(REFEREES / "nim_python" / "referee.py", tmp_path / "nim.py")
     tournament(tmp_path, "nim", "brutaltester:nim.py", tables=1)

@@ -338,6 +338,7 @@ def called_at(depth: int, call: Callable[[], Any]) -> Any:
     return called_at(depth - 1, call) if depth else call()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "files"), [(200, 10), pytest.param(200_000, 50_000, marks=pytest.mark.proof)])
 def test_fuzzed_answers_and_files_are_read_or_refused(answers: int, files: int) -> None:
     command = [sys.executable, "benchmarks/fuzz.py", "--answers", str(answers), "--files", str(files)]

@@ -347,6 +347,7 @@ def test_a_starter_bot_passes_its_check(friendly: Path) -> None:
     assert told.code == 0 and f"lines · {LEDUC}" in told.out
 
 
+@pytest.mark.long
 def test_one_spelling_names_a_game_and_others_are_read(friendly: Path) -> None:
     again = croupier("play", *["mine"] * 3, "-n", "1", "--json", "-g", "openspiel:leduc_poker(players=3)", cwd=friendly)
     assert again.json["game"] == LEDUC

@@ -299,6 +299,7 @@ def test_submit_packs_a_folder_to_the_same_bytes_each_time(tmp_path: Path) -> No
     assert bodies[0] == bodies[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "said", "code", "shown"),
     [

@@ -93,6 +93,7 @@ def test_the_site_needs_nothing_but_what_is_published(tmp_path: Path) -> None:
         assert browser.submit("mine.py", SOURCE).status == 303
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", breadth(["missing", "cut", "of another kind", "a folder", "nonsense"], 5))
 def test_a_database_that_cannot_be_read_is_a_message_and_never_a_failure(running: Site, how: str) -> None:
     ada, organiser = Browser(running, "ada"), Browser(running, "")
@@ -311,6 +312,7 @@ def test_a_link_becomes_a_cookie_and_leads_to_an_address_without_the_secret(unch
     assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/")) and "secure" not in cookie
 
 
+@pytest.mark.long
 def test_only_a_proxy_that_is_named_is_believed_and_its_cookie_is_secure(tmp_path: Path) -> None:
     headers = {"x_forwarded_proto": "https", "x_forwarded_for": "203.0.113.7"}
     folder, link = season_in(tmp_path), f"/a/{SECRETS['ada']}"
@@ -682,6 +684,7 @@ def test_a_proxys_header_is_believed_from_this_machine_only_if_it_was_named(tmp_
         assert running.get("/mine").status == 401
 
 
+@pytest.mark.long
 def test_a_site_on_this_machine_answers_to_its_own_names_only(tmp_path: Path) -> None:
     folder = season_in(tmp_path)
     with serving_season(folder) as running:

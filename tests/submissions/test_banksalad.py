@@ -400,6 +400,7 @@ def made_ready(folder: Path) -> BuiltBot:
     return trio.run(prepare_bots, [load_submission(folder)], GAME, helpers.AMPLE, helpers.level()).bots[0]
 
 
+@pytest.mark.long
 def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path) -> None:
     if not WARM:
         pytest.skip(COLD)

@@ -90,7 +90,7 @@ STARTS = ("B012", "B013", "B020", "B022", "B023", "B025", "B031", "B032", "B033"
 NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",), "B036": ("sbcl",)}
 
 
-@pytest.mark.parametrize("code", breadth(BAD, 4))
+@pytest.mark.parametrize("code", breadth(BAD, 8))
 @pytest.mark.one_in(2)
 def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) -> None:
     needs(*NEEDS.get(code, ()))
@@ -264,6 +264,7 @@ NOTED: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", breadth(NOTED, 2))
 def test_what_is_only_a_note_is_accepted(what: str, here: Path) -> None:
     files, game, words = NOTED[what]
@@ -469,6 +470,7 @@ def test_without_a_sandbox_that_is_said(here: Path) -> None:
     assert "  ! sandbox         none: the bot was not restricted" in done.out
 
 
+@pytest.mark.long
 def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROUPIER_CACHE", str(CACHE / "swept"))  # other test processes build, too
     store = CACHE / "swept" / "bots"

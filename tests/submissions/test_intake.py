@@ -608,6 +608,7 @@ def test_two_submissions_of_one_name_are_both_named(cup: Path, desk: Path) -> No
     assert "croupier add b/bot.c --as NAME" in done.err.replace(f" -C {cup}", "")
 
 
+@pytest.mark.long
 def test_submissions_with_the_same_files_are_pointed_out(cup: Path, desk: Path) -> None:
     one = zipped(desk / "ada.zip", {"ada/bot.c": DAVEY, "bot.toml": b'author = "Ada"\n'})
     other, third = written(desk / "bob.c", DAVEY), written(desk / "eve.c", DAVEY + b"\n")

@@ -75,6 +75,7 @@ GAME = Game(name="nested", title="Nested", seats=(2, 2), protocol="json", preset
 )
 
 
+@pytest.mark.long
 def test_a_bot_gets_an_object_in_an_object_over_json_and_answers_with_one(tmp_path: Path) -> None:
     bot = (
         "import json, sys\n"
@@ -176,6 +177,7 @@ def test_bots_that_answer_the_opening_too_are_asked_it_first(tmp_path: Path) -> 
     assert played(tmp_path, "ants", code, {"north.py": bot, "south.py": bot}, 2) == [(100, 0), (100, 0)]
 
 
+@pytest.mark.long
 def test_an_answer_ends_with_the_word_that_the_game_names(tmp_path: Path) -> None:
     assert played(tmp_path, "ants", ANTS, {"north.py": ANT_BOT, "south.py": ANT_BOT}, 2) == [(100, 0), (100, 0)]
     replay = croupier("replay", "round-robin/north+south/1", cwd=tmp_path).out
@@ -270,6 +272,7 @@ GAME = Game(name="maze", title="Maze", seats=(2, 2), protocol="argv", presets={"
 )
 
 
+@pytest.mark.long
 def test_a_bot_may_have_its_arguments_as_they_are(tmp_path: Path) -> None:
     bot = (
         "import os, sys\n"

@@ -92,6 +92,7 @@ def test_a_bot_finds_what_it_requires_and_what_that_requires(tmp_path: Path) -> 
     assert done.code == 0 and "STAND 40" in done.out, done.out
 
 
+@pytest.mark.long
 def test_what_was_downloaded_once_needs_no_index(tmp_path: Path, index: Path) -> None:
     folder = guest(tmp_path, f'["{LIMITS}<18"]')
     first = built(folder)
@@ -174,6 +175,7 @@ def test_a_pip_that_downloads_starts_no_program() -> None:
     assert done.returncode == 1 and "packages are not built" in done.stderr
 
 
+@pytest.mark.long
 def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, index: Path) -> None:
     for name in ("vast", "vaster"):
         wheel(index, name, "1.0", needs="vaster" if name == "vast" else "")

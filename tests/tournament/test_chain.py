@@ -283,6 +283,7 @@ def differences(journal: Path, published: str) -> list[str]:
         return [str(problem) for problem in refused.problems]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", breadth(JOURNALS, len(JOURNALS)))
 def test_a_journal_that_nobody_altered_has_no_difference(name: str, request: pytest.FixtureRequest) -> None:
     journal = journal_of(name, request)
@@ -377,6 +378,7 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
                         yield what, f"UPDATE {table} SET {column} = ? WHERE {this}", (other, *row)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "every"), [long(("with_states", 1)), ("corrected", 4), long(("corrected", 1))])
 @pytest.mark.one_in(3)
 def test_every_alteration_of_a_journal_is_found_or_named(

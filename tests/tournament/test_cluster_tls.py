@@ -46,6 +46,7 @@ def test_a_cluster_under_tls_plays_as_one_machine_does(guarded: Machines, ours: 
     assert outcome(here) == outcome(there)
 
 
+@pytest.mark.long
 def test_a_run_without_a_certificate_is_told_where_to_name_one(tmp_path: Path) -> None:
     done = run(cup_in(tmp_path / "cup"), f"tls://{LOOPBACK}:9")
     assert (done.code, done.first) == (

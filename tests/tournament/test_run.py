@@ -742,6 +742,7 @@ DAMAGES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("part", "mebibytes"),
     [

@@ -191,6 +191,7 @@ def test_sums_of_another_form_do_not_count(league: Path) -> None:
     assert_sums_follow_from_records(league)
 
 
+@pytest.mark.long
 def test_verify_finds_wrong_sums(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=2)
     assert croupier("run", "-C", cup, "--workers", 1).code == 0

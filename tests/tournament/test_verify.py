@@ -209,6 +209,7 @@ def test_a_seal_stands_for_what_was_played_before_it_only(played: Path) -> None:
     assert audit_of(played, published=seals[0]) == Audit(20, [], 1, len(seals) - 1)
 
 
+@pytest.mark.long
 def test_a_stage_that_is_over_says_its_seal_wherever_it_is_shown(tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=1, rounds=1)
     told = croupier("run", "-C", cup, "--progress", "plain")
