@@ -41,7 +41,7 @@ lint: ## run the linters, the formatter and the type checker
 	@.venv/bin/ruff format --check .
 	@.venv/bin/python -m mypy
 
-test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about two minutes)
+test-as-user: ## run as an ordinary user, from root, the tests in which that matters (about a minute)
 	@tools/setup.sh '.[test]'
 	@tests/as-user.sh
 
@@ -61,7 +61,7 @@ test-proofs: ## run what is too long for CI: random kills, every attack in every
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'
-	@$(PYTEST) -m toolchains
+	@$(TOGETHER) -m toolchains
 
 docs: ## build the site of the documentation into build/site
 	@tools/setup.sh '.[docs]'

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 user=1234
 # The excluded tests take long, and are the same for every user.
-[ $# -gt 0 ] || set -- tests/*/test_{model_ports,levels,every_sandbox,check,intake,system_errors,run}.py -k 'not (B025 or B031 or one_worker or interrupted)'
+[ $# -gt 0 ] || set -- -n 3 --dist worksteal tests/*/test_{model_ports,levels,every_sandbox,check,intake,system_errors,run}.py -k 'not (B025 or B031 or one_worker or interrupted)'
 [ "$(id -u)" = 0 ] || exec .venv/bin/python -m pytest "$@"
 
 place=$(mktemp -d)

@@ -127,7 +127,7 @@ def test_partners_play_in_every_kind_of_stage(played: Path) -> None:
     assert croupier("-C", played, "verify").code == 0
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_cluster_has_the_same_results(played: Path, tmp_path: Path) -> None:
     folder = cup(tmp_path / "cluster")
     with machines("alice", "bob") as standing:

@@ -328,6 +328,7 @@ def test_a_process_that_the_machine_stalled_at_its_start_is_started_again_with_w
 
 @pytest.mark.long
 @pytest.mark.parametrize("answered", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.one_in(2)
 def test_who_takes_long_to_start_after_every_fault_is_benched_in_the_end(answered: int, make: Make) -> None:
     source = f"""
         import sys, time

@@ -323,7 +323,7 @@ def test_doctor_attacks_this_machine_and_says_what_became_of_each_rogue() -> Non
     assert croupier("doctor", "daemon").code == 2
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_this_machine_withstands_the_short_form_of_the_gallery() -> None:
     done = croupier("doctor", "--attack")
     assert done.code == 0, done.out

@@ -72,7 +72,7 @@ def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
     assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_the_benchmark_of_games_in_words_plays_and_verifies_a_tournament() -> None:
     pytest.importorskip("textarena", reason="TextArena is not installed: its benchmark is not run here")
     assert "1 of 1 games passed" in printed_by("words", "--tables", "2", "IteratedPrisonersDilemma-v0")

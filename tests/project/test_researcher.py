@@ -51,7 +51,7 @@ def test_twenty_variants_of_one_bot_differ_in_an_environment_variable(tmp_path: 
     assert "limit17 and limit02 differ" in differing and "limit17 END · limit02 STAND" in differing
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_game_of_ones_own_is_played_asked_and_exported(tmp_path: Path) -> None:
     laid_out(tmp_path)
     assert "ready to play" in done("check", "bots/copycat.py", folder=tmp_path).out
@@ -70,7 +70,7 @@ def test_a_game_of_ones_own_is_played_asked_and_exported(tmp_path: Path) -> None
     assert "third" in done(*play, folder=tmp_path).out
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_game_of_openspiel_is_played_as_its_page_says(tmp_path: Path) -> None:
     pytest.importorskip("pyspiel")
     game = "openspiel:leduc_poker(players=3)"

@@ -310,6 +310,7 @@ SCROLLED = "[...document.querySelectorAll('.scroll')].map((box) => { box.scrollL
 
 @pytest.mark.parametrize(("width", "height"), [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("stages", [games.SWISS, games.BRACKET, games.DOUBLE], ids=["swiss", "single", "double"])
+@pytest.mark.one_in(3)
 def test_no_column_of_the_standings_is_cut_without_a_sign_and_the_rate_stays_in_view(
     stages: Any, width: int, height: int, tmp_path: Path
 ) -> None:
@@ -962,6 +963,7 @@ def test_a_served_page_keeps_nobody_out_with_and_without_a_run(axe: str, page: P
     assert found == []
 
 
+@pytest.mark.one_in(3)
 def test_no_page_is_wider_than_a_phone(reported: Reported) -> None:
     with browser(*PHONE) as driver:
         page = Page(driver).open(reported.url)

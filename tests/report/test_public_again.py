@@ -106,6 +106,7 @@ def stages(folder: Path) -> list[dict[str, object]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("lay_out", [long(pazaak), own_code, long(referee)])
+@pytest.mark.one_in(3)
 def test_a_published_tournament_plays_again_to_the_same_answers(lay_out: object, tmp_path: Path) -> None:
     cup = tmp_path / "cup"
     cup.mkdir()

@@ -166,7 +166,7 @@ def test_partners_play_as_one_bot_in_a_stage_for_two(partners: Path) -> None:
     assert croupier("-C", partners, "check", partners / "first").code == 0
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_partners_play_in_a_knockout_and_on_mirrored_deals(partners: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(partners, tmp_path / "cup", ignore=shutil.ignore_patterns("run", "*.html"))
     stages = '[[stage]]\nkind = "round-robin"\ntables_per_pair = 20\nmirror = true\n\n[[stage]]\nkind = "knockout"\n'

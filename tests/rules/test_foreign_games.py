@@ -106,7 +106,7 @@ def played(folder: Path) -> dict[str, float]:
     return {row["bot"]: row["score"] for row in rows}
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_tournament_with_a_referee_of_brutaltester(tmp_path: Path) -> None:
     shutil.copytree(REFEREES / "nim_python", tmp_path / "nim")
     (tmp_path / "nim" / "game.toml").write_text(
@@ -121,7 +121,7 @@ def test_a_tournament_with_a_referee_of_brutaltester(tmp_path: Path) -> None:
     assert report.code == 0 and "the same with eight tables in parallel" in report.out
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_tournament_with_a_jar_for_codingame(tmp_path: Path) -> None:
     source = (REFEREES / "hares_java" / "Referee.java").read_text()
     patient = source.replace('frame <= count ? "1000" : "50"', '"9000"')  # ms, on a busy machine
@@ -185,7 +185,7 @@ for _ in range({threads}):
 """
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("edges", "reason"),
     [
@@ -193,7 +193,6 @@ for _ in range({threads}):
         ("", "the game's program cannot be run here"),
     ],
 )
-@pytest.mark.one_in(2)
 def test_a_sandbox_without_room_for_all_tables_is_neither_a_difference_nor_an_undecided_fixture(
     edges: str, reason: str, tmp_path: Path
 ) -> None:

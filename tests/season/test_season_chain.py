@@ -656,9 +656,8 @@ def second_program(chain: Path, number: int) -> list[list[str]]:
     return [line.split() for line in done.stdout.splitlines()]
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("game", ["holdem", "hearts", "cardshark"])
-@pytest.mark.one_in(3)
 def test_a_season_of_each_game_can_be_checked(game: str, tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup", game=game)
     config = season.folder / "croupier.toml"

@@ -136,6 +136,7 @@ CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", breadth(CAUSES, 3))
+@pytest.mark.one_in(3)
 def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
     files, message, hint = CAUSES[what]
 
@@ -169,6 +170,7 @@ SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", breadth(SEVERAL_LINES, 3))
+@pytest.mark.one_in(3)
 def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     files, message, hint = SEVERAL_LINES[what]
 

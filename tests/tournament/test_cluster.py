@@ -210,6 +210,7 @@ def test_a_scheduler_with_another_croupier_is_named_before_anything_is_played(tm
 @pytest.mark.parametrize(
     ("lacking", "code", "cure"), [("sbcl", "S005", "apt install sbcl"), ("bwrap", "S001", "apt install bubblewrap")]
 )
+@pytest.mark.one_in(2)
 def test_a_machine_that_lacks_something_gets_no_work_by_name(
     lacking: str, code: str, cure: str, two: Machines, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_a_referee_travels_and_is_built_on_each_machine(elsewhere: Machines, tmp
     assert same(lay, tmp_path, elsewhere)
 
 
+@pytest.mark.proof
 def test_a_referee_of_another_host_travels_with_its_adapter(elsewhere: Machines, tmp_path: Path) -> None:
     def lay(place: Path) -> None:
         shutil.copytree(ROOT / "sample_bots" / "referees" / "nim_python", place / "nim")

@@ -65,7 +65,7 @@ def test_a_certificate_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 @needs_openssl
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_scheduler_that_wants_tls_says_so_to_whoever_comes_without(guarded: Machines, tmp_path: Path) -> None:
     done = run(cup_in(tmp_path / "cup"), guarded.address.replace("tls:", "tcp:"))
     assert done.code == 6
@@ -105,7 +105,7 @@ def test_what_travels_in_the_clear_is_told_unless_it_is_meant(address: str, clea
         assert not in_the_clear(address)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_run_says_aloud_that_its_cluster_is_in_the_clear(tmp_path: Path) -> None:
     done = run(cup_in(tmp_path / "cup"), "tcp://scheduler.invalid:8786")
     assert done.err.startswith("WARNING  tcp://scheduler.invalid:8786 is not encrypted")

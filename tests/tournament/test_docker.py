@@ -198,7 +198,7 @@ def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Comp
 
 
 @BOTH
-@pytest.mark.one_in(2)
+@pytest.mark.proof
 def test_ctrl_c_loses_nothing_that_is_finished(compose: Compose, native: Path) -> None:
     assert compose.interrupted(2) in (255, 130, 2, 1, 0)  # the exit code depends on the version of compose
     until(

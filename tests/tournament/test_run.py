@@ -321,6 +321,7 @@ def nobody_survives(processes: dict[int, str], worlds: set[str], seconds: float)
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", KILLS)
+@pytest.mark.one_in(3)
 def test_what_is_killed_at_a_random_moment_changes_nothing(what: str, uninterrupted: Result, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     killed_again_and_again(cup, random.Random(f"kill {what}"), [what], 1.5)
