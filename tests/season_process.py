@@ -70,6 +70,7 @@ class TestSeason:
             (folder / "croupier.toml").write_text(CONFIG.format(game=game, terms=terms))
         self.log = folder / "log.ndjson"
         self.port = own_port()
+        self.program, self.env = CROUPIER, environment()
         self.process: subprocess.Popen[bytes] | None = None
 
     def open(self, *words: str, site: bool = False) -> None:
@@ -78,9 +79,9 @@ class TestSeason:
         before = len(self.events("open"))
         with self.log.open("ab") as log:
             workers = () if "--cluster" in words else ("--workers", "1")
-            command = [*CROUPIER, "-C", str(self.folder), "--json", "season", "open", *where, *workers, *words]
+            command = [*self.program, "-C", str(self.folder), "--json", "season", "open", *where, *workers, *words]
             self.process = subprocess.Popen(
-                command, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                command, env=self.env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
         self.until(lambda: len(self.events("open")) > before, "the season to open")
 
