@@ -4,8 +4,6 @@ It is the only writer of the store. Whatever ends it, the same command goes on: 
 interrupted examination is repeated, and a request stays in the inbox until it has its answer.
 """
 
-import os
-import signal
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +13,7 @@ from typing import NamedTuple
 import trio
 
 from host.backends.backend import require_local
-from host.base.errors import Problem, UserError, cause_of
+from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.toml_file import read
 from host.config.resolver import CONFIG
@@ -35,6 +33,7 @@ from host.season.season_config import late_freeze, terms_of
 from host.season.site_database import published
 from host.season.site_process import run_site, url_of, wait_for_address
 from host.submissions.discovery import load_submissions
+from host.tournament.signals import interruptible
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 6
@@ -112,39 +111,13 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
         if secret := organiser_secret(store, terms.new_link):
             link(secret)
         log("open", tournament.name, f"seed sha256 {promised.sha256}")
-        reason = await _until_stopped(season, terms, signature)
-        log("stopped", tournament.name, f"{reason}; the same command goes on")
-        return reason
-
-
-async def _until_stopped(season: Season, terms: ServiceTerms, signature: Signature | None) -> str:
-    """Run a season until ^C or SIGTERM; return which. Raise UserError as it was raised, without an exception group."""
-    refused: BaseException | None = None
-    reason = [""]
-    try:
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                await nursery.start(_stop_at_signal, scope, reason)
-                async with opened_backends(terms.cluster or season.tournament.run.cluster) as backends:
-                    await Service(season, terms, backends, signature).run()
-    except* UserError as wrapped:
-        refused = cause_of(wrapped)
-    if refused is not None:
-        raise refused
-    return reason[0]
-
-
-async def _stop_at_signal(
-    scope: trio.CancelScope, reason: list[str], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    """Stop in good order at the first ^C or SIGTERM, at once at the second."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
-        task_status.started()
-        async for number in received:
-            if reason[0]:
-                os._exit(130)
-            reason[0] = "^C" if number == signal.SIGINT else signal.Signals(number).name
-            scope.cancel()
+        async with (
+            interruptible(lambda _text: None) as stop,
+            opened_backends(terms.cluster or tournament.run.cluster) as backends,
+        ):
+            await Service(season, terms, backends, signature).run()
+        log("stopped", tournament.name, f"{stop.reason}; the same command goes on")
+        return stop.reason
 
 
 def organiser_secret(store: Store, again: bool) -> str:
