@@ -13,9 +13,9 @@ from host.season.documents import LadderDocument, SubmissionRow
 from host.season.entries.inbox import Activate, Cancel, Practise
 from host.season.entries.names import season_bot_name
 from host.season.site.charts import final, ladder_csv
-from host.season.site.context import HandedIn, Season, own_version
+from host.season.site.context import HandedIn, Season
 from host.season.site.errors import Refusal, checked, not_allowed, not_found, unknown_link, unpublished
-from host.season.site.forms import manage_of, practice_of
+from host.season.site.forms import change_of, manage_of
 from host.season.site.identity import ORGANISER, Viewer, bearer_of, name_of
 from host.season.site.inbox import RECEIVED, submission_of
 from host.season.site.pages import SeasonPages, download
@@ -176,18 +176,10 @@ class SeasonApi:
 
     async def version(self, request: Request) -> Response:
         """Let a version play, rest or practise."""
-        author = self._author(request)
-        found = own_version(self._season.published.author(author).value, request.path_params["label"])
-        bot = found.label.rpartition("-")[0]
-        match request.path_params["action"]:
-            case "activate" | "deactivate" as action:
-                return self._requested(author, Activate(author, bot, found.number, action == "activate"))
-            case "practice":
-                wish = await _decoded(request, PracticeWish)
-                wanted = practice_of(wish.opponents, str(wish.tables))
-                return self._requested(author, Practise(author, bot, found.number, *wanted))
-            case unknown:
-                raise not_found("there is no such action", unknown[:40], "activate, deactivate, practice")
+        author, params = self._author(request), request.path_params
+        wish = await _decoded(request, PracticeWish) if params["action"] == "practice" else PracticeWish()
+        mine, practice = self._season.published.author(author).value, (wish.opponents, str(wish.tables))
+        return self._requested(author, change_of(mine, params["label"], params["action"], *practice))
 
     async def request(self, request: Request) -> Response:
         """Return what became of a request."""
@@ -230,8 +222,7 @@ class SeasonApi:
         return submission_of(self._season.submissions(author), request.path_params["id"])
 
     def _requested(self, author: str, wanted: Activate | Cancel | Practise) -> Response:
-        self._season.changes.check(author, "requests")
-        return _json("request", request_json(self._season.request(author, wanted)), 202)
+        return _json("request", request_json(self._season.change(author, wanted)), 202)
 
     def _handed_in(self, handed_in: HandedIn) -> Response:
         return _json("submission", submission_json(handed_in.row), 202 if handed_in.new else 200)

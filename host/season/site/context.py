@@ -13,14 +13,14 @@ from starlette.requests import Request
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
-from host.season.entries.inbox import UPLOAD_FILE, Join, Submit
+from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Practise, Submit
 from host.season.entries.inbox import Request as InboxRequest
 from host.season.entries.names import author_name, name_beside, season_bot_name
 from host.season.entries.queue import why_refused
 from host.season.entries.values import hash_of, new_secret
-from host.season.site.errors import Refusal, checked, not_found
+from host.season.site.errors import Refusal, checked, not_found, unknown_link
 from host.season.site.events import News
-from host.season.site.identity import Client, SiteOptions, Viewer, client_of, viewer_of
+from host.season.site.identity import AUTHOR_COOKIE, Client, SiteOptions, Viewer, client_of, name_of, viewer_of
 from host.season.site.inbox import Inbox, settled, submission_of, submissions_of
 from host.season.site.limits import (
     CHANGES,
@@ -70,6 +70,15 @@ class Season:
         """Return who looks at a page. Raise Refusal if a proxy names an unknown author."""
         return viewer_of(request, self.published.tokens(), self.options)
 
+    def author(self, request: Request) -> Viewer:
+        """Return the author who looks at a page. Raise Refusal (401) for anybody whom the season does not know."""
+        viewer = self.viewer(request)
+        if not viewer.author:
+            if self.joining(request.cookies.get(AUTHOR_COOKIE, "")):
+                raise Refusal(503, unknown_link().problem._replace(message="the season has not read your name yet"), 5)
+            raise unknown_link()
+        return viewer
+
     def submissions(self, author: str) -> Sequence[SubmissionRow]:
         """Return the submissions of an author, newest first, with those that the season has not read yet."""
         return submissions_of(self.published.author(author).value, self.inbox.pending())
@@ -114,6 +123,11 @@ class Season:
         self.inbox.check_room(author)
         return self.inbox.put(wanted)
 
+    def change(self, author: str, wanted: Activate | Cancel | Practise) -> str:
+        """Leave a request of an author, and count it; return its id. Raise Refusal (429) if it is one too many."""
+        self.changes.check(author, "requests")
+        return self.request(author, wanted)
+
     def join(self, name: str, client: Client) -> str:
         """Ask for a name in a season that is open to anybody; return the secret of its link. Raise Refusal if it is taken."""
         if self.published.site().value.submissions != "anybody":
@@ -129,6 +143,13 @@ class Season:
         secret = new_secret()
         self.request("", Join(name, hash_of(secret)))
         return secret
+
+    def owner_of(self, secret: str) -> str | None:
+        """Return whose link has a secret; None for a name that the season has not read yet. Raise Refusal (401) if none has."""
+        found = name_of(self.published.tokens(), secret)
+        if found is None and not self.joining(secret):
+            raise unknown_link()
+        return found
 
     def joining(self, secret: str) -> bool:
         """Return whether a secret belongs to a name that the season has not read yet."""

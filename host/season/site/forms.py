@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from host.base.errors import Problem
+from host.season.documents import AuthorDocument
 from host.season.entries.inbox import MAX_PRACTICE_TABLES, Activate, Cancel, Manage, Practise
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
@@ -15,7 +16,6 @@ from host.season.site.identity import (
     ORGANISER_COOKIE,
     Viewer,
     check_form,
-    name_of,
     set_cookie,
 )
 from host.season.site.inbox import submission_of
@@ -37,7 +37,7 @@ class SeasonForms:
 
     async def submit(self, request: Request) -> Response:
         """Receive a bot. What is refused is said on the page of the form."""
-        viewer = self._author(request)
+        viewer = self._season.author(request)
         try:
             with self._season.receiving(viewer.author) as limit:
                 async with received_form(request, self._season.inbox.folder, limit) as upload:
@@ -65,10 +65,7 @@ class SeasonForms:
     async def enter(self, request: Request) -> Response:
         """Become another author in this browser."""
         secret = _first(await self._fields(request, self._season.viewer(request)), "secret")
-        found = name_of(self._season.published.tokens(), secret)
-        if found is None and not self._season.joining(secret):
-            raise unknown_link()
-        return self._pages.entered(request, secret, found)
+        return self._pages.entered(request, secret, self._season.owner_of(secret))
 
     async def leave(self, request: Request) -> Response:
         """Remove the cookies."""
@@ -80,27 +77,19 @@ class SeasonForms:
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a submission of the author."""
-        viewer = self._author(request)
+        viewer = self._season.author(request)
         await self._fields(request, viewer)
         row = submission_of(self._season.submissions(viewer.author), request.path_params["id"])
-        self._change(viewer, Cancel(viewer.author, row.id))
+        self._season.change(viewer.author, Cancel(viewer.author, row.id))
         return RedirectResponse(f"/mine/submissions/{row.id}", 303)
 
     async def version(self, request: Request) -> Response:
         """Let a version of the author play, rest or practise."""
-        viewer = self._author(request)
+        viewer, params = self._season.author(request), request.path_params
         fields = await self._fields(request, viewer)
         mine = self._season.published.author(viewer.author).value
-        version = own_version(mine, request.path_params["label"])
-        bot = version.label.rpartition("-")[0]
-        match request.path_params["action"]:
-            case "activate" | "deactivate" as action:
-                self._change(viewer, Activate(viewer.author, bot, version.number, action == "activate"))
-            case "practice":
-                wanted = practice_of(fields.get("opponent", []), _first(fields, "tables"))
-                self._change(viewer, Practise(viewer.author, bot, version.number, *wanted))
-            case unknown:
-                raise not_found("there is no such action", unknown[:40])
+        practice = fields.get("opponent", []), _first(fields, "tables")
+        self._season.change(viewer.author, change_of(mine, params["label"], params["action"], *practice))
         return RedirectResponse("/mine", 303)
 
     async def manage(self, request: Request) -> Response:
@@ -116,25 +105,29 @@ class SeasonForms:
         self._season.request("", wanted)
         return RedirectResponse("/admin", 303)
 
-    def _author(self, request: Request) -> Viewer:
-        viewer = self._season.viewer(request)
-        if not viewer.author:
-            raise unknown_link()
-        return viewer
-
     async def _fields(self, request: Request, viewer: Viewer) -> Mapping[str, Sequence[str]]:
         """Return the fields of a form without a file. Raise Refusal (403) if it is forged."""
         fields = await fields_of(request)
         check_form(request, viewer, _first(fields, "token"))
         return fields
 
-    def _change(self, viewer: Viewer, wanted: Activate | Cancel | Practise) -> None:
-        self._season.changes.check(viewer.author, "requests")
-        self._season.request(viewer.author, wanted)
-
 
 def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
     return (fields.get(name) or [""])[0]
+
+
+def change_of(
+    mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: str
+) -> Activate | Practise:
+    """Return what an author wants of a version. Raise Refusal if there is no such version, action or practice."""
+    version = own_version(mine, label)
+    bot = version.label.rpartition("-")[0]
+    match action:
+        case "activate" | "deactivate":
+            return Activate(mine.author, bot, version.number, action == "activate")
+        case "practice":
+            return Practise(mine.author, bot, version.number, *practice_of(opponents, tables))
+    raise not_found("there is no such action", action[:40], "activate, deactivate, practice")
 
 
 def practice_of(opponents: Sequence[str], tables: str) -> tuple[tuple[str, ...], int]:

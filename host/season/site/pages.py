@@ -36,7 +36,6 @@ from host.season.site.identity import (
     ORGANISER,
     ORGANISER_COOKIE,
     Viewer,
-    name_of,
     set_cookie,
 )
 from host.season.site.inbox import submission_of
@@ -199,9 +198,7 @@ class SeasonPages:
         Somebody who is another author already is asked first: a page elsewhere could lead him into its own account.
         """
         secret = request.path_params["secret"]
-        found, known = name_of(self._season.published.tokens(), secret), self._season.viewer(request).author
-        if found is None and not self._season.joining(secret):
-            raise unknown_link()
+        found, known = self._season.owner_of(secret), self._season.viewer(request).author
         if known and found not in (known, ORGANISER):
             return self.message(request, "Another author", link="", entering=secret, author=found or "a new author")
         return self.entered(request, secret, found)
@@ -264,14 +261,13 @@ class SeasonPages:
 
     async def file(self, request: Request) -> Response:
         """Return the bytes of a submission to its author."""
-        viewer = self._view(request, "/mine", author=True).viewer
-        row, path = self._season.file_of(viewer.author, request.path_params["id"])
+        row, path = self._season.file_of(self._season.author(request).author, request.path_params["id"])
         return download(path, row.file_name)
 
     async def tables(self, request: Request) -> Response:
         """Return a file of an author's own tables."""
-        viewer = self._view(request, "/mine", author=True).viewer
-        file_name, content = self._season.own_tables(viewer.author, request.path_params["number"])
+        author = self._season.author(request).author
+        file_name, content = self._season.own_tables(author, request.path_params["number"])
         return download(content, file_name, "application/x-ndjson")
 
     # For the organiser.
@@ -306,12 +302,8 @@ class SeasonPages:
 
     def _view(self, request: Request, here: str, author: bool = False) -> View:
         """Return what every page shows. With `author`, raise Refusal (401) for anybody whom the season does not know."""
-        season, viewer = self._season.published.site(), self._season.viewer(request)
-        if author and not viewer.author:
-            if self._season.joining(request.cookies.get(AUTHOR_COOKIE, "")):
-                raise Refusal(503, unknown_link().problem._replace(message="the season has not read your name yet"), 5)
-            raise unknown_link()
-        return View(season, viewer, here)
+        viewer = self._season.author(request) if author else self._season.viewer(request)
+        return View(self._season.published.site(), viewer, here)
 
     def _ladder(self) -> Loaded[LadderDocument] | None:
         return self._season.published.ladder()
