@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,17 +21,6 @@ SUBMISSIONS = ("invited", "anybody")
 ORIGIN = r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?"
 HEADER = r"[A-Za-z][A-Za-z0-9-]{0,60}"
 LEAST_ROUND_S = 1.0
-
-
-class AuthorLimits(NamedTuple):
-    """What one author may use; `[season.per_author]` of croupier.toml sets it."""
-
-    queue: int = 5  # submissions without a verdict
-    per_hour: int = 20  # submissions in an hour; what never ran does not count
-    size: int = 16 << 20  # bytes of a file
-    versions: int = 1000  # versions of all bots
-    cpu_minutes: int = 30  # processor time of builds, checks and practice in an hour
-    active: int = 1  # versions that play at the same time
 
 
 class Keep(NamedTuple):
@@ -69,13 +59,9 @@ def _keep(value: Any) -> Keep:
 
 def _proxy(value: Any) -> str:
     """Return the address of a reverse proxy, or of its network."""
-    try:
-        return str(ipaddress.ip_network(value, strict=False)) if isinstance(value, str) else _not_an_address()
-    except ValueError:
-        return _not_an_address()
-
-
-def _not_an_address() -> str:
+    with suppress(ValueError):
+        if isinstance(value, str):
+            return str(ipaddress.ip_network(value, strict=False))
     raise InvalidValue("C009", "is not an IP address or a network", '"127.0.0.1" or "172.16.0.0/12"')
 
 
@@ -101,17 +87,24 @@ Many = Annotated[int, integer(1, 1_000_000)]
 class PerAuthorTable:
     """What one author may use in a season."""
 
-    queue: Several = AuthorLimits().queue
+    queue: Several = 5
     """Submissions that have no verdict yet. Example: `queue = 2`"""
-    per_hour: Many = AuthorLimits().per_hour
+    per_hour: Many = 20
     """Submissions in an hour. One that never ran does not count. Example: `per_hour = 60`"""
-    size: SubmissionSize = AuthorLimits().size
+    size: SubmissionSize = 16 << 20
     """Size of the file that is handed in. Example: `size = "4 MiB"`"""
-    versions: Many = AuthorLimits().versions
+    versions: Many = 1000
     """Versions of all bots of the author. Example: `versions = 100`"""
-    cpu_minutes: Many = AuthorLimits().cpu_minutes
+    cpu_minutes: Many = 30
     """Minutes of processor time in an hour for builds, checks and practice, which also counts while a bot waits.
     Example: `cpu_minutes = 60`"""
+
+
+@dataclass(frozen=True)
+class AuthorLimits(PerAuthorTable):
+    """What one author may use: `[season.per_author]` of croupier.toml, and how many of his versions play at the same time."""
+
+    active: int = 1
 
 
 @dataclass(frozen=True)
@@ -165,23 +158,14 @@ class SeasonTable:
 
     def settings(self) -> dict[str, Any]:
         """Return [season] as a croupier.toml states it."""
-        found: dict[str, Any] = {
-            "submissions": self.submissions,
-            "grace": format_limit(self.grace),
-            "round_every": format_limit(self.round_every),
-            "budget": format_limit(self.budget),
-            "active": self.active,
-            "places": self.places,
-            "references": list(self.references),
-            "practice": self.practice,
-            "keep": f"{self.keep.rounds} rounds" if self.keep.rounds else format_limit(self.keep.size),
-            "proxy": list(self.proxy),
-        }
-        for key in ("freeze", "final"):
-            found |= {key: datetime.fromtimestamp(at, UTC)} if (at := getattr(self, key)) else {}
-        found |= {key: value for key in ("address", "login_header") if (value := getattr(self, key))}
-        own = self.per_author
-        return found | {"per_author": vars(own) | {"size": format_limit(own.size)}}
+        known = vars(self)
+        unset = {key for key in ("freeze", "final", "address", "login_header") if not known[key]}
+        spelled = known | {key: format_limit(known[key]) for key in ("grace", "round_every", "budget")}
+        spelled |= {key: datetime.fromtimestamp(known[key], UTC) for key in ("freeze", "final")}
+        spelled |= {key: list(known[key]) for key in ("references", "proxy")}
+        spelled["keep"] = f"{self.keep.rounds} rounds" if self.keep.rounds else format_limit(self.keep.size)
+        spelled["per_author"] = vars(self.per_author) | {"size": format_limit(self.per_author.size)}
+        return {key: value for key, value in spelled.items() if key not in unset}
 
     def problems(self, toml: Toml, folder: Path, game: Game) -> list[Problem]:
         """Return what is wrong between keys, with their lines."""
