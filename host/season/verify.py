@@ -9,11 +9,11 @@ from host.base.errors import UserError
 from host.base.safe_text import one_line
 from host.config.tournament_config import Tournament
 from host.inspect.source_replay import prepared_game
-from host.inspect.verify import verify
+from host.inspect.verify import Audit, verify
 from host.journal.reader import Journal
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
-from host.season.rounds.book import Book, Round, RoundSums, SeasonTotals
+from host.season.rounds.book import Book, Round, SeasonTotals
 from host.season.rounds.play import MEETINGS, read_round, reading_round
 from host.season.rounds.season import Season, ladder_in
 from host.season.rounds.verify_rounds import PlannedRound, first_difference
@@ -44,7 +44,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
     Raise UserError if the store cannot be read.
     """
     folder = SeasonFolder(place)
-    found, tables, only_told, why_told = list[str](), 0, 0, ""
+    found = list[str]()
     seed = _seed(folder, found)
     with Store.reading(folder.path) as store, store.snapshot():  # a season that is open goes on meanwhile
         rounds, chain, ladder = Book(store).rounds(), SealedSeason(store, seal), ladder_in(store)
@@ -55,29 +55,20 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
             chain.differences += chain.compare(season, rounds)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
-    reduced, damaged, counted = list[int](), list[int](), list[Round]()
-    for each in rounds:
-        if each.state == "damaged":
-            damaged.append(each.number)
-        counted.append(each)
-        if each.state != "finished":
-            continue
-        check = RoundCheck(folder, tournament, each, seed)
-        found += [f"round {each.number}: {difference}" for difference in check.differences(share)]
-        tables += check.tables
-        only_told, why_told = only_told + check.only_told, why_told or check.why_told
-        reduced += [each.number] if check.reduced else []
-        counted[-1] = each._replace(sums=check.sums or each.sums)
+    checks = {each.number: RoundCheck(folder, tournament, each, seed) for each in rounds if each.state == "finished"}
+    for number, check in checks.items():
+        found += [f"round {number}: {difference}" for difference in check.differences(share)]
     if ladder:
+        counted = [each._replace(sums=checks[each.number].sums) if each.number in checks else each for each in rounds]
         found += ladder_differences(ladder, counted, versions)
     found += chain.differences
     return SeasonAudit(
         rounds=len(rounds),
-        tables=tables,
-        only_told=only_told,
-        why_told=why_told,
-        reduced=tuple(reduced),
-        damaged=tuple(damaged),
+        tables=sum(check.audit.tables for check in checks.values()),
+        only_told=sum(check.audit.only_told for check in checks.values()),
+        why_told=next((check.audit.why_told for check in checks.values() if check.audit.why_told), ""),
+        reduced=tuple(number for number, check in checks.items() if check.audit.reduced),
+        damaged=tuple(each.number for each in rounds if each.state == "damaged"),
         lines=len(chain.lines),
         ladder=ladder.round if ladder else 0,
         seeds=seed is not None,
@@ -116,9 +107,10 @@ class RoundCheck:
     def __init__(self, folder: SeasonFolder, tournament: Tournament, which: Round, seed: bytes | None) -> None:
         self._tournament, self._which, self._seed = tournament, which, seed
         self._place = folder.round(which.number)
-        self.tables, self.only_told, self.why_told, self.reduced = 0, 0, "", False
-        self.sums: RoundSums | None = None
-        """What its journal has brought; None if that cannot be read."""
+        self.audit = Audit(0, [])
+        """What playing its recorded answers again has found; nothing if its journal cannot be read."""
+        self.sums = which.sums
+        """What its journal has brought; what the season counts if that cannot be read."""
 
     def differences(self, share: float) -> Iterator[str]:
         """Yield everything that is not as it should be."""
@@ -150,10 +142,8 @@ class RoundCheck:
             yield "the seal of its journal is not the one that was published"
         if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.seed)).hexdigest():
             yield "it was not played with its seed"
-        self.reduced = journal.reduced
-        audit = verify(journal, share, seed=bytes.fromhex(which.seed), prepared=game)
-        self.tables, self.only_told, self.why_told = audit.tables, audit.only_told, audit.why_told
-        yield from audit.differences
+        self.audit = verify(journal, share, seed=bytes.fromhex(which.seed), prepared=game)
+        yield from self.audit.differences
 
     def _sums(self) -> Iterator[str]:
         """Compare what the season counts with the journal."""
