@@ -174,6 +174,33 @@ class Usage(NamedTuple):
     pauses: int = 0  # number of times it was stopped off turn
     pondered: float = 0.0  # seconds of processor time used off turn before it was stopped, if measured
 
+    def quantile(self, percent: int) -> float:
+        """Return the seconds within which `percent` of 100 answers came: the upper edge of a range of `walls`, or `slowest`."""
+        seen, total = 0, sum(self.walls)
+        for at, count in enumerate(self.walls[:-1]):  # the last range has no upper edge
+            seen += count
+            if 100 * seen >= percent * total:
+                return min((1 << at) / 1e6, self.slowest)
+        return self.slowest
+
+
+def total_usage(some: Sequence[Usage]) -> Usage:
+    """Return the usage of several seats or fixtures as one: the sums, but the largest of `slowest` and `memory`."""
+    if len(some) == 1:
+        return some[0]
+    return Usage(
+        questions=sum(usage.questions for usage in some),
+        wall=sum(usage.wall for usage in some),
+        slowest=max((usage.slowest for usage in some), default=0.0),
+        cpu=sum(usage.cpu for usage in some),
+        memory=max((usage.memory for usage in some), default=0),
+        starts=sum(usage.starts for usage in some),
+        walls=tuple(map(sum, zip(*(usage.walls for usage in some), strict=True))),
+        waited=sum(usage.waited for usage in some),
+        pauses=sum(usage.pauses for usage in some),
+        pondered=sum(usage.pondered for usage in some),
+    )
+
 
 MAX_COUNT = 1 << 53
 Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]

@@ -6,7 +6,7 @@ from operator import mul
 
 from host.bots.notes import merged
 from host.bots.seat import Seat
-from host.bots.values import Evidence, ModelCost, Usage
+from host.bots.values import Evidence, ModelCost, total_usage
 from host.games.engine import Game
 from host.play.lines import pack_lines
 from host.play.match import PlayedTable
@@ -97,24 +97,6 @@ def seats_of(fixture: Fixture, setups: Iterable[TableSetup]) -> tuple[tuple[int,
     """Return the bots by seat at each table, as indexes into the fixture's bots."""
     number = {bot: index for index, bot in enumerate(fixture.bots)}.__getitem__
     return tuple(tuple(map(number, setup.bots)) for setup in setups)
-
-
-def total_usage(some: Sequence[Usage]) -> Usage:
-    """Return the usage of a bot's seats in a fixture as one: the sums, but the largest of `slowest` and `memory`."""
-    if len(some) == 1:
-        return some[0]
-    return Usage(
-        questions=sum(usage.questions for usage in some),
-        wall=sum(usage.wall for usage in some),
-        slowest=max(usage.slowest for usage in some),
-        cpu=sum(usage.cpu for usage in some),
-        memory=max(usage.memory for usage in some),
-        starts=sum(usage.starts for usage in some),
-        walls=tuple(map(sum, zip(*(usage.walls for usage in some), strict=True))),
-        waited=sum(usage.waited for usage in some),
-        pauses=sum(usage.pauses for usage in some),
-        pondered=sum(usage.pondered for usage in some),
-    )
 
 
 def model_costs(seats: Iterable[Seat]) -> dict[str, dict[str, ModelCost]]:

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from host.base.format import duration, thousands
 from host.base.safe_text import one_line
+from host.bots.values import Usage
 from host.games.engine import Game
 from host.rating.rankings import ranking_of
 from host.report.bracket_chart import drawings
 from host.report.stage_results import Stage
-from host.report.summary import BotSummary, ResourceUse
+from host.report.summary import BotSummary
 from host.report.terminal import MODEL_TITLES, NONE, model_cells, model_columns
 from host.report.timelines import Chips, HeadToHead, Ranks
 from host.results.model_costs import RETRIES
@@ -175,53 +176,43 @@ TOGETHER = "together with the previous one"
 """The time of answers that took no time of their own: a bot can answer for many tables at once."""
 
 
-def bars(spent: ResourceUse) -> Bars:
-    """Return the histogram of a bot's answer times, with its limit. The first bar can be for answers that took no time."""
-    counts = [count for _, _, count in spent.walls]
+def bars(spent: Usage, limit: float | None) -> Bars:
+    """Return the histogram of a bot's answer times, with its limit in seconds.
+
+    The first bar can be for answers that took no time.
+    """
+    counts = spent.walls
     used = [at for at, count in enumerate(counts) if count]
     first, last = min(used), max(used)
-    if spent.limit is not None:
-        last = max(last, math.ceil(math.log2(spent.limit * 1e6)))
+    if limit is not None:
+        last = max(last, math.ceil(math.log2(limit * 1e6)))
     last = max(last, first + 5)
     width = 620 / (last - first + 1)
     tallest = math.log10(max(counts) + 1)
     drawn = []
     for at in range(first, min(last, len(counts) - 1) + 1):
-        start, below, count = spent.walls[at]
+        start, count = 2 ** (at - 1) / 1e6, counts[at]
         if not count:
             continue
         height = round(4 + 120 * math.log10(count + 1) / tallest, 1)
-        when = f"from {duration(start)} to {duration(below)}" if at else TOGETHER
+        when = f"from {duration(start)} to {duration(2 * start)}" if at else TOGETHER
         title = f"{thousands(count)} answers {when}"
-        late = spent.limit is not None and start >= spent.limit
+        late = limit is not None and start >= limit
         drawn.append(Bar(round(10 + (at - first) * width, 1), 150 - height, round(width - 3, 1), height, title, late))
     every = max(1, round((last - first) / 7))
     ticks = [
         (round(10 + (at - first) * width, 1), duration(2 ** (at - 1) / 1e6)) for at in range(first + 1, last + 1, every)
     ]
-    limit = None
-    if spent.limit is not None:
-        limit = round(10 + (math.log2(spent.limit * 1e6) + 1 - first) * width, 1)
-        limit = min(limit, 630.0)
-    parts = [f"{percent} of 100 answers took less than {duration(quantile(spent, percent))}" for percent in (50, 99)]
+    mark = None
+    if limit is not None:
+        mark = min(round(10 + (math.log2(limit * 1e6) + 1 - first) * width, 1), 630.0)
+    parts = [f"{percent} of 100 answers took less than {duration(spent.quantile(percent))}" for percent in (50, 99)]
     if counts[0]:
         parts.insert(0, f"{thousands(counts[0])} answers came {TOGETHER}")
     label = f"{'; '.join(parts)}; the slowest {duration(spent.slowest)}"
     tens = [10**power for power in range(len(str(max(counts)))) if 10**power <= max(counts)]
     down = [(round(146 - 120 * math.log10(ten + 1) / tallest, 1), thousands(ten)) for ten in tens]
-    return Bars(
-        drawn, ticks, down, limit, label + (f", the limit {duration(spent.limit)}." if spent.limit is not None else ".")
-    )
-
-
-def quantile(spent: ResourceUse, percent: int) -> float:
-    """Return the seconds within which `percent` of 100 answers came: the upper edge of a bar, or the slowest answer."""
-    seen, total = 0, sum(count for _, _, count in spent.walls)
-    for _, below, count in spent.walls:
-        seen += count
-        if 100 * seen >= percent * total:
-            return min(below, spent.slowest)
-    return spent.slowest
+    return Bars(drawn, ticks, down, mark, label + (f", the limit {duration(limit)}." if limit is not None else "."))
 
 
 class Curve(NamedTuple):

@@ -10,7 +10,7 @@ from host import __version__
 from host.base.format import counted, thousands
 from host.base.grouping import grouped
 from host.base.safe_text import one_line
-from host.bots.values import Evidence, Usage
+from host.bots.values import Evidence, Usage, total_usage
 from host.games.engine import Game
 from host.inspect.evidence import time_breakdown
 from host.inspect.visibility import table_of, visible
@@ -85,21 +85,6 @@ class Faults(NamedTuple):
     after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
 
 
-class ResourceUse(NamedTuple):
-    """The resources that a bot used in the run. `walls` is a histogram of answer times: (from, below, answers), in seconds."""
-
-    questions: int
-    starts: int
-    memory: int  # bytes, the peak
-    cpu: float  # seconds per decision
-    slowest: float  # seconds
-    walls: tuple[tuple[float, float, int], ...]
-    limit: float | None  # seconds per move
-    waited: float  # seconds waiting for a processor, as far as measured
-    pauses: int  # times it was stopped because it had no question
-    pondered: float  # CPU seconds that it used before it was stopped, as far as measured
-
-
 class BotSummary(NamedTuple):
     """A bot: its identity, its results and what it used."""
 
@@ -115,7 +100,8 @@ class BotSummary(NamedTuple):
     opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
     slowest: tuple[EvidenceSample, ...]
-    spent: ResourceUse | None
+    spent: Usage | None  # in the run; None if it was asked nothing
+    limit: float | None  # seconds for every answer
 
 
 class RunSummary(NamedTuple):
@@ -397,9 +383,11 @@ def _entrants(
             opponents_in=compared.name if compared else "",
             faults=tuple(faults.get(name, ())),
             slowest=samples.get((name, "slowest"), ()),
-            spent=_spent(usage.get(name, ()), _limit_of_answers(bot.limits)),
+            spent=spent if spent.questions else None,
+            limit=_limit_of_answers(bot.limits),
         )
         for number, (name, bot) in enumerate(bots.items(), 1)
+        for spent in [total_usage(usage.get(name, ()))]
     ]
 
 
@@ -454,22 +442,3 @@ def _cut(text: str) -> str:
 def _limit_of_answers(limits: Limits) -> float | None:
     """Return the limit of every answer of a bot; None if it has a time bank, which has no limit for one answer."""
     return None if limits.bank.seconds else limits.move
-
-
-def _spent(usages: Sequence[Usage], limit: float | None) -> ResourceUse | None:
-    questions = sum(usage.questions for usage in usages)
-    if not questions:
-        return None
-    walls = [sum(counts) for counts in zip(*(usage.walls for usage in usages), strict=True)]
-    return ResourceUse(
-        questions=questions,
-        starts=sum(usage.starts for usage in usages),
-        memory=max(usage.memory for usage in usages),
-        cpu=sum(usage.cpu for usage in usages) / questions,
-        slowest=max(usage.slowest for usage in usages),
-        walls=tuple((2 ** (at - 1) / 1e6 if at else 0.0, 2**at / 1e6, count) for at, count in enumerate(walls)),
-        limit=limit,
-        waited=sum(usage.waited for usage in usages),
-        pauses=sum(usage.pauses for usage in usages),
-        pondered=sum(usage.pondered for usage in usages),
-    )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from host.base.format import counted
 from host.base.grouping import grouped
 from host.base.safe_text import one_line
-from host.bots.values import Usage
+from host.bots.values import total_usage
 from host.journal.state import RecordedBot, RunState, StageState
 from host.play.fixture_id import group_of
 from host.play.lines import may_repeat, repeats_in
@@ -502,8 +502,7 @@ def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[R
             kinds.update(faults)
     benched = sum([bot in record.benched for record in mine])
     note = f"benched in {benched} of {len(mine)} fixtures" if benched else "" if tables else "has not played yet"
-    used = [record.usage[bot] for record in mine if bot in record.usage]
-    p99, cpu = _spent(used)
+    spent = total_usage([record.usage[bot] for record in mine if bot in record.usage])
     return Row(
         rank=0,
         bot=bot,
@@ -517,31 +516,12 @@ def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[R
         costs=Costs(
             faults=kinds.total(),
             faults_by_kind=dict(kinds.most_common()),
-            p99=p99,
-            cpu_per_decision=cpu,
+            p99=spent.quantile(99) if spent.questions else None,
+            cpu_per_decision=spent.cpu / spent.questions if spent.questions else None,
             benched=benched,
-            pauses=sum(usage.pauses for usage in used),
-            pondered=sum(usage.pondered for usage in used),
+            pauses=spent.pauses,
+            pondered=spent.pondered,
         ),
         note=note,
         different=repeats_in(mine).different if may_repeat(mine) else tables,
     )
-
-
-def _spent(usages: Sequence[Usage]) -> tuple[float | None, float | None]:
-    """Return the 99th percentile of answer times and the CPU time per decision, in seconds; None without answers.
-
-    The percentile is the upper edge of its bucket, or the slowest answer if that was faster.
-    """
-    questions = sum(usage.questions for usage in usages)
-    if not questions:
-        return None, None
-    walls = [sum(counts) for counts in zip(*(usage.walls for usage in usages), strict=True)]
-    cpu = sum(usage.cpu for usage in usages) / questions
-    seen = 0
-    slowest = max(usage.slowest for usage in usages)
-    for bucket, count in enumerate(walls):
-        seen += count
-        if 100 * seen >= 99 * sum(walls):
-            return min(2**bucket / 1e6, slowest) if bucket < len(walls) - 1 else slowest, cpu
-    return slowest, cpu

@@ -6,14 +6,12 @@ import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol
 
 from host.base.errors import Problem
 from host.base.format import duration
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BotSpec, BuiltBot, format_limit
-from host.bots.stall_sampler import Stalls
-from host.bots.values import Evidence, InputState
+from host.bots.values import Evidence, InputState, Outcome
 from host.games.engine import Game
 from host.submissions.headline import MAX_SHOWN_CHARS, Output
 from host.submissions.headline import shown as shown_line
@@ -44,21 +42,6 @@ ACCESS_DENIED = re.compile(
 
 WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """The messages of programs when they cannot write into their own folder. The second one is the message with Landlock."""
-
-
-class Late(Protocol):
-    """The times of an answer that was late, in seconds, and what the bot did with its input."""
-
-    @property
-    def wall(self) -> float: ...
-    @property
-    def cpu(self) -> float: ...
-    @property
-    def waited(self) -> float: ...
-    @property
-    def stalls(self) -> Stalls: ...
-    @property
-    def input(self) -> InputState: ...
 
 
 SYMPTOMS = tuple(symptom for row in LANGUAGES.values() for symptom in row.symptoms)
@@ -239,7 +222,7 @@ def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
     return f"{piece.kind} after {duration(piece.wall)}: {piece.ended or 'the process kept running'}"
 
 
-def cause_of_time_out(late: Late) -> str:
+def cause_of_time_out(late: Evidence | Outcome) -> str:
     """Return what a bot did that was late, for people."""
     wall = late.wall
     if computes(late):
@@ -257,7 +240,7 @@ def cause_of_time_out(late: Late) -> str:
     return f"{does}, and has not read its question" if late.input == InputState.UNREAD else does
 
 
-def computes(late: Late) -> bool:
+def computes(late: Evidence | Outcome) -> bool:
     """Return whether a bot that was late computed whenever it had a processor, as in a loop that does not end."""
     return late.cpu > 0 and late.cpu + late.waited >= COMPUTING_SHARE * late.wall
 

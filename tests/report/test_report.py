@@ -794,15 +794,14 @@ def test_an_axis_of_rates_ends_at_none_and_at_all_of_the_games(grouped: Path) ->
 def test_a_histogram_has_every_answer_in_it(journal: Path) -> None:
     for bot in told_of(journal).bots:
         assert bot.spent
-        shown = [int(re.sub(r"\D", "", bar.title.split(" answers")[0])) for bar in bars(bot.spent).bars]
-        assert sum(shown) == sum(count for *_, count in bot.spent.walls)
+        shown = [int(re.sub(r"\D", "", bar.title.split(" answers")[0])) for bar in bars(bot.spent, bot.limit).bars]
+        assert sum(shown) == sum(bot.spent.walls)
 
 
 def test_the_first_bar_of_a_histogram_is_drawn(journal: Path) -> None:
-    spent = told_of(journal).bots[0].spent
-    assert spent
-    walls = ((0.0, 1e-6, 9), *((2 ** (at - 1) / 1e6, 2**at / 1e6, 0) for at in range(1, 24)))
-    drawn = bars(spent._replace(walls=walls))
+    bot = told_of(journal).bots[0]
+    assert bot.spent
+    drawn = bars(bot.spent._replace(walls=(9, *[0] * 23)), bot.limit)
     assert [bar.title for bar in drawn.bars] == ["9 answers together with the previous one"]
     assert drawn.label.startswith("9 answers came together with the previous one; ")
 
