@@ -426,26 +426,10 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
                 message = f"models.{name} has {key}, and no {limit}: a fixture could use any amount"
                 hint = f"{limit} = what a bot may use at a table"
                 problems.append(Problem("C013", toml.where("models", name, key), message, hint=hint))
-        found.append(
-            ModelAccess(
-                name=name,
-                address=table.address,
-                model=table.model or name,
-                key_env=table.key_env,
-                key_file=str(absolute(folder / table.key_file)) if table.key_file else "",
-                requests=table.requests,
-                tokens=table.tokens,
-                answer=table.answer,
-                patience=table.patience,
-                counts_time=table.count_model_time,
-                money=table.money,
-                prompt_price=table.prompt_price,
-                completion_price=table.completion_price,
-                requests_in_all=table.requests_in_all,
-                tokens_in_all=table.tokens_in_all,
-                money_in_all=table.money_in_all,
-            )
-        )
+        same = {key: value for key, value in vars(table).items() if key in ModelAccess._fields}
+        own = {"name": name, "model": table.model or name, "counts_time": table.count_model_time}
+        own["key_file"] = str(absolute(folder / table.key_file)) if table.key_file else ""
+        found.append(ModelAccess(**same | own))
     if found and config.season:
         hint = "leave out [models]: the bots of a season cannot ask a model yet"
         problems.append(Problem("C013", toml.where("models"), "[models] has no effect in a season", hint=hint))

@@ -290,19 +290,17 @@ class TestBench(NamedTuple):
             return None
         reads_on = after == SECOND_QUESTION or answers == 1 or LANGUAGES[bot.spec.language].output.is_line_buffered
         piece = Evidence(
-            *(
-                bot.name,
-                1,
-                1,
-                FaultKind.TIMEOUT,
-                after,
-                protocol.encode(first.view).rstrip(),
-                talk.first_line,
-                b"",
-                limit,
-                0.0,
-                "",
-            )
+            bot=bot.name,
+            table=1,
+            number=1,
+            kind=FaultKind.TIMEOUT,
+            detail=after,
+            question=protocol.encode(first.view).rstrip(),
+            raw=talk.first_line,
+            stderr=b"",
+            wall=limit,
+            cpu=0.0,
+            ended="",
         )
         problem = diagnose(bot, self.game, piece, "B040" if reads_on else "B020")
         return ConformanceResult(problems=(problem,), faults=(piece,))

@@ -6,6 +6,7 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,18 +105,21 @@ class Run(NamedTuple):
     faults: bool = False  # whether a third of the answers are faults, and a quarter of the tables are dropped
 
 
-class Played(NamedTuple):
+@dataclass
+class Played:
     """What a referee has said in one process."""
 
-    said: dict[int, bytes]  # by table: its lines, with another number in the place of the table's
-    answers: dict[int, str]  # by table: the answers that it was given
-    decisions: int
-    illegal: Counter[str]  # illegal moves by verb
-    moves: Counter[str]  # all moves by verb
-    longest: int  # bytes of the longest line
-    seconds: float
-    dropped: int
-    faults: int
+    said: defaultdict[int, bytes] = field(default_factory=lambda: defaultdict(bytes))
+    """By table: its lines, with another number in the place of the table's."""
+    answers: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """By table: the answers that it was given."""
+    decisions: int = 0
+    illegal: Counter[str] = field(default_factory=Counter)  # illegal moves by verb
+    moves: Counter[str] = field(default_factory=Counter)  # all moves by verb
+    longest: int = 0  # bytes of the longest line
+    seconds: float = 0.0
+    dropped: int = 0
+    faults: int = 0
 
 
 class Bench:
@@ -159,9 +163,7 @@ class _Tables:
         self._bench, self._source, self._run = bench, source, run
         self._waiting = [*reversed(run.tables)]
         self._chance: dict[int, Luck] = {}  # of the answers at each open table, by its number
-        self._answers: defaultdict[int, list[str]] = defaultdict(list)
-        self._moves, self._illegal = Counter[str](), Counter[str]()
-        self._decisions = self._dropped = self._faults = 0
+        self._played = Played()
 
     async def play(self, until: float) -> Played:
         """Play the tables."""
@@ -187,44 +189,40 @@ class _Tables:
             for number, progress in progress_of.items():
                 for index in progress.illegal:
                     move = answers[number][index]
-                    self._illegal[move.verb if isinstance(move, Move) else ""] += 1
+                    self._played.illegal[move.verb if isinstance(move, Move) else ""] += 1
             open_tables = {number: progress for number, progress in progress_of.items() if progress.requests}
-        seconds = time.monotonic() - began
-        said: defaultdict[int, bytes] = defaultdict(bytes)
+        played = self._played
+        played.seconds = time.monotonic() - began
         for message in heard:
-            said[message.table - self._run.offset] += TABLE_NUMBER.sub(b'"table":0', message.raw, count=1) + b"\n"
-        return Played(
-            dict(said),
-            {number - self._run.offset: ", ".join(given) for number, given in self._answers.items()},
-            self._decisions,
-            self._illegal,
-            self._moves,
-            max((len(message.raw) for message in heard), default=0),
-            seconds,
-            self._dropped,
-            self._faults,
-        )
+            line = TABLE_NUMBER.sub(b'"table":0', message.raw, count=1)
+            played.said[message.table - self._run.offset] += line + b"\n"
+            played.longest = max(played.longest, len(message.raw))
+        return played
 
     def _drops(self, number: int) -> bool:
         """Return whether a table is dropped now: of a run with faults every fourth, after some answers."""
-        if not self._run.faults or number % 4 or len(self._answers[number]) < number // 4 % 5:
+        if not self._run.faults or number % 4 or len(self._given(number)) < number // 4 % 5:
             return False
-        self._dropped += 1
+        self._played.dropped += 1
         return True
+
+    def _given(self, number: int) -> list[str]:
+        """Return the answers that an open table was given."""
+        return self._played.answers[number - self._run.offset]
 
     def _answer(self, number: int, view: Any) -> Answer:
         bench, luck = self._bench, self._chance[number]
-        self._decisions += 1
+        self._played.decisions += 1
         if self._run.faults and not luck.below(3):
             fault = Fault(FAULTS[luck.below(len(FAULTS))])
-            self._faults += 1
-            self._answers[number].append(f"!{fault.kind}")
+            self._played.faults += 1
+            self._given(number).append(f"!{fault.kind}")
             return fault
         text = random_answer(bench.forms, luck, view, bench.game.grammar.until)
         answer = read_text(bench.game.grammar, text)
-        self._answers[number].append(text)
+        self._given(number).append(text)
         if isinstance(answer, Move):
-            self._moves[answer.verb] += 1
+            self._played.moves[answer.verb] += 1
         return answer
 
 
@@ -329,7 +327,7 @@ def first_difference(first: Played, again: Played) -> str:
         line = one[:at].count(b"\n") + 1
         start = max(one.rfind(b"\n", 0, at) + 1, at - SHOWN_BYTES)
         sides = [_shown(side[start : at + SHOWN_BYTES].split(b"\n")[0]) for side in (one, other)]
-        given = first.answers.get(table, "")
+        given = ", ".join(first.answers.get(table, ()))
         byte = at - one.rfind(b"\n", 0, at)
         return "\n".join(
             [
