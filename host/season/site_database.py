@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ from host.season.folder import SeasonFolder
 
 MAX_NUMBER = (1 << 63) - 1  # of SQLite
 SHOWN_MESSAGES = 20  # answers to the last requests of an author
+D = TypeVar("D")
 _encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 
@@ -103,10 +104,10 @@ class SiteDatabase:
         """Return the revision of each topic."""
         return {each.topic: each.number for each in self.database.select(REVISION)}
 
-    def content(self, name: str) -> bytes | None:
-        """Return a document as JSON; None if there is none."""
+    def read(self, name: str, kind: type[D]) -> D | None:
+        """Return a document; None if there is none. Raise MsgspecError if it is of another kind."""
         found = self.database.first(DOCUMENT, "WHERE name = ?", name)
-        return found.content if found else None
+        return msgspec.json.decode(found.content, type=kind) if found else None
 
     def rounds(self) -> RoundsDocument:
         """Return all rounds, newest first."""

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day, rough_duration
 from host.journal.lock import lock_holder
@@ -77,9 +75,8 @@ def season_status(place: Path) -> SeasonStatus:
         hint = "croupier season open"
         raise UserError([Problem("R006", str(place), "this season has not been opened yet", hint=hint)], 3)
     with reading(path, PUBLISHED.application) as database:
-        found, rounds = SiteDatabase(database).content("site"), SiteDatabase(database).rounds().rows
-    if found is None:
+        site, rounds = SiteDatabase(database).read("site", SiteDocument), SiteDatabase(database).rounds().rows
+    if site is None:
         hint = "croupier season open  publishes it again"
         raise UserError([Problem("R013", str(path), "has no season", hint=hint)], 3)
-    site = msgspec.json.decode(found, type=SiteDocument)
     return SeasonStatus(folder, site, rounds, lock_holder(folder.store), time.time())

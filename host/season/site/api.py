@@ -12,6 +12,7 @@ from host.base.errors import Problem
 from host.season.documents import LadderDocument, SubmissionRow
 from host.season.entries.inbox import Activate, Cancel, Practise
 from host.season.entries.names import season_bot_name
+from host.season.site.cache import Cache
 from host.season.site.charts import final, ladder_csv
 from host.season.site.context import HandedIn, Season
 from host.season.site.errors import Refusal, checked, not_allowed, not_found, unknown_link, unpublished
@@ -54,7 +55,7 @@ class SeasonApi:
 
     def __init__(self, season: Season, pages: SeasonPages) -> None:
         self._season, self._pages = season, pages
-        self._cached: dict[str, tuple[int, CachedResponse]] = {}
+        self._cached = Cache[CachedResponse](MAX_CACHED)
 
     # For everybody.
 
@@ -235,13 +236,7 @@ class SeasonApi:
 
     def _once(self, address: str, revision: int, body: Callable[[], bytes]) -> CachedResponse:
         """Return a compressed answer. It is made once for each state of its document."""
-        known = self._cached.pop(address, None)
-        if known is None or known[0] != revision:
-            known = revision, cached_response(body())
-        self._cached[address] = known
-        while len(self._cached) > MAX_CACHED:
-            del self._cached[next(iter(self._cached))]
-        return known[1]
+        return self._cached.get((address, revision), lambda: cached_response(body()))
 
 
 def submission_json(row: SubmissionRow) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The pages of a season: ladder, rounds, bots, rules, and behind links the author's and the organiser's. None needs a script."""
 
 import re
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from host.season.documents import LadderDocument, LadderRow, RoundDocument, Site
 from host.season.entries.inbox import MAX_PRACTICE_TABLES
 from host.season.entries.values import new_secret
 from host.season.folder import CHAIN_FILE, records_of
+from host.season.site.cache import Cache
 from host.season.site.charts import FILTERS, final, order_sentences, rating_axis, rating_line
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
@@ -45,7 +45,7 @@ from host.web.server import PING_INTERVAL_S, conditional_response
 
 TEMPLATES = Path(__file__).parent / "templates"
 CHECK = Path(__file__).parents[1] / "season_check.py"
-MAX_CACHED_PAGES = 256
+MAX_CACHED_PAGES, MAX_CACHED_FRAGMENTS = 256, 4
 SHOWN_SUBMISSIONS, SHOWN_FAULTS = 30, 20  # on the page of an author; a link shows all
 PRACTICE_OPPONENTS = 20  # versions from the top of the ladder that the form offers
 ASSETS = {"style.css": "text/css", "season.css": "text/css", "season.js": "text/javascript"}
@@ -98,14 +98,14 @@ class SeasonPages:
 
     def __init__(self, season: Season) -> None:
         self._season = season
-        self._pages: OrderedDict[Hashable, CachedResponse] = OrderedDict()
-        self._fragments: OrderedDict[Hashable, Markup] = OrderedDict()
+        self._pages = Cache[CachedResponse](MAX_CACHED_PAGES)
+        self._fragments = Cache[Markup](MAX_CACHED_FRAGMENTS)
 
     # For everybody.
 
     async def ladder(self, request: Request) -> Response:
         """Return the ladder."""
-        view, found = self._view(request, "/"), self._ladder()
+        view, found = self._view(request, "/"), self._season.published.ladder()
         values = {
             "title": "Ladder",
             "headline": headline(view.season.value, found.value if found else None),
@@ -138,7 +138,7 @@ class SeasonPages:
         view, found, ladder = (
             self._view(request, ""),
             self._season.published.bot(request.path_params["name"]),
-            self._ladder(),
+            self._season.published.ladder(),
         )
         rows = ladder.value.rows if ladder else ()
         row = next((each for each in rows if each.bot == found.value.bot), None)
@@ -252,7 +252,7 @@ class SeasonPages:
 
     async def version(self, request: Request) -> Response:
         """Return a version of an author, with the form for practice."""
-        view, ladder = self._view(request, "/mine", author=True), self._ladder()
+        view, ladder = self._view(request, "/mine", author=True), self._season.published.ladder()
         version = own_version(self._season.published.author(view.viewer.author).value, request.path_params["label"])
         others = [row.label for row in ladder.value.rows if row.label != version.label] if ladder else []
         opponents = [*view.season.value.references, *others[:PRACTICE_OPPONENTS]]
@@ -274,7 +274,7 @@ class SeasonPages:
 
     async def admin(self, request: Request) -> Response:
         """Return what the organiser sees."""
-        view, ladder = self._view(request, "/admin"), self._ladder()
+        view, ladder = self._view(request, "/admin"), self._season.published.ladder()
         if not view.viewer.organiser:
             raise unknown_link()
         bots = sorted({row.bot for row in ladder.value.rows}) if ladder else []
@@ -305,21 +305,17 @@ class SeasonPages:
         viewer = self._season.author(request) if author else self._season.viewer(request)
         return View(self._season.published.site(), viewer, here)
 
-    def _ladder(self) -> Loaded[LadderDocument] | None:
-        return self._season.published.ladder()
-
     def _round(self, request: Request) -> Loaded[RoundDocument]:
         return self._season.published.round(request.path_params["number"])
 
     def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
         """Return a table of many rows. It is rendered once for each state of its document, whatever surrounds it."""
-        key = template, found and found.revision
-        if key not in self._fragments:
+
+        def rendered() -> Markup:
             values = values_of(found.value if found else None)
-            self._fragments[key] = Markup(environment().get_template(template).render(viewer=None, **values))
-            while len(self._fragments) > 4:
-                self._fragments.popitem(last=False)
-        return self._fragments[key]
+            return Markup(environment().get_template(template).render(viewer=None, **values))
+
+        return self._fragments.get((template, found and found.revision), rendered)
 
     def _public(
         self, request: Request, view: View, template: str, values: dict[str, Any], used: Sequence[Loaded[Any] | None]
@@ -329,13 +325,9 @@ class SeasonPages:
         revisions = tuple(each and each.revision for each in [view.season, *used])
         client, edition = self._season.client(request), self._season.news.edition(PUBLIC)
         key = request.url.path, viewer, edition, revisions, client.base
-        if key not in self._pages:
-            self._pages[key] = cached_response(
-                self._rendered(view._replace(viewer=viewer, private=False), template, values).encode()
-            )
-            while len(self._pages) > MAX_CACHED_PAGES:
-                self._pages.popitem(last=False)
-        response = conditional_response(request, self._pages[key], "text/html; charset=utf-8")
+        shown = view._replace(viewer=viewer, private=False)
+        page = self._pages.get(key, lambda: cached_response(self._rendered(shown, template, values).encode()))
+        response = conditional_response(request, page, "text/html; charset=utf-8")
         response.headers["vary"] = "accept-encoding, cookie"
         return response
 

@@ -102,11 +102,8 @@ class Published:
 
     def own_tables(self, author: str, number: int) -> bytes:
         """Return the tables of a round as an author saw them. Raise Refusal (404) if there are none any more."""
-
-        def read(database: SiteDatabase) -> bytes | None:
-            return database.own_tables(author, number)
-
-        return self._named(topic_of(author), str(number), read, "file").value
+        topic = topic_of(author)
+        return self._named(topic, str(number), lambda database: database.own_tables(author, number), "file").value
 
     def admin(self) -> Loaded[AdminDocument]:
         """Return what the organiser sees. Raise Refusal if it is missing."""
@@ -173,11 +170,7 @@ class Published:
         return unpublished(SITE_FILE, "is damaged, or another version of croupier has published it")
 
     def _document(self, name: str, kind: type[D]) -> Loaded[D] | None:
-        def read(database: SiteDatabase) -> D | None:
-            found = database.content(name)
-            return None if found is None else msgspec.json.decode(found, type=kind)
-
-        found = self._loaded(name, "", read)
+        found = self._loaded(name, "", lambda database: database.read(name, kind))
         return None if found.value is None else Loaded(found.value, found.revision)
 
     def _named(self, topic: str, name: str, read: Callable[[SiteDatabase], D | None], what: str) -> Loaded[D]:
