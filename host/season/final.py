@@ -128,7 +128,8 @@ def _write(
             copy = shutil.copytree if path.is_dir() else shutil.copy
             copy(path, unfinished / "bots" / path.name)
     stages = [
-        {key: value for key, value in stage.items() if _is_set(value)} for stage in settings_of(tournament)["stage"]
+        {key: value for key, value in stage.items() if value not in ("", [], None, {})}  # those that a file can have
+        for stage in settings_of(tournament)["stage"]
     ]
     text = toml_of(tournament, f"{tournament.name}, final", ["bots/*"], stages)
     write_atomically(
@@ -142,8 +143,3 @@ def _write(
     if target.exists():
         target.rmdir()
     unfinished.rename(target)
-
-
-def _is_set(value: object) -> bool:
-    """Return whether a key of a stage has a value that a file can have."""
-    return value not in ("", [], None, {})

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -33,26 +33,15 @@ from host.season.rounds.ladder import Listed
 from host.season.rounds.play import reading_round
 from host.season.rounds.scheduler import SLOW_COST
 from host.season.rounds.season import Season
-from host.season.season_config import AuthorLimits
 
 SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
-
-
-class Now(NamedTuple):
-    """What changes from one moment to the next: the rounds, the ladder after the last of them, and the queue."""
-
-    rounds: Sequence[Round]
-    ladder: LadderDocument | None
-    places: Mapping[str, Place]
-    next_round: float | None
-    round: int
 
 
 # What everybody may see.
 
 
-def site_document(season: Season, now: Now) -> SiteDocument:
-    """Return the season as a whole."""
+def site_document(season: Season, begun: int, next_round: float | None) -> SiteDocument:
+    """Return the season as a whole. `begun` is the last round that has begun; `next_round` is when the next one may begin."""
     game, terms = season.tournament.game, season.terms
     versions = season.entered()
     rules = {key: _words(value) for key, value in season.tournament.rules._asdict().items() if value != ()}
@@ -64,8 +53,8 @@ def site_document(season: Season, now: Now) -> SiteDocument:
         submissions="anybody" if terms.submissions == "anybody" else "invited",
         freeze=terms.freeze or season.closes,
         final=terms.final or None,
-        round=now.round,
-        next_round=now.next_round,
+        round=begun,
+        next_round=next_round,
         bots=len({version.bot for version in versions}),
         versions=len(season.store.versions.all()),
         waiting=len(season.store.submissions.open()),
@@ -83,23 +72,15 @@ def site_document(season: Season, now: Now) -> SiteDocument:
 
 def limits_in_words(season: Season) -> dict[str, str]:
     """Return the limits of bots and of authors."""
-    granted = season.tournament.limits.by_name()
+    granted, limits = season.tournament.limits.by_name(), season.terms.author_limits
     bots = {key: str(value) if key in UNITLESS_LIMITS else format_limit(value) for key, value in granted.items()}
-    authors = quota_in_words(season.terms.author_limits)
     return {f"bot: {key}": value for key, value in bots.items()} | {
-        f"author: {key}": value for key, value in authors.items()
-    }
-
-
-def quota_in_words(limits: AuthorLimits) -> dict[str, str]:
-    """Return what an author may use, in words."""
-    return {
-        "waiting": counted(limits.queue, "submission"),
-        "in an hour": counted(limits.per_hour, "submission"),
-        "file": format_limit(limits.size),
-        "versions": counted(limits.versions, "version"),
-        "processor time in an hour": counted(limits.cpu_minutes, "minute"),
-        "playing": counted(limits.active, "version"),
+        "author: waiting": counted(limits.queue, "submission"),
+        "author: in an hour": counted(limits.per_hour, "submission"),
+        "author: file": format_limit(limits.size),
+        "author: versions": counted(limits.versions, "version"),
+        "author: processor time in an hour": counted(limits.cpu_minutes, "minute"),
+        "author: playing": counted(limits.active, "version"),
     }
 
 
@@ -174,11 +155,11 @@ def with_authors(store: Store, ladder: LadderDocument) -> LadderDocument:
 class VersionRows:
     """Makes the rows of versions: what is known of each from all rounds, and why it does not play."""
 
-    def __init__(self, season: Season, now: Now) -> None:
+    def __init__(self, season: Season, rounds: Sequence[Round]) -> None:
         self._season, self._late = season, season.late()
         self._tables = season.totals.sums.tables
-        self._rated = {row.label: row for row in now.ladder.rows} if now.ladder else {}
-        self._costs = {player.label: player.cost for player in now.rounds[-1].players} if now.rounds else {}
+        self._rated = {row.label: row for row in season.ladder.rows} if season.ladder else {}
+        self._costs = {player.label: player.cost for player in rounds[-1].players} if rounds else {}
 
     def of(self, version: Version) -> VersionRow:
         """Return a version as everybody may see it."""
@@ -211,9 +192,9 @@ def note_of(season: Season, version: Version, late: Collection[str]) -> str:
     return "; ".join(filter(None, notes))
 
 
-def bot_documents(season: Season, now: Now, authors: Collection[str]) -> Iterator[BotDocument]:
+def bot_documents(season: Season, rounds: Sequence[Round], authors: Collection[str]) -> Iterator[BotDocument]:
     """Yield the bots of some authors with their versions, and the opponents of the version that plays."""
-    own, rows, met = defaultdict[str, list[Version]](list), VersionRows(season, now), season.totals.opponents()
+    own, rows, met = defaultdict[str, list[Version]](list), VersionRows(season, rounds), season.totals.opponents()
     for version in season.store.versions.all():
         if version.author in authors:
             own[version.bot].append(version)
@@ -225,7 +206,7 @@ def bot_documents(season: Season, now: Now, authors: Collection[str]) -> Iterato
             author=newest[0].author,
             versions=tuple(map(rows.of, newest)),
             opponents=tuple(Opponent(*each) for each in met.get(playing.label, ())),
-            replays=replays_of(now.rounds, playing.label, season.folder),
+            replays=replays_of(rounds, playing.label, season.folder),
         )
 
 
@@ -299,12 +280,12 @@ def _text(data: bytes) -> str:
 # What the organiser may see.
 
 
-def admin_document(season: Season, now: Now, disk_bytes: int) -> AdminDocument:
+def admin_document(season: Season, places: Mapping[str, Place], disk_bytes: int) -> AdminDocument:
     """Return what the organiser may see."""
     store = season.store
     log = [f"{day(each.at)} {each.kind}: {each.subject} {each.text}" for each in store.events.last(SHOWN_EVENTS)]
     return AdminDocument(
-        queue=tuple(submission_row(each, now.places) for each in store.submissions.open()),
+        queue=tuple(submission_row(each, places) for each in store.submissions.open()),
         authors=tuple(author.name for author in store.authors.all()),
         log=tuple(map(one_line, log)),
         disk_bytes=disk_bytes,

@@ -34,7 +34,6 @@ from host.season.entries.table import V
 from host.season.intake.intake import SeasonIntake
 from host.season.publish import (
     SHOWN_FAULTS,
-    Now,
     admin_document,
     bot_documents,
     listed,
@@ -79,17 +78,6 @@ class Publishing:
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
-    def now(self) -> Now:
-        """Return what changes from one moment to the next."""
-        last = self._player.last
-        return Now(
-            rounds=self._player.rounds,
-            ladder=self._season.ladder,
-            places=self._intake.places(time.time()),
-            next_round=self._player.next_at,
-            round=last.number if last else 0,
-        )
-
     def round_over(self, _which: Round) -> None:
         """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
         self._faults.clear()
@@ -120,20 +108,20 @@ class Publishing:
         if self._everything is None:
             self._update_ladder()
         season.chain.update(season, rounds)
-        now, touched = self.now(), season.store.touched()
-        everything = (season.state, season.closes, season.terms, now.ladder and now.ladder.round, len(rounds))
+        ladder, touched = season.ladder, season.store.touched()
+        everything = (season.state, season.closes, season.terms, ladder and ladder.round, len(rounds))
         if everything != self._everything:
             touched = touched._replace(authors={author.name for author in season.store.authors.all()})
         with self._site.database.transaction():
-            self._publish_public(now, touched)
-            self._publish_private(now, touched)
+            self._publish_public(touched)
+            self._publish_private(touched)
         season.store.forget(touched)
         self._everything = everything
         self._shown = {each.number: each for each in rounds}
 
-    def _publish_public(self, now: Now, touched: Touched) -> None:
-        season, site = self._season, self._site
-        document, before = site_document(season, now), self._document
+    def _publish_public(self, touched: Touched) -> None:
+        season, site, player, before = self._season, self._site, self._player, self._document
+        document = site_document(season, player.last.number if player.last else 0, player.next_at)
         if (
             before is None
             or time.monotonic() >= self._doing_at
@@ -141,17 +129,17 @@ class Publishing:
         ):
             site.document("site", document)
             self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
-        if now.ladder and touched.authors:  # all of them, if there is another ladder
-            site.document("ladder", with_authors(season.store, now.ladder))
+        if season.ladder and touched.authors:  # all of them, if there is another ladder
+            site.document("ladder", with_authors(season.store, season.ladder))
         if (entries := entries_in(season.store)) is not None:
             site.document("entries", entries)
         else:
             site.remove("entries", DOCUMENT, name="entries")
-        for which in now.rounds:
+        for which in player.rounds:
             if self._shown.get(which.number) is not which:
                 site.put("rounds", ROUND, published_round(which, self._report_of(which)))
         if touched.authors:  # there may be another version, or another one may play
-            for bot in bot_documents(season, now, touched.authors):
+            for bot in bot_documents(season, player.rounds, touched.authors):
                 site.put("bots", BOT, bot)
 
     def _report_of(self, which: Round) -> str | None:
@@ -163,12 +151,13 @@ class Publishing:
             return None
         return known.report if not known.report or (self._season.folder.published / name).exists() else None
 
-    def _publish_private(self, now: Now, touched: Touched) -> None:
+    def _publish_private(self, touched: Touched) -> None:
         season, site, store = self._season, self._site, self._season.store
+        places = self._intake.places(time.time())
         if time.monotonic() >= self._measure_at:  # counting the bytes of all files takes a while
             self._disk_bytes = size_of(season.folder.path) + size_of(builds())
             self._measure_at = time.monotonic() + MEASURE_INTERVAL_S
-        site.document("admin", admin_document(season, now, self._disk_bytes))
+        site.document("admin", admin_document(season, places, self._disk_bytes))
         site.put("admin", AUTHOR, PublishedAuthor("", store.setting(ORGANISER), Quota(), ()))
         known = {author.name: author.token_sha256 for author in store.authors.all()}
         for name in site.tokens():
@@ -176,7 +165,7 @@ class Publishing:
                 site.remove(topic_of(name), AUTHOR, author=name)
         for submission in [*store.submissions.open(), *map(store.submissions.get, sorted(touched.submissions))]:
             if submission is not None:
-                site.put(topic_of(submission.author), SUBMISSION, submission_row(submission, now.places))
+                site.put(topic_of(submission.author), SUBMISSION, submission_row(submission, places))
         for author in sorted(touched.authors & {*known}):
             for answer in (answers := store.events.answers(author)):
                 site.put(topic_of(author), ANSWER, answer)
