@@ -52,7 +52,8 @@ INERT_NAMES = """
 """
 INERT = frozenset(INERT_NAMES.split())
 """Modules whose import only defines things: it starts nothing, writes nothing, reads only files of the library, and
-depends on no argument, no variable of the environment and no file of the current folder. A test observes each of them.
+depends on no argument, no file of the current folder and no variable of the environment, except that `subprocess` of Python
+3.13 reads one that is Python's own. A test observes each of them.
 """
 
 NO_SIGNALS = ctypes.c_uint64(0)

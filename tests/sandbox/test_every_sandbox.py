@@ -1140,7 +1140,7 @@ def test_a_socket_with_a_path_is_out_of_reach() -> None:
         )
     path.unlink()
 
-    assert "MET" not in said
+    assert not said.startswith("MET")  # a traceback of Python 3.13 shows the program, which has the word
 
 
 # Control groups.

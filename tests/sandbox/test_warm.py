@@ -362,7 +362,8 @@ seen = []
 
 class Environment(type(os.environ)):
     def __getitem__(self, name):
-        seen.append(f"variable {name}")
+        if name != "_PYTHON_SUBPROCESS_USE_POSIX_SPAWN":  # since Python 3.13 `subprocess` reads it
+            seen.append(f"variable {name}")
         return super().__getitem__(name)
 
 class Arguments(list):
