@@ -406,7 +406,7 @@ def test_croupier_works_where_it_is_installed(wheel: Path, tmp_path: Path) -> No
 # The first commands on a new machine.
 
 
-APT_GET = """\
+LOCKED_APT_GET = """\
 #!/bin/sh
 echo "$*" >> {folder}/asked
 [ -e {folder}/tried ] && exit 0
@@ -415,14 +415,19 @@ echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (ap
 exit 100
 """
 
+UBUNTU_APT_GET = """\
+#!/bin/sh
+case "$*" in *chromium*) echo "E: Package 'chromium' has no installation candidate" >&2; exit 100 ;; esac
+echo "$*" >> {folder}/asked
+"""
 
-@pytest.mark.proof
-def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> None:
-    (tmp_path / "tools").mkdir()
-    script = (ROOT / "tools" / "setup.sh").read_text().replace('wanted="bwrap:', 'wanted="no-such:no-package bwrap:')
+
+def installation(tmp_path: Path, apt_get: str, wanted: str) -> tuple[str, list[str]]:
+    """Run the setup where some packages are missing. Return what it prints, and for what it asks apt-get."""
+    script = (ROOT / "tools" / "setup.sh").read_text().replace('wanted="bwrap:', f'wanted="{wanted} bwrap:')
     programs = {
         "tools/setup.sh": script,
-        "apt-get": APT_GET.format(folder=tmp_path),
+        "apt-get": apt_get.format(folder=tmp_path),
         "sudo": '#!/bin/sh\nexec "$@"\n',
         ".venv/bin/python": "#!/bin/sh\n",
     }
@@ -433,11 +438,25 @@ def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> 
         path.chmod(0o755)
     (tmp_path / "pyproject.toml").touch()
     env = environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
-    done = subprocess.run([tmp_path / "tools" / "setup.sh", "."], env=env, capture_output=True, text=True, check=False)
+    command = [tmp_path / "tools" / "setup.sh", "."]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "waiting: another program is installing packages, and holds the lock of apt" in done.stdout
-    asked = (tmp_path / "asked").read_text().splitlines()
+    return done.stdout, (tmp_path / "asked").read_text().splitlines()
+
+
+@pytest.mark.proof
+def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> None:
+    printed, asked = installation(tmp_path, LOCKED_APT_GET, "no-such:no-package")
+    assert "waiting: another program is installing packages, and holds the lock of apt" in printed
     assert asked[:2] == ["update", "update"] and asked[2].startswith("install ") and len(asked) == 3
+
+
+@pytest.mark.long
+def test_an_installation_goes_on_without_a_browser_where_apt_has_none(tmp_path: Path) -> None:
+    wanted = "no-such:chromium no-such:chromium-driver no-such:no-package"
+    printed, asked = installation(tmp_path, UBUNTU_APT_GET, wanted)
+    assert "the tests in a browser are skipped" in printed
+    assert asked[0] == "update" and "no-package" in asked[1]
 
 
 @pytest.mark.parametrize("target", ["demo", "setup"])
