@@ -33,11 +33,6 @@ def parse_seal(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text.lower()
 
 
-def only_told_text(tables: int, reason: str) -> str:
-    """Return the line about tables whose rules could not be run."""
-    return f"{thousands(tables)} of them: transcript and sums checked only, because {one_line(reason)}"
-
-
 @click.command()
 @click.option(
     *("--sample", "share"),
@@ -108,6 +103,7 @@ class VerifyResult(NamedTuple):
     def text(self) -> Iterator[str]:
         """Yield the differences as lines."""
         from host.cli.seed import committed_text
+        from host.inspect.verify import only_told_text
 
         tables, differences, sealed, since, changes, only_told, why_told, undecided, reduced, cause = self.audit
         if differences:

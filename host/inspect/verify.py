@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from host.base.errors import UserError
+from host.base.format import thousands
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.games.engine import Game
@@ -54,6 +55,11 @@ class Audit(NamedTuple):
     undecided: int = 0  # fixtures without a result
     reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
     cause: str = ""  # what kept the undecided fixtures from a result, in words
+
+
+def only_told_text(tables: int, reason: str) -> str:
+    """Return the line about tables whose rules could not be run."""
+    return f"{thousands(tables)} of them: transcript and sums checked only, because {one_line(reason)}"
 
 
 def verify(

@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from host.base.errors import UserError
+from host.base.format import counted, plural, thousands
 from host.base.safe_text import one_line
 from host.config.tournament_config import Tournament
 from host.inspect.source_replay import prepared_game
-from host.inspect.verify import Audit, verify
+from host.inspect.verify import Audit, only_told_text, verify
 from host.journal.reader import Journal
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
@@ -34,6 +35,44 @@ class SeasonAudit(NamedTuple):
     ladder: int  # the round after which the ladder was computed again; 0: there is none
     seeds: bool  # whether the season's own seed is here, so that every round's seed could be derived again
     differences: tuple[str, ...]
+    share: float  # of the tables that were to be played again, 0 to 1
+
+    def json(self) -> dict[str, Any]:
+        """Return the result as JSON keys."""
+        return {
+            "rounds": self.rounds,
+            "tables": self.tables,
+            "only_transcripts": self.only_told,
+            "reduced": [*self.reduced],
+            "damaged": [*self.damaged],
+            "lines": self.lines,
+            "ladder": self.ladder or None,
+            "seeds": self.seeds,
+            "differences": [*self.differences],
+        }
+
+    def text(self) -> Iterator[str]:
+        """Yield the result as lines."""
+        sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
+        if self.differences:
+            number = f"{len(self.differences)} {plural(len(self.differences), 'difference')}"
+            yield f"{number} in {counted(self.rounds, 'round')}; the first: {self.differences[0]}"
+            yield from (f"  {difference}" for difference in self.differences[1:20])
+            return
+        yield f"{counted(self.rounds, 'round')}: every list follows from the rounds before it"
+        yield f"{thousands(self.tables)} tables{sample}: every recorded answer gives the recorded score"
+        if self.only_told:
+            yield only_told_text(self.only_told, self.why_told)
+        if self.ladder:
+            yield f"the ladder after round {self.ladder} follows from the journals"
+        if self.seeds and self.lines:
+            yield f"{counted(self.lines, 'line')} of the chain: the season is what it has sealed"
+        if self.seeds:
+            yield "every round was dealt from the seed that the season has committed to"
+        if self.reduced:
+            yield f"{counted(len(self.reduced), 'round')} without answers, which were removed: seals and results agree"
+        if self.damaged:
+            yield f"not counted, because damaged: {', '.join(map(str, self.damaged))}"
 
 
 def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal: str = "") -> SeasonAudit:
@@ -73,6 +112,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
         ladder=ladder.round if ladder else 0,
         seeds=seed is not None,
         differences=tuple(found),
+        share=share,
     )
 
 
