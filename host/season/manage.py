@@ -1,7 +1,6 @@
 """Leaves the requests of the organiser in the inbox of a season, and waits for their answers."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from host.base.errors import Problem, UserError
@@ -15,7 +14,7 @@ ANSWER_TIMEOUT_S = 30.0
 POLL_S = 0.05
 
 
-def manage(place: Path, request: Manage, sleep: Callable[[float], None] = time.sleep) -> Answer | None:
+def manage(place: Path, request: Manage) -> Answer | None:
     """Leave a request in the inbox; return its answer, or None if no process runs the season.
 
     Then the season does it as soon as it is opened. Raise UserError if the process does not answer.
@@ -29,7 +28,7 @@ def manage(place: Path, request: Manage, sleep: Callable[[float], None] = time.s
         with Store.reading(folder.path) as store:
             if answer := store.events.answered(name):
                 return answer
-        sleep(POLL_S)
+        time.sleep(POLL_S)
     message = f"has not answered for {ANSWER_TIMEOUT_S:.0f} s"
     hint = "the request stays in the inbox and is done as soon as the process goes on"
     raise UserError([Problem("E103", str(folder.path), message, hint=hint)], 5)

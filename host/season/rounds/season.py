@@ -148,9 +148,9 @@ class Season:
         """When entry closes, in seconds since 1970: by `freeze` with its grace, or when the organiser has said so."""
         return closing_time(self.store, self.terms.closes)
 
-    def frozen(self, now: float | None = None) -> bool:
+    def frozen(self) -> bool:
         """Return whether entry is closed."""
-        return is_closed(self.closes, time.time() if now is None else now)
+        return is_closed(self.closes, time.time())
 
     @property
     def state(self) -> State:
