@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -37,50 +36,21 @@ class MadeFinal(msgspec.Struct, frozen=True):
     entries: tuple[str, ...]  # labels
 
 
-class SeasonFolder(NamedTuple):
+class SeasonFolder:
     """The folder of a season. The site reads `published` and `uploads`, and writes only to `inbox`."""
 
-    path: Path
-
-    @property
-    def config(self) -> Path:
-        """The croupier.toml."""
-        return self.path / CONFIG
-
-    @property
-    def store(self) -> Path:
-        """The database, which the season process alone writes."""
-        return self.path / "season.sqlite"
-
-    @property
-    def inbox(self) -> Path:
-        """The requests of the site and of commands."""
-        return self.path / "inbox"
-
-    @property
-    def uploads(self) -> Path:
-        """The files as authors have handed them in, by their SHA-256."""
-        return self.path / "uploads"
-
-    @property
-    def published(self) -> Path:
-        """What the site reads: its database (host/season/documents.py), and the reports of rounds."""
-        return self.path / "published"
-
-    @property
-    def chain_file(self) -> Path:
-        """The chain of the season (docs/checking.md), which everybody may read."""
-        return self.published / CHAIN_FILE
-
-    @property
-    def rounds(self) -> Path:
-        """The tournament folders of the rounds."""
-        return self.path / "rounds"
-
-    @property
-    def final_file(self) -> Path:
-        """Where the folder of the final is, once it has been made."""
-        return self.path / "final.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / CONFIG
+        self.store = path / "season.sqlite"  # the database, which the season process alone writes
+        self.inbox = path / "inbox"  # the requests of the site and of commands
+        self.uploads = path / "uploads"  # the files as authors have handed them in, by their SHA-256
+        self.published = path / "published"  # what the site reads: its database, and the reports of rounds
+        self.chain_file = self.published / CHAIN_FILE  # which everybody may read (docs/checking.md)
+        self.rounds = path / "rounds"  # the tournament folders of the rounds
+        self.final_file = path / "final.json"  # where the final is, once it has been made
+        self.seed_file = path / "seed"  # 128 random bits, which only the owner can read
+        self.commitment_file = path / "commitment.json"  # the hash of the seed, and when it was fixed
 
     def final(self) -> MadeFinal | None:
         """Return the final; None if it has not been made, or its file is damaged."""
@@ -99,16 +69,6 @@ class SeasonFolder(NamedTuple):
             folder.mkdir(parents=True, exist_ok=True)
 
     # Seeds.
-
-    @property
-    def seed_file(self) -> Path:
-        """128 random bits, which only the owner can read."""
-        return self.path / "seed"
-
-    @property
-    def commitment_file(self) -> Path:
-        """The hash of the seed, and when it was fixed."""
-        return self.path / "commitment.json"
 
     def draw_seed(self) -> Commitment:
         """Draw the seed of the season and commit to it, unless that has been done. Return the commitment.
