@@ -36,7 +36,6 @@ POLL_S = 0.5
 class Final(NamedTuple):
     """The final that has been made."""
 
-    folder: Path
     entries: Sequence[EntryRow]
     withdrawn: Sequence[str]  # labels that were entered when entry closed, and have been withdrawn since
     digest: str
@@ -75,7 +74,7 @@ def make_final(
     said = MadeFinal(str(target.absolute()), time.time(), digest, tuple(each.label for each in playing))
     write_atomically(folder.final_file, msgspec.json.encode(said) + b"\n")
     promised = hashlib.sha256(final_seed(folder.seed())).hexdigest()
-    return Final(target, playing, gone, digest, promised)
+    return Final(playing, gone, digest, promised)
 
 
 def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> Sequence[EntryRow]:

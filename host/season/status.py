@@ -17,7 +17,6 @@ from host.season.site_database import SiteDatabase
 class SeasonStatus(NamedTuple):
     """How a season stands. `running` is the process that runs it; empty if none does."""
 
-    folder: SeasonFolder
     site: SiteDocument
     rounds: Sequence[RoundRow]  # newest first
     running: str
@@ -79,4 +78,4 @@ def season_status(place: Path) -> SeasonStatus:
     if site is None:
         hint = "croupier season open  publishes it again"
         raise UserError([Problem("R013", str(path), "has no season", hint=hint)], 3)
-    return SeasonStatus(folder, site, rounds, lock_holder(folder.store), time.time())
+    return SeasonStatus(site, rounds, lock_holder(folder.store), time.time())
