@@ -19,7 +19,8 @@ from host.sandbox.limits import Limits
 from host.season.entries.inbox import Request, StoredRequest, Submit, read_requests, write_request
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Submission
-from host.season.intake.intake import IntakeTerms, SeasonIntake
+from host.season.intake.intake import SeasonIntake
+from host.season.intake.practice import IntakeTerms
 from host.season.intake.requests import EntryTerms
 from host.season.season_config import AuthorLimits
 from host.stages import CROUPIERS

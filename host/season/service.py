@@ -22,7 +22,8 @@ from host.season.entries.inbox import Activate, Invite, Join, Manage, Request, r
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, hash_of, new_secret
 from host.season.folder import SeasonFolder
-from host.season.intake.intake import IntakeTerms, SeasonIntake
+from host.season.intake.intake import SeasonIntake
+from host.season.intake.practice import IntakeTerms
 from host.season.intake.pruning import prune_old_builds, prune_uploads
 from host.season.intake.requests import ENTRIES, EntryTerms
 from host.season.publishing import Publishing

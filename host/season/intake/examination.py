@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import trio
@@ -17,10 +17,8 @@ from host.base.toml_file import read_untrusted, whole_toml
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.sandbox.levels import Level
-from host.sandbox.limits import Limits
 from host.season.entries.values import SlowAnswer, SubmissionState, Verdict
-from host.season.intake.practice import Practised
+from host.season.intake.practice import IntakeTerms, Practised
 from host.season.intake.unpack import Unpacked, UnpackRequest
 from host.submissions.build import build_log
 from host.submissions.check import check_bot
@@ -58,27 +56,20 @@ class Costs:
         return time.monotonic() - self.began
 
 
-class Bench(NamedTuple):
-    """What a submission is examined for: the game, its rules, the limits of bots, and the level of the sandbox."""
-
-    game: Game
-    rules: Any
-    limits: Limits
-    level: Level
-
-
 class Examination:
     """One examination, from the unpacked folder to the verdict."""
 
-    def __init__(self, bench: Bench, work: Path, costs: Costs, reached: Callable[[SubmissionState], None]) -> None:
-        self._bench, self._work, self._costs, self._reached = bench, work, costs, reached
+    def __init__(
+        self, terms: IntakeTerms, work: Path, costs: Costs, reached: Callable[[SubmissionState], None]
+    ) -> None:
+        self._terms, self._work, self._costs, self._reached = terms, work, costs, reached
         self._names = ("", "")  # the label under which the bot is built, and its own name, which messages have
 
     async def run(
         self, folder: Path, label: str, against_references: Callable[[BuiltBot], Awaitable[list[Practised]]]
     ) -> tuple[Verdict, BuiltBot | None]:
         """Build, check and practise. Return the verdict, and the bot if it can play. Raise UserError if the machine fails."""
-        bench = self._bench
+        terms = self._terms
         self._names = (label, folder.name)
         try:
             handed, note = await self._loaded(folder, label)
@@ -86,7 +77,7 @@ class Examination:
             return self._refused(refused), None
         finally:
             self._costs.seconds = self._costs.elapsed
-        report, found = await check_bot(handed, bench.game, bench.level, bench.limits, bench.rules, built=self._built)
+        report, found = await check_bot(handed, terms.game, terms.level, terms.limits, terms.rules, built=self._built)
         if found.bot is None:
             self._costs.seconds = self._costs.elapsed
         if found.bot is None or (found.exit_code == 6 and found.refusals):
@@ -120,8 +111,8 @@ class Examination:
         return handed, note
 
     def _load(self, folder: Path) -> Submission:
-        bench = self._bench
-        return load_entry(folder, bench.game, bench.limits).playable.for_game(bench.game)
+        terms = self._terms
+        return load_entry(folder, terms.game, terms.limits).playable.for_game(terms.game)
 
     def _own(self, problem: Problem) -> str:
         label, name = self._names
@@ -146,7 +137,7 @@ class Examination:
     ) -> Verdict:
         answers = found.answers
         piece = next(iter(answers.faults), None) if answers else None
-        wrong = _first_wrong(built, self._bench.game, piece) if piece else ""
+        wrong = _first_wrong(built, self._terms.game, piece) if piece else ""
         samples = sorted(answers.samples, key=lambda each: -each.wall)[:MAX_SLOWEST] if answers else []
         return Verdict(
             accepted=True,
@@ -157,7 +148,7 @@ class Examination:
             first_wrong=wrong,
             cpu_limit_seconds=built.limits.cpu,
             cpu_seconds=piece.cpu if piece else 0.0,
-            slowest=tuple(_slow_sample(built, self._bench.game, each) for each in samples),
+            slowest=tuple(_slow_sample(built, self._terms.game, each) for each in samples),
             compute_seconds=self._costs.seconds,
         )
 
@@ -170,9 +161,9 @@ class Examination:
         findings = [*verdict.findings, *(practice_finding(each) for each in played)]
         problems, wrong = list(verdict.problems), verdict.first_wrong
         if faults and (not wrong or benched):
-            wrong = _first_wrong(bot, self._bench.game, faults[0])
+            wrong = _first_wrong(bot, self._terms.game, faults[0])
         if benched:
-            problems.append(self._own(diagnose(bot, self._bench.game, faults[0])))
+            problems.append(self._own(diagnose(bot, self._terms.game, faults[0])))
         return msgspec.structs.replace(
             verdict,
             accepted=not benched,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import trio
 
@@ -18,23 +18,19 @@ from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.bots.bot_spec import BuiltBot
 from host.bots.bot_spec import Submission as Handed
-from host.games.engine import Game
-from host.sandbox.levels import Level
-from host.sandbox.limits import Limits
 from host.season.entries.inbox import StoredRequest
 from host.season.entries.names import name_beside
 from host.season.entries.queue import MAX_ATTEMPTS, Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
-from host.season.intake.examination import Bench, Costs, Examination, pace_of, problem_texts, unpacked_upload
-from host.season.intake.practice import MAX_SECONDS, Ground, Practised, practise
+from host.season.intake.examination import Costs, Examination, pace_of, problem_texts, unpacked_upload
+from host.season.intake.practice import MAX_SECONDS, IntakeTerms, Practised, practise
 from host.season.intake.pruning import prune_store, require_room
-from host.season.intake.requests import PAUSED, Desk, EntryTerms, handle
+from host.season.intake.requests import PAUSED, Desk, handle
 from host.season.intake.unpack import UnpackRequest
 from host.submissions.discovery import load_entry
 from host.submissions.examine import Ready, prepare_bots
 from host.submissions.finding import Finding
-from host.tournament.stage_runner import Executor
 
 UPLOADS, WORK, STORED = "uploads", "work", "store"
 BUILDERS = 2
@@ -42,20 +38,6 @@ BUILDERS = 2
 
 PACE_TABLES = 20  # in which a bot that practises against nobody shows how long it takes
 LATE = "handed in after entry was closed: it is kept, and does not play"
-
-
-class IntakeTerms(NamedTuple):
-    """What the submissions of a season are examined for, and by whom practice is played."""
-
-    entry: EntryTerms
-    game: Game
-    rules: Any
-    limits: Limits
-    level: Level
-    references: tuple[Handed, ...]
-    practice_tables: int  # against each reference
-    executor: Executor
-    workers: int = 0
 
 
 class Running(NamedTuple):
@@ -239,7 +221,7 @@ class SeasonIntake:
         with ExitStack() as building:
             await self._building.acquire_on_behalf_of(submission.id)
             building.callback(self._building.release_on_behalf_of, submission.id)
-            examination = Examination(self._bench, work, costs, partial(self._built, submission.id, building))
+            examination = Examination(self.terms, work, costs, partial(self._built, submission.id, building))
             practise_with = partial(self._against_references, costs)
             verdict, bot = await examination.run(work / submission.bot, label, practise_with)
         await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
@@ -262,10 +244,6 @@ class SeasonIntake:
             pace=verdict.pace or costs.pace,
         )
         self.accept(submission, version, verdict, work / label)
-
-    @property
-    def _bench(self) -> Bench:
-        return Bench(self.terms.game, self.terms.rules, self.terms.limits, self.terms.level)
 
     def _built(self, identity: str, building: ExitStack, state: SubmissionState) -> None:
         """Store that a submission has been built and is checked, or practises. Another one may be built."""
@@ -347,12 +325,11 @@ class SeasonIntake:
         self, opponents: Sequence[BuiltBot], bot: BuiltBot, tables: int, costs: Costs
     ) -> list[Practised]:
         """Practise against opponents, which share the time. It counts for the author, whether his bot computes or sleeps."""
-        terms, found, end = self.terms, list[Practised](), time.monotonic() + MAX_SECONDS
-        ground = Ground(terms.game, terms.rules, terms.level, terms.executor, terms.workers)
+        found, end = list[Practised](), time.monotonic() + MAX_SECONDS
         for nth, opponent in enumerate(opponents):
             began = time.monotonic()
             share = max(end - began, 0.0) / (len(opponents) - nth)
-            found.append(await practise(ground, bot, opponent, tables, share))
+            found.append(await practise(self.terms, bot, opponent, tables, share))
             costs.seconds += max(found[-1].cpu_seconds, time.monotonic() - began)
         return found
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import trio
 
-from host.bots.bot_spec import BuiltBot
+from host.bots.bot_spec import BuiltBot, Submission
 from host.bots.values import Evidence
 from host.games.engine import Game
 from host.play.jobs import Job, WorkerSetup
@@ -14,7 +14,9 @@ from host.play.records import Fixture, Record
 from host.play.table_plans import table_setups
 from host.rating.statistics import wilson
 from host.sandbox.levels import Level
+from host.sandbox.limits import Limits
 from host.season.entries.values import PracticeResult
+from host.season.intake.requests import EntryTerms
 from host.stages.adhoc import Adhoc
 from host.stages.kind import PairStageConfig, block_size, blocks, meeting_path, with_plan
 from host.tournament.fixture_size import fewest_tables
@@ -24,14 +26,18 @@ MAX_SECONDS = 60.0
 """A bot that thinks long gets fewer practice tables: those that are finished after this time against all opponents."""
 
 
-class Ground(NamedTuple):
-    """The game, rules and sandbox level of practice, and the executor that plays it."""
+class IntakeTerms(NamedTuple):
+    """What the submissions of a season are examined for, and what plays practice."""
 
+    entry: EntryTerms
     game: Game
     rules: Any
+    limits: Limits
     level: Level
+    references: tuple[Submission, ...]
+    practice_tables: int  # against each reference
     executor: Executor
-    workers: int
+    workers: int = 0
 
 
 class Practised(NamedTuple):
@@ -46,19 +52,19 @@ class Practised(NamedTuple):
     ended: bool = False  # whether it ended before all tables were finished
 
 
-async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: int, seconds: float) -> Practised:
+async def practise(terms: IntakeTerms, bot: BuiltBot, opponent: BuiltBot, tables: int, seconds: float) -> Practised:
     """Play tables between a bot and an opponent, of which several copies play in a game for more than two.
 
     The tables that are finished after some seconds count. Cancelling ends all processes. Several may play at the same time, so
     that workers use every core.
     """
-    copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, ground.game.seats[0])]
+    copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, terms.game.seats[0])]
     bots, seed = (bot, opponent, *copies), secrets.token_bytes(16)
-    fixtures = _fixtures(ground, bots, tables)
-    setup = WorkerSetup(ground.game, ground.rules, bots, seed, ground.level, placement="free")
+    fixtures = _fixtures(terms, bots, tables)
+    setup = WorkerSetup(terms.game, terms.rules, bots, seed, terms.level, placement="free")
     records: list[tuple[Fixture, Record]] = []
     with trio.move_on_after(seconds) as patience:
-        async with ground.executor(setup, _ignore, ground.workers) as pool:
+        async with terms.executor(setup, _ignore, terms.workers) as pool:
             due = {fixture.path: fixture for fixture in fixtures}
             for fixture in fixtures:
                 await pool.submit(Job(fixture))
@@ -66,7 +72,7 @@ async def practise(ground: Ground, bot: BuiltBot, opponent: BuiltBot, tables: in
                     _take(records, due, await pool.next_result())
             while due:
                 _take(records, due, await pool.next_result())
-    return _summary(ground, bot.name, opponent.name, seed, records)._replace(ended=patience.cancelled_caught)
+    return _summary(terms, bot.name, opponent.name, seed, records)._replace(ended=patience.cancelled_caught)
 
 
 def _take(records: list[tuple[Fixture, Record]], due: dict[str, Fixture], record: Record) -> None:
@@ -77,25 +83,25 @@ def _ignore(_lost: str) -> None:
     """Do nothing when a worker is lost: its fixture is played again."""
 
 
-def _fixtures(ground: Ground, bots: Sequence[BuiltBot], tables: int) -> list[Fixture]:
+def _fixtures(terms: IntakeTerms, bots: Sequence[BuiltBot], tables: int) -> list[Fixture]:
     """Return the fixtures of practice. Every bot sits in every seat equally often."""
     tables += -tables % len(bots)
-    stage: PairStageConfig = Adhoc(name="practice", tables=tables, mirror=ground.game.chance.shared(ground.rules))
-    stage = stage.with_fixture_tables(fewest_tables(ground.game, bots, len(bots)))
+    stage: PairStageConfig = Adhoc(name="practice", tables=tables, mirror=terms.game.chance.shared(terms.rules))
+    stage = stage.with_fixture_tables(fewest_tables(terms.game, bots, len(bots)))
     names, size = tuple(bot.name for bot in bots), len(bots)
-    whole = with_plan(stage, Fixture(ground.game.name, ground.rules, "", meeting_path(stage, names), names, size))
+    whole = with_plan(stage, Fixture(terms.game.name, terms.rules, "", meeting_path(stage, names), names, size))
     rest = whole._replace(first=size + 1, tables=tables - size)
     # The first fixture is small, so that a slow bot has a result, too.
     return [*blocks(whole), *blocks(rest, block_size(stage, tables, 1, least=size))]
 
 
 def _summary(
-    ground: Ground, bot: str, opponent: str, seed: bytes, records: Sequence[tuple[Fixture, Record]]
+    terms: IntakeTerms, bot: str, opponent: str, seed: bytes, records: Sequence[tuple[Fixture, Record]]
 ) -> Practised:
     won, tables, faults, opponent_faults = 0.0, 0, 0, 0
     for fixture, record in records:
         for setup, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
-            won += share_won(ground.game, scores, setup.bots.index(bot))
+            won += share_won(terms.game, scores, setup.bots.index(bot))
             tables += 1
         for player, kinds in record.faults.items():
             faults += sum(kinds.values()) if player == bot else 0
