@@ -646,6 +646,7 @@ def test_anybody_takes_a_name_and_gets_a_link_once(tmp_path: Path) -> None:
         (request,) = running.inbox()
         assert request == Join("zed", hashlib.sha256(link.encode()).hexdigest())
         assert visitor.get("/mine").status == 503  # the season has not read the name yet
+        assert visitor.submit("mine.py", b"print(1)").status == 503
         hashes = {
             name: hashlib.sha256(secret.encode()).hexdigest() for name, secret in (SECRETS | {"zed": link}).items()
         }
