@@ -5,9 +5,9 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from host.base.errors import Problem, UserError
 from host.base.format import counted, day
@@ -96,7 +96,7 @@ def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
         store.set_setting(ARRIVED, repr(at))
         try:
             with store.transaction():  # nothing of a refused request remains
-                granted = ANSWERS[type(stored.request)](desk, stored, at)
+                granted = _granted(desk, stored, at)
             answer = Answer(stored.id, author, at, granted.text, granted.submission)
         except UserError as refused:
             problem = refused.problems[0]
@@ -104,6 +104,25 @@ def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
             answer = Answer(stored.id, author, at, text, code=problem.code, cure=problem.hint)
         store.events.answer(answer)
     return answer
+
+
+def _granted(desk: Desk, stored: StoredRequest, now: float) -> Granted:
+    """Do what a request asks for. Raise UserError if it is refused."""
+    match stored.request:
+        case Submit() as request:
+            return _submit(desk, request, stored.upload, now)
+        case Activate() as request:
+            return _activate(desk, request, now)
+        case Practise() as request:
+            return _practise(desk, request, stored.id, now)
+        case Cancel() as request:
+            return _cancel(desk, request)
+        case Join() as request:
+            return _join(desk, request, now)
+        case Invite() as request:
+            return _invite(desk, request, now)
+        case Manage() as request:
+            return _manage(desk, request, now)
 
 
 def refused(code: str, where: str, message: str, hint: str) -> UserError:
@@ -114,16 +133,15 @@ def refused(code: str, where: str, message: str, hint: str) -> UserError:
 # Submissions.
 
 
-def _submit(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    store, request = desk.store, stored.request
-    assert isinstance(request, Submit)
+def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
+    store = desk.store
     store.authors.get(request.author)
     if request.door not in DOORS:
         raise refused("E010", one_line(request.door)[:40], "is not a door of the season", f"one of {', '.join(DOORS)}")
     file_name = submitted_file_name(request.file_name)
     bot = request.bot or file_stem(file_name)
     used = store.used(request.author, now)
-    with _Upload(stored.upload, desk.folder / UPLOADS, desk.terms.limits.size) as upload:
+    with _Upload(file, desk.folder / UPLOADS, desk.terms.limits.size) as upload:
         store.submissions.check_name(bot, request.author)
         identity = submission_id(request.author, bot, upload.sha256)
         known = store.submissions.get(identity)
@@ -221,9 +239,7 @@ class _Upload:
         self._copy.replace(self._uploads / self.sha256)
 
 
-def _cancel(desk: Desk, stored: StoredRequest, _now: float) -> Granted:
-    request = stored.request
-    assert isinstance(request, Cancel)
+def _cancel(desk: Desk, request: Cancel) -> Granted:
     known = desk.store.submissions.get(request.submission)
     if known is None or known.author != request.author:
         raise refused("E009", "", "there is no such submission of yours", "see your page for the ids")
@@ -251,9 +267,7 @@ def _own_version(desk: Desk, author: str, bot: str, number: int) -> Version:
     return version
 
 
-def _activate(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    request = stored.request
-    assert isinstance(request, Activate)
+def _activate(desk: Desk, request: Activate, now: float) -> Granted:
     version = _own_version(desk, request.author, request.bot, request.number)
     if desk.closed(now):
         hint = "practice goes on; the versions that played at the freeze play the final"
@@ -268,9 +282,7 @@ def _activate(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     return Granted(f"{version.label} plays from the next round on{others}")
 
 
-def _practise(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    request = stored.request
-    assert isinstance(request, Practise)
+def _practise(desk: Desk, request: Practise, identity: str, now: float) -> Granted:
     version = _own_version(desk, request.author, request.bot, request.number)
     opponents = request.opponents or desk.terms.references
     if not opponents:
@@ -287,7 +299,7 @@ def _practise(desk: Desk, stored: StoredRequest, now: float) -> Granted:
         raise refused("E004", "", message, "wait for one of them")
     desk.store.practices.add(
         Practice(
-            stored.id,
+            identity,
             request.author,
             request.bot,
             request.number,
@@ -303,9 +315,7 @@ def _practise(desk: Desk, stored: StoredRequest, now: float) -> Granted:
 # Authors and organisers.
 
 
-def _join(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    request = stored.request
-    assert isinstance(request, Join)
+def _join(desk: Desk, request: Join, now: float) -> Granted:
     if not desk.terms.anybody:
         raise refused("E001", "", "this season is for invited authors", "ask the organiser for a link")
     desk.store.authors.add(request.name, request.token_sha256, now)
@@ -313,9 +323,7 @@ def _join(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     return Granted(f"{request.name} may submit bots")
 
 
-def _invite(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    request = stored.request
-    assert isinstance(request, Invite)
+def _invite(desk: Desk, request: Invite, now: float) -> Granted:
     if request.again:
         desk.store.authors.replace_token(request.name, request.token_sha256)
         desk.store.events.add(now, "author", request.name, "has a new link; the old one no longer works")
@@ -325,9 +333,8 @@ def _invite(desk: Desk, stored: StoredRequest, now: float) -> Granted:
     return Granted(f"{request.name} is invited")
 
 
-def _manage(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    request, store = stored.request, desk.store
-    assert isinstance(request, Manage)
+def _manage(desk: Desk, request: Manage, now: float) -> Granted:
+    store = desk.store
     reason, subject = one_line(request.reason)[:MAX_TEXT_CHARS], request.subject
     match request.action:
         case "pause":
@@ -387,15 +394,3 @@ def _readmit(desk: Desk, subject: str) -> tuple[str, str]:
         raise refused("E009", subject, f"this submission is {known.state}", "refused ones can be examined again")
     desk.store.submissions.wait_again(known.id, "")
     return subject, f"{known.bot} of {known.author} is examined again"
-
-
-ANSWERS: Mapping[type[Any], Callable[[Desk, StoredRequest, float], Granted]] = {
-    Submit: _submit,
-    Activate: _activate,
-    Practise: _practise,
-    Cancel: _cancel,
-    Join: _join,
-    Invite: _invite,
-    Manage: _manage,
-}
-"""What answers each kind of request."""
