@@ -13,7 +13,7 @@ from host.rating.statistics import ELO, percent
 from host.rating.strength import TableOrder
 from host.season.documents import LadderDocument, LadderRow
 from host.season.rounds.fit import Fit, IntArray, fitted
-from host.season.rounds.moves import Move, Moves, played
+from host.season.rounds.moves import Moves, played
 from host.season.rounds.scheduler import Sums
 
 MEAN_RATING = 1500
@@ -101,7 +101,7 @@ def ladder(
             tried=each.tried,
             history=(*before.history.get(each.label, ()), ratings[each.label]),
             ahead=ahead.get(each.label),
-            moved=moves.sentence(Move(each.label, rank, ratings[each.label]), table.ranks),
+            moved=moves.sentence(each.label, table.ranks),
             neighbours=near.get(each.label, 0.0),
             note=table.notes.get(each.label, ""),
         )

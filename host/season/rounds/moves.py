@@ -34,14 +34,6 @@ def played(orders: Mapping[TableOrder, float], tables: Mapping[frozenset[str], i
     }
 
 
-class Move(NamedTuple):
-    """Where a version stands now: its rank (0: it is not ranked) and its rating."""
-
-    label: str
-    rank: int
-    rating: float
-
-
 class Result(NamedTuple):
     """The tables of a version in the last round against one opponent, or against all new ones. A draw counts half."""
 
@@ -64,9 +56,10 @@ class Result(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """The results of the last round, and the ladder before it."""
+    """The results of the last round, the ratings after it, and the ladder before it."""
 
     results: Mapping[str, Mapping[str, Result]]  # by label and opponent
+    now: Mapping[str, float]
     ranks: Mapping[str, int]
     ratings: Mapping[str, float]
     tables: Mapping[str, float]  # of each version, however many others sat at them
@@ -95,51 +88,42 @@ class Moves(NamedTuple):
         tables = Counter[str]()
         for order, times in orders.items():
             tables.update(dict.fromkeys(frozenset().union(*order), times))
-        return cls(found, ranks, ratings, tables)
+        return cls(found, now, ranks, ratings, tables)
 
-    def sentence(self, move: Move, ranks: Mapping[str, int]) -> str:
+    def sentence(self, label: str, ranks: Mapping[str, int]) -> str:
         """Return why a version moved; empty if neither its rank nor its rating did. `ranks` are those of all versions now."""
-        if move.label not in self.ratings:
-            return f"new: its first {counted(round(self.tables[move.label]), 'table')}"
-        before, change = self.ranks.get(move.label, 0), move.rating - self.ratings[move.label]
-        if before and move.rank and before != move.rank:
-            return f"moved from {ordinal(before)} because {self._why(move, before, ranks)}"
+        if label not in self.ratings:
+            return f"new: its first {counted(round(self.tables[label]), 'table')}"
+        before, rank, change = self.ranks.get(label, 0), ranks.get(label, 0), self.now[label] - self.ratings[label]
+        if before and rank and before != rank:
+            up = rank < before
+            own = self._own(label, up)
+            if own and (change > NOTICED_ELO if up else change < -NOTICED_ELO):
+                return f"moved from {ordinal(before)} because it {own.words(up)}"
+            return f"moved from {ordinal(before)} because {self._others(before, rank, ranks)}"
         if abs(change) < NOTICED_ELO:
             return ""
-        own = self._own(move.label, change > 0)
+        own = self._own(label, change > 0)
         why = f"it {own.words(change > 0)}" if own else "the ratings of its opponents changed"
         return f"{change:+.0f} Elo because {why}"
 
-    def _why(self, move: Move, before: int, ranks: Mapping[str, int]) -> str:
-        up, change = move.rank < before, move.rating - self.ratings[move.label]
-        own = self._own(move.label, up)
-        if own and (change > NOTICED_ELO if up else change < -NOTICED_ELO):
-            return f"it {own.words(up)}"
-        if up:
-            passed = [each for each, rank in self.ranks.items() if 0 < rank < before]
-            gone = [each for each in passed if not ranks.get(each)]
-            passed = [each for each in passed if ranks.get(each, 0) > move.rank]
-        else:
-            passed = [each for each, rank in ranks.items() if 0 < rank < move.rank]
-            gone = []
-            passed = [each for each in passed if not 0 < self.ranks.get(each, 0) < before]
-        return self._others(passed, gone, up)
-
-    def _others(self, passed: list[str], gone: list[str], up: bool) -> str:
+    def _others(self, before: int, rank: int, ranks: Mapping[str, int]) -> str:
         """Return who has changed places with a version, and why."""
-        named = sorted(passed, key=lambda each: (-abs(self._surprise(each, not up)), each))
-        if named:
-            own = self._own(named[0], not up)
-            if own is None:
-                return f"{named[0]} {'fell behind it' if up else 'passed it'}"
-            return f"{named[0]} {own.words(not up)}"
-        if gone:
-            return f"{min(gone)} is not ranked any more"
-        return "the ratings of its opponents changed"
-
-    def _surprise(self, label: str, up: bool) -> float:
-        own = self._own(label, up)
-        return own.surprise if own else 0.0
+        up, gone = rank < before, list[str]()
+        if up:
+            ahead = [each for each, old in self.ranks.items() if 0 < old < before]
+            gone = [each for each in ahead if not ranks.get(each)]
+            passed = [each for each in ahead if ranks.get(each, 0) > rank]
+        else:
+            ahead = [each for each, new in ranks.items() if 0 < new < rank]
+            passed = [each for each in ahead if not 0 < self.ranks.get(each, 0) < before]
+        if not passed:
+            return f"{min(gone)} is not ranked any more" if gone else "the ratings of its opponents changed"
+        causes = {each: self._own(each, not up) for each in passed}
+        surprises = {each: abs(own.surprise) if own else 0.0 for each, own in causes.items()}
+        first = min(passed, key=lambda each: (-surprises[each], each))
+        own = causes[first]
+        return f"{first} {own.words(not up)}" if own else f"{first} {'fell behind it' if up else 'passed it'}"
 
     def _own(self, label: str, up: bool) -> Result | None:
         """Return the result of a version that explains best why it rose or fell; None if none does."""
