@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
-from host.cli import STARTED, CliContext, completers, options, print_result
+from host.cli import STARTED, CliContext, Facts, completers, options, print_result
 from host.sandbox.levels import DEFAULT_LEVEL
-
-if TYPE_CHECKING:  # imported when the command runs
-    from host.ops.referees import RefereeCheckResult
-    from host.submissions.referee_check import ReplayReport
 
 
 @click.command()
@@ -75,12 +71,13 @@ def _check_referees(context: CliContext, places: Sequence[str], bundle: Path | N
     from host.ops.referees import check_referees, replay_failed
 
     level = level_in_force(DEFAULT_LEVEL, unsafe)
-    result: RefereeCheckResult | ReplayReport
-    if bundle is None:
-        result = trio.run(check_referees, places, level, STARTED)
-    elif len(places) > 1:
-        raise click.UsageError("--bundle is for one folder")
-    else:
-        result = trio.run(replay_failed, places[0], level, bundle)
-    print_result(context, "check", result)
-    raise click.exceptions.Exit(0 if result.accepted else 1)
+    if bundle is not None:
+        if len(places) > 1:
+            raise click.UsageError("--bundle is for one folder")
+        again = trio.run(replay_failed, places[0], level, bundle)
+        print_result(context, "check", again)
+        raise click.exceptions.Exit(0 if again.accepted else 1)
+    reports = trio.run(check_referees, places, level, STARTED)
+    facts = {"sandbox": level, "referees": [report.json() for report in reports]}
+    print_result(context, "check", Facts(facts, (line for report in reports for line in report.text())))
+    raise click.exceptions.Exit(0 if all(report.accepted for report in reports) else 1)

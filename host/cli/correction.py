@@ -1,13 +1,13 @@
 """What `redo` and `withdraw` share: an organiser's correction of a run is planned, made and printed."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from host.base.safe_text import one_line
-from host.cli import CliContext, in_folder, print_result
-from host.journal.changes import Change, checked_reason
+from host.cli import CliContext, Facts, in_folder, print_result
+from host.journal.changes import checked_reason
 
 if TYPE_CHECKING:
     from host.journal.reader import Journal
@@ -17,34 +17,6 @@ REASON = click.option(
     "--reason", required=True, metavar="TEXT", help="why; it is published with the change in all results"
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="print what would happen; change nothing")
-
-
-class Corrected(NamedTuple):
-    """A correction, and the change that was written; None if nothing was changed."""
-
-    correction: "Correction"
-    change: "Change | None"
-    left: bool  # whether `croupier run` has something to do
-    folder: str = "."
-
-    def json(self) -> dict[str, Any]:
-        """Return the correction as JSON keys."""
-        return {
-            "changed": self.change is not None,
-            "change": self.change and self.change.json(),
-            "effects": list(self.correction.effects),
-            "next": "croupier run" if self.left else None,
-        }
-
-    def text(self) -> Iterator[str]:
-        """Yield the correction as lines."""
-        yield one_line(self.change.text()) if self.change else "nothing has been changed; this would happen:"
-        for effect in self.correction.effects:
-            yield in_folder(f"  {effect}", self.folder)
-        if self.change:
-            yield f"  sealed: {self.change.seal}"
-        if self.left:
-            yield in_folder("  continue with:  croupier run", self.folder)
 
 
 def correct(
@@ -75,4 +47,14 @@ def correct(
                 forget_answers(str(folder.open), fixture)
             change = make(journal, seed, planned)
             left = not journal.state().finished
-    print_result(context, command, Corrected(planned, change, left, str(context.folder)))
+    facts = {
+        "changed": change is not None,
+        "change": change and change.json(),
+        "effects": planned.effects,
+        "next": "croupier run" if left else None,
+    }
+    lines = [one_line(change.text()) if change else "nothing has been changed; this would happen:"]
+    lines += [in_folder(f"  {effect}", str(context.folder)) for effect in planned.effects]
+    lines += [f"  sealed: {change.seal}"] if change else []
+    lines += [in_folder("  continue with:  croupier run", str(context.folder))] if left else []
+    print_result(context, command, Facts(facts, lines))

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -11,7 +11,7 @@ import click
 from host import __version__
 from host.base.errors import unknown_name
 from host.base.format import counted, duration
-from host.cli import CliContext, print_result
+from host.cli import CliContext, Facts, print_result
 from host.sandbox.levels import DEFAULT_LEVEL, Level
 
 if TYPE_CHECKING:
@@ -193,9 +193,11 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
         if name not in rogues:
             raise click.UsageError(unknown_name("rogue", name, rogues))
     chosen = [rogues[name] for name in names] or [rogue for rogue in rogues.values() if rogue.short]
-    report = AttackReport(level, trio.run(attacked, level, chosen))
-    print_result(context, "attack", report)
-    raise click.exceptions.Exit(0 if report.held else 6)
+    verdicts = trio.run(attacked, level, chosen)
+    held = all(verdict.mark != "✗" for verdict in verdicts)
+    facts = {"sandbox": level, "held": held, "rows": [verdict._asdict() for verdict in verdicts]}
+    print_result(context, "attack", Facts(facts, _attack_lines(level, verdicts, held=held)))
+    raise click.exceptions.Exit(0 if held else 6)
 
 
 def _ask_models(context: CliContext) -> NoReturn:
@@ -216,29 +218,13 @@ def _ask_models(context: CliContext) -> NoReturn:
     raise click.exceptions.Exit(0 if report.all_answer else 6)
 
 
-class AttackReport(NamedTuple):
-    """The outcomes of the rogues that were tried at a level."""
-
-    level: Level
-    verdicts: "list[RogueOutcome]"
-
-    @property
-    def held(self) -> bool:
-        """Whether every rogue that was played got its expected verdict."""
-        return all(verdict.mark != "✗" for verdict in self.verdicts)
-
-    def json(self) -> dict[str, Any]:
-        """Return the verdicts as JSON keys."""
-        rows = [verdict._asdict() for verdict in self.verdicts]
-        return {"sandbox": self.level, "held": self.held, "rows": rows}
-
-    def text(self) -> Iterator[str]:
-        """Yield the verdicts as lines."""
-        width = max(len(verdict.rogue) for verdict in self.verdicts)
-        yield f"attack at level {self.level.label}, each rogue together with an honest bot"
-        for mark, rogue, tries, got, seconds in self.verdicts:
-            yield f"  {mark} {rogue:<{width}}  {got:<26} {seconds:5.1f} s   {shorten(tries, 90, placeholder=' …')}"
-        wrong = sum(verdict.mark == "✗" for verdict in self.verdicts)
-        played = sum(verdict.mark != "!" for verdict in self.verdicts)
-        end = "" if self.held else ": bots of strangers are not safe here"
-        yield f"{played - wrong} of {played} got the expected verdict{end}"
+def _attack_lines(level: Level, verdicts: "Sequence[RogueOutcome]", *, held: bool) -> Iterator[str]:
+    """Yield the verdicts as lines."""
+    width = max(len(verdict.rogue) for verdict in verdicts)
+    yield f"attack at level {level.label}, each rogue together with an honest bot"
+    for mark, rogue, tries, got, seconds in verdicts:
+        yield f"  {mark} {rogue:<{width}}  {got:<26} {seconds:5.1f} s   {shorten(tries, 90, placeholder=' …')}"
+    wrong = sum(verdict.mark == "✗" for verdict in verdicts)
+    played = sum(verdict.mark != "!" for verdict in verdicts)
+    end = "" if held else ": bots of strangers are not safe here"
+    yield f"{played - wrong} of {played} got the expected verdict{end}"

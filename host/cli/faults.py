@@ -7,7 +7,7 @@ import click
 from host.base.errors import unknown_name, unknown_with_list
 from host.base.format import counted
 from host.base.paths import SAMPLE_PREFIX
-from host.cli import CliContext, completers, options, print_result
+from host.cli import CliContext, Facts, completers, options, print_result
 from host.ops.journals import journal_option, open_journal
 from protocols.wire import FaultKind
 
@@ -27,7 +27,7 @@ from protocols.wire import FaultKind
 @click.pass_obj
 def faults(context: CliContext, bot: str | None, kind: str | None, version: int | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
-    from host.inspect.faults import FaultReport, fault_groups
+    from host.inspect.faults import fault_groups, lines_of
 
     if kind is not None:
         check_kind(kind)
@@ -45,8 +45,9 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         undecided = book.undecided()
     chosen = [group for group in groups if bot in (None, group.bot) and kind in (None, group.kind)]
     option = journal_option(context.folder, book.path)
-    report = FaultReport(book.path, chosen, option, verbose=context.verbose, undecided=undecided)
-    print_result(context, "faults", report)
+    rows, missing = [group.json() for group in chosen], [each.json() for each in undecided]
+    facts = {"journal": str(book.path), "rows": rows, "undecided": missing}
+    print_result(context, "faults", Facts(facts, lines_of(chosen, undecided, option, verbose=context.verbose)))
 
 
 def check_kind(kind: str) -> None:

@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -63,45 +63,26 @@ def init(
     row = _choose_language(lang, place)
     chosen = _choose_game(context, game)
     source = _write_starter(place, chosen, row, protocol)
-    starter = StarterBot(place, chosen, row.name, source, missing(load_submission(place, game=chosen)))
-    print_result(context, "init", starter)
-    if starter.missing and not context.json:
-        click.echo(f"WARNING  not installed here: {', '.join(starter.missing)}  (apt install {row.package})", err=True)
+    lacks = missing(load_submission(place, game=chosen))
+    facts = {"folder": str(place), "game": chosen.name, "language": row.name, "edit": str(source), "missing": lacks}
+    print_result(context, "init", Facts(facts, _next_steps(place, source, chosen, row.name)))
+    if lacks and not context.json:
+        click.echo(f"WARNING  not installed here: {', '.join(lacks)}  (apt install {row.package})", err=True)
 
 
-class StarterBot(NamedTuple):
-    """A starter bot."""
+def _next_steps(place: Path, source: Path, game: "Game", language: str) -> Iterator[str]:
+    """Yield what to do next with a starter bot. One of a game without sample bots plays against copies of itself."""
+    from host.rules.catalogue import ref_of
+    from host.submissions.sample_bots import samples
 
-    place: Path
-    game: "Game"
-    language: str
-    source: Path  # the place itself if the bot is a single file
-    missing: list[str]  # programs that the bot needs and this machine lacks
-
-    def json(self) -> dict[str, Any]:
-        """Return the bot as JSON keys."""
-        return {
-            "folder": str(self.place),
-            "game": self.game.name,
-            "language": self.language,
-            "edit": str(self.source),
-            "missing": self.missing,
-        }
-
-    def text(self) -> Iterator[str]:
-        """Yield what to do next. A game without sample bots is played against copies of the starter bot."""
-        from host.rules.catalogue import ref_of
-        from host.submissions.sample_bots import samples
-
-        place = shlex.quote(str(self.place))
-        known = ref_of(self.game)
-        named = known.said if known.has_referee else self.game.name
-        game = f" -g {shlex.quote(named)}" if self.source == self.place else ""  # a bot.toml would name it
-        opponent = "sample:NAME" if samples(self.game.name) else place
-        opponents = " ".join([opponent] * max(1, self.game.seats[0] - 1))
-        yield f"{self.place}: plays {self.game.name} in {self.language}. Edit `decide` in {self.source}, then:"
-        yield f"  croupier check {place}{game}"
-        yield f"  croupier play {place} {opponents} -n 1000{game}"
+    quoted, known = shlex.quote(str(place)), ref_of(game)
+    named = known.said if known.has_referee else game.name
+    option = f" -g {shlex.quote(named)}" if source == place else ""  # a bot.toml would name it
+    opponent = "sample:NAME" if samples(game.name) else quoted
+    opponents = " ".join([opponent] * max(1, game.seats[0] - 1))
+    yield f"{place}: plays {game.name} in {language}. Edit `decide` in {source}, then:"
+    yield f"  croupier check {quoted}{option}"
+    yield f"  croupier play {quoted} {opponents} -n 1000{option}"
 
 
 def write_referee(place: Path, language: str) -> Facts:

@@ -3,7 +3,6 @@
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from host.base.safe_text import escape_control_chars
@@ -105,28 +104,19 @@ class FaultGroup(NamedTuple):
             yield f"  stderr   {line}"
 
 
-class FaultReport(NamedTuple):
-    """The faults of a journal in groups, the largest group first."""
+def lines_of(
+    groups: Sequence[FaultGroup], undecided: Sequence[UndecidedFixture], option: str, *, verbose: bool
+) -> Iterator[str]:
+    """Yield groups as lines, after a sentence about the fixtures that are missing because the game has failed.
 
-    journal: Path
-    groups: Sequence[FaultGroup]
-    option: str  # makes another command read this journal too; "" if it does so without one
-    verbose: bool
-    undecided: Sequence[UndecidedFixture] = ()  # fixtures that are missing, because the game has failed
-
-    def json(self) -> dict[str, Any]:
-        """Return the groups as JSON keys."""
-        undecided = [each.json() for each in self.undecided]
-        return {"journal": str(self.journal), "rows": [group.json() for group in self.groups], "undecided": undecided}
-
-    def text(self) -> Iterator[str]:
-        """Yield the groups as lines."""
-        if self.undecided:
-            yield missing_sentence([each.why for each in self.undecided])
-        if not self.groups:
-            yield "no faults"
-        for group in self.groups:
-            yield from group.text(self.option, verbose=self.verbose)
+    `option` makes another command read the journal of the faults too; "" if it does so without one.
+    """
+    if undecided:
+        yield missing_sentence([each.why for each in undecided])
+    if not groups:
+        yield "no faults"
+    for group in groups:
+        yield from group.text(option, verbose=verbose)
 
 
 def fault_groups(journal: Journal, bot: str = "", version: int = 0) -> list[FaultGroup]:

@@ -1,9 +1,8 @@
 """Check referees: that the rules of a game say the same in every process, for every order of tables."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from host.base.errors import UserError
 from host.rules.foreign import game_folder, is_foreign
@@ -18,29 +17,8 @@ from host.submissions.referee_check import (
 )
 
 
-class RefereeCheckResult(NamedTuple):
-    """The reports about some referees."""
-
-    level: Level
-    reports: Sequence[RefereeReport]
-
-    @property
-    def accepted(self) -> bool:
-        """Whether all games can be played."""
-        return all(report.accepted for report in self.reports)
-
-    def json(self) -> dict[str, Any]:
-        """Return the reports as JSON keys."""
-        return {"sandbox": self.level, "referees": [report.json() for report in self.reports]}
-
-    def text(self) -> Iterator[str]:
-        """Yield the reports as lines."""
-        for report in self.reports:
-            yield from report.text()
-
-
-async def check_referees(places: Sequence[str], level: Level, began: float) -> RefereeCheckResult:
-    """Check some referees, one after the other. The seconds of the first report are those since `began`."""
+async def check_referees(places: Sequence[str], level: Level, began: float) -> list[RefereeReport]:
+    """Check some referees, one after the other; return their reports. The seconds of the first report are those since `began`."""
     reports = list[RefereeReport]()
 
     def took() -> float:
@@ -54,7 +32,7 @@ async def check_referees(places: Sequence[str], level: Level, began: float) -> R
                 raise
             reports.append(refused(error, place, took()))
         began = time.monotonic()
-    return RefereeCheckResult(level, reports)
+    return reports
 
 
 async def replay_failed(place: str, level: Level, bundle: Path) -> ReplayReport:
