@@ -292,7 +292,7 @@ class FaultInjection:
             if identity not in self.acknowledged
         )
         with self.season.store() as store:
-            late = {version.submission for _, version in store.versions.late(float(store.setting(FROZEN)))}
+            late = {version.submission for _, version in store.versions.late(float(store.setting(FROZEN) or "inf"))}
         for identity, each in self.acknowledged.items():
             found = kept.get(identity)
             if found is None:

@@ -752,6 +752,18 @@ def test_an_examination_that_a_full_disk_ends_is_done_again_when_there_is_room(t
         assert here.examined().state == "accepted"
 
 
+def test_an_upload_that_a_full_disk_keeps_from_being_unpacked_is_no_failure_of_croupier() -> None:
+    with small_disk() as disk:
+        (disk / "upload").write_bytes(b"print()\n" * 8192)
+        with contextlib.suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        request = UnpackRequest(str(disk / "upload"), "mine.py", str(disk / "work"), "mine", 1 << 20)
+        with pytest.raises(UserError) as full:
+            trio.run(unpacked_upload, request)
+        assert (full.value.problems[0].code, full.value.exit_code) == ("E015", 6)
+
+
 @pytest.mark.long
 def test_old_builds_make_room_and_those_in_use_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small_cache(tmp_path / "before", monkeypatch) as cache, season(tmp_path / "cup") as here:

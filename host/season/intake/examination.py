@@ -19,6 +19,7 @@ from host.bots.values import Evidence
 from host.games.engine import Game
 from host.season.entries.values import SlowAnswer, SubmissionState, Verdict
 from host.season.intake.practice import IntakeTerms, Practised
+from host.season.intake.pruning import require_room
 from host.season.intake.unpack import Unpacked, UnpackRequest
 from host.submissions.build import build_log
 from host.submissions.check import check_bot
@@ -206,7 +207,8 @@ def practice_finding(played: Practised) -> Finding:
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
     """Unpack an upload into an empty folder, in a process of its own. Cancelling ends it.
 
-    Raise UserError with exit code 6 if it is killed by SIGKILL: an archive does not do so, but a machine that is short of memory.
+    Raise UserError with exit code 6 if the disk is full, or if it is killed by SIGKILL: an archive does not do so, but a machine
+    that is short of memory.
     """
     command, target = [sys.executable, "-P", "-m", "host.season.intake.unpack"], Path(request.target)
     refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
@@ -220,6 +222,7 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
             return msgspec.json.decode(done.stdout, type=Unpacked)
         by = -done.returncode
         if by not in (signal.SIGKILL, *KILLERS):
+            require_room(target)
             last = _decoded(done.stderr).strip().rpartition("\n")[2]
             said = last or f"it ended with {done.returncode} and said nothing"
             raise UserError([Problem("H001", "host.season.intake.unpack", f"has failed: {said}")], 6)
