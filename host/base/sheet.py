@@ -63,7 +63,7 @@ def read_sheet(path: Path) -> Sheet:
         delimiter = max(",;\t", key=first.count)
     try:
         lines = [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(line)]
-    except csv.Error as wrong:
+    except (csv.Error, ValueError) as wrong:  # ValueError: since Python 3.13, a delimiter that csv does not allow
         raise UserError([Problem("R013", str(path), f"is not a table of text: {wrong}")], 2) from wrong
     return Sheet(lines, delimiter, data.startswith((codecs.BOM_UTF8, *UTF16_MARKS)))
 
