@@ -71,11 +71,12 @@ def back_up(place: Path, target: Path) -> Backup:
 def _others(folder: SeasonFolder, last: int) -> Iterator[Path]:
     """Yield every other file of a season. Files that vanish meanwhile, for example old reports, are left out.
 
-    `last` is the last round of the copied store: the folder of a later one would contradict it.
+    `last` is the last round of the copied store: the folder of a later one would contradict it. Folders of rounds that were
+    played again are left out, too.
     """
     for path in sorted(folder.path.rglob("*")):
         top, second = (*path.relative_to(folder.path).parts, "")[:2]
-        if top == "rounds" and second.isdecimal() and int(second) > last:
+        if top == "rounds" and not (second.isdecimal() and int(second) <= last):
             continue
         hidden = any(part.startswith(".") for part in path.relative_to(folder.path).parts)
         if top in LEFT_OUT or hidden or path.is_dir() or path.is_symlink() or path.suffix == ".lock":

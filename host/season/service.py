@@ -79,9 +79,10 @@ def played_season(place: Path) -> Tournament:
     try:
         return loaded_season(place)
     except UserError:
-        if not (rounds := sorted(SeasonFolder(place).rounds.glob(f"[0-9]*/{CONFIG}"))):
+        rounds = [each for each in SeasonFolder(place).rounds.glob(f"*/{CONFIG}") if each.parent.name.isdecimal()]
+        if not rounds:
             raise
-        return load(rounds[-1])
+        return load(max(rounds, key=lambda each: int(each.parent.name)))
 
 
 def site_address(place: Path, bind: str) -> str:

@@ -90,14 +90,18 @@ def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: T
     assert two.play(None, "round") == [("round", "goes on")]
 
 
-def test_a_folder_with_the_meetings_of_another_round_is_kept_and_not_played(two: TwoAuthors) -> None:
+@pytest.mark.parametrize("meeting", [(4, "adas-1", "kims-1"), (10, "adas-1", "graces-1")], ids=["meetings", "bots"])
+def test_a_folder_with_the_meetings_or_bots_of_another_round_is_kept_and_not_played(
+    two: TwoAuthors, meeting: tuple[int, str, str]
+) -> None:
     place, root = two.folder.round(1), round_root(two.folder.seed(), 1)
-    write_round(place, 1, root, load(two.folder.path), [], [Meeting(("adas-1", "kims-1"), 4)])
+    tables, *names = meeting
+    write_round(place, 1, root, load(two.folder.path), ["../../bots/before/adas-1"], [Meeting((*names,), tables)])
     (kind, text), *_ = two.play(None, "round")
-    assert kind == "warning" and "had other meetings than the store" in text
+    assert kind == "warning" and "had other meetings or bots than the store" in text
     aside, now = sorted(two.folder.rounds.iterdir(), reverse=True)
     assert now == place and aside.name in text
     assert {*(now / MEETINGS).read_text().split()} == {"10", "adas-1", "/", "graces-1"}
-    assert (aside / MEETINGS).read_text() == "4 adas-1 / kims-1\n"
+    assert (aside / MEETINGS).read_text() == f"{tables} {' / '.join(names)}\n"
     two.play(None, "round")
     assert sorted(two.folder.rounds.iterdir(), reverse=True) == [aside, now]

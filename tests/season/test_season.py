@@ -287,6 +287,10 @@ def test_a_season_is_verified_copied_and_exported_while_its_croupier_toml_is_wro
     copied, backup = tmp_path / "copy", tmp_path / "cup.tgz"
     subprocess.run(["cp", "-r", played.folder, copied], check=True)
     (copied / "croupier.toml").write_text("[season\n")
+    aside = copied / "rounds" / "0001.1795935000000000000"  # as after a backup was unpacked over the season
+    (aside / "run").mkdir(parents=True)
+    (aside / "croupier.toml").write_text('game = "pazaak"\nbots = ["../../bots/gone/adas-1"]\n')
+    (aside / "run" / "run.sqlite").write_bytes(b"damaged")
     for words in (["verify"], ["export", tmp_path / "public"], ["backup", backup], ["invite", "lovelace"]):
         done = croupier("-C", copied, "season", *words)
         assert done.code == 0, done.err

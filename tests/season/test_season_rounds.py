@@ -350,10 +350,8 @@ def test_the_cost_of_a_table_is_that_of_the_middle_of_the_field() -> None:
 
 def test_the_pace_of_a_uniform_round_counts_for_uniform_rounds_and_for_new_versions() -> None:
     totals = SeasonTotals()
-    for number, seconds in (
-        (UNIFORM_EVERY - 1, {"a": 2.0, "b": 4.0}),
-        (UNIFORM_EVERY, {"a": 1.0, "b": 2.0, "new": 3.0}),
-    ):
+    before, uniform = {"a": 2.0, "b": 4.0, "silent": 0.0}, {"a": 1.0, "b": 2.0, "new": 3.0, "silent": 1.0}
+    for number, seconds in ((UNIFORM_EVERY - 1, before), (UNIFORM_EVERY, uniform)):
         sums = RoundSums((), dict.fromkeys(seconds, 10), {}, {}, (), 0.0, seconds)
         totals.add(Round(number, "finished", RoundTerms(number, 2, 20), (), (), sums=sums))
-    assert (totals.pace, totals.uniform_pace) == ({"a": 0.2, "b": 0.4, "new": 0.3}, 0.5)
+    assert (totals.pace, totals.uniform_pace) == ({"a": 0.2, "b": 0.4, "new": 0.3, "silent": 0.1}, 0.5)

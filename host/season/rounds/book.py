@@ -152,7 +152,11 @@ class SeasonTotals:
                 self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
         self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
         self._crashes |= dict.fromkeys(self.fallen, 0)
-        pace = {label: seconds / sums.tables[label] for label, seconds in sums.seconds.items() if sums.tables[label]}
+        pace = {
+            label: spent / sums.tables[label]
+            for label, spent in sums.seconds.items()
+            if sums.tables[label] and spent > 0
+        }
         if which.terms.uniform:
             both = pace.keys() & self.pace.keys()
             self.uniform_pace = median(pace[label] / self.pace[label] for label in both) if both else 1.0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from host.base.errors import Problem, UserError
 from host.base.output import write_atomically
 from host.base.paths import remove_tree
-from host.base.toml_file import toml_lines
+from host.base.toml_file import read, toml_lines
 from host.bots.values import BENCHING
 from host.config.difference import canonical, settings_of
 from host.config.resolver import CONFIG, registry_of
@@ -53,14 +53,15 @@ def write_round(
 ) -> Path | None:
     """Write the tournament folder of a round, whole or not at all. It names its bots in the store and copies none.
 
-    The seed lies in `run/seed`, readable for its owner, with its commitment. A folder with these meetings stays: this function
-    wrote it before a crash. Rename a folder with other meetings, and return its new path: somebody unpacked a backup over a
+    The seed lies in `run/seed`, readable for its owner, with its commitment. A folder with these meetings and bots stays: this
+    function wrote it before a crash. Rename a folder with others, and return its new path: somebody unpacked a backup over a
     season that had gone on.
     """
     listed = "".join(f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings).encode()
     aside = None
     if folder.exists():
-        if (folder / MEETINGS).is_file() and (folder / MEETINGS).read_bytes() == listed:
+        is_same = (folder / MEETINGS).is_file() and (folder / MEETINGS).read_bytes() == listed
+        if is_same and read(folder / CONFIG).data.get("bots") == [*bots]:
             return None
         aside = folder.rename(folder.with_name(f"{folder.name}.{time.time_ns()}"))
     unfinished = folder.with_name(f".{folder.name}")

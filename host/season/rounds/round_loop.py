@@ -255,7 +255,8 @@ class RoundPlayer:
         root = round_root(season.seed, which.number)
         place = season.folder.round(which.number)
         if aside := write_round(place, which.number, root, season.tournament, bots, which.meetings):
-            text = f"its folder had other meetings than the store, which may be from a backup: it is rounds/{aside.name} now"
+            about = "its folder had other meetings or bots than the store, which may be from a backup"
+            text = f"{about}: it is rounds/{aside.name} now"
             season.event("warning", f"round {which.number}", text)
 
     def _size_of(self, which: Round) -> str:
