@@ -6,8 +6,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 user=1234
 # The excluded tests take long, and are the same for every user.
-[ $# -gt 0 ] || set -- -n 3 --dist worksteal tests/*/test_{model_ports,levels,every_sandbox,check,intake,system_errors,run}.py -k 'not (B025 or B031 or one_worker or interrupted)'
-[ "$(id -u)" = 0 ] || exec .venv/bin/python -m pytest "$@"
+default=(tests/*/test_{model_ports,levels,every_sandbox,check,intake,system_errors,run}.py -k 'not (B025 or B031 or one_worker or interrupted)')
+others='not long and not proof and not toolchains'
+[ "$(id -u)" = 0 ] || { [ $# -gt 0 ] || set -- "${default[@]}"; exec .venv/bin/python -m pytest "$@"; }
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -31,4 +32,11 @@ run() {
         PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-}" PYTHONPATH="$place/tree:$packages" PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest "$@")
 }
 echo "as-user: user $user, $python"
-run "$@"
+if [ $# -gt 0 ]; then
+    run "$@"
+    exit
+fi
+failed=0
+run -n 3 --dist worksteal "${default[@]}" -m "$others and not timing" || failed=1
+run "${default[@]}" -m "$others and timing" || failed=1
+exit $failed

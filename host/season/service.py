@@ -149,7 +149,7 @@ class Service:
                 await intake.prepare_references()
                 player = RoundPlayer(season, self._backends.rounds, terms.workers)
                 publishing = Publishing(season, player, intake, site)
-                publishing.publish()
+                await self._publish_first(publishing)
                 nursery.start_soon(self._answer_inbox, intake, publishing)
                 for _ in range(EXAMINERS):
                     nursery.start_soon(self._examine, intake)
@@ -179,6 +179,14 @@ class Service:
             executor=self._backends.practice,
             workers=self._terms.workers,
         )
+
+    async def _publish_first(self, publishing: Publishing) -> None:
+        """Publish what the season knows, before anybody is answered. Wait for the machine if it cannot be written."""
+        while True:
+            try:
+                return publishing.publish()
+            except (UserError, OSError) as failed:
+                await self._wait_for_machine("published", failed)
 
     # Tasks.
 

@@ -55,7 +55,7 @@ def first_fault(text: str, folder: Path, level: Level | None = None) -> Evidence
 @pytest.mark.long
 @pytest.mark.parametrize("level", strongest(levels()))
 @pytest.mark.parametrize("text", STATES)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_the_kernel_shows_whether_a_late_bot_waits_for_input(level: Level, text: str, tmp_path: Path) -> None:
     piece = first_fault(text, tmp_path, level)
 

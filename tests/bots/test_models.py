@@ -756,7 +756,6 @@ IN_ALL = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("keys", "words"), IN_ALL)
-@pytest.mark.one_in(3)
 def test_a_run_stops_in_good_order_when_its_budget_in_all_is_used_up(keys: str, words: str, tmp_path: Path) -> None:
     with serving() as server:
         place = tournament(tmp_path, server.address)

@@ -117,7 +117,6 @@ def test_the_last_refused_answer_is_judged_as_without_retries(answer: str, kind:
         ("""__import__("time").sleep(99)""", "timeout"),
     ],
 )
-@pytest.mark.one_in(3)
 def test_other_faults_are_not_asked_again(answer: str, kind: str) -> None:
     bot = bot_of(answer, "faulty", retries=2)
 

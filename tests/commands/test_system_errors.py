@@ -182,6 +182,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", disk], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_named_by_every_command(played: Path, full_disk: Path) -> None:
     cup = full_disk / "cup"
     shutil.copytree(played, cup)

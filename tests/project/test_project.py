@@ -108,7 +108,7 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 47_596
+MAX_CODE_LINES = 47_602
 """Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
 the commit."""
 
@@ -444,7 +444,7 @@ def installation(tmp_path: Path, apt_get: str, wanted: str) -> tuple[str, list[s
     return done.stdout, (tmp_path / "asked").read_text().splitlines()
 
 
-@pytest.mark.proof
+@pytest.mark.long
 def test_an_installation_waits_until_the_lock_of_apt_is_free(tmp_path: Path) -> None:
     printed, asked = installation(tmp_path, LOCKED_APT_GET, "no-such:no-package")
     assert "waiting: another program is installing packages, and holds the lock of apt" in printed

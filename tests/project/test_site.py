@@ -58,6 +58,7 @@ def test_each_page_is_on_the_site_once_with_everything_that_a_code_host_shows(si
             assert counts[0] == counts[1], f"{path}: {counts} × {tag}"
 
 
+@pytest.mark.long
 def test_the_navigation_is_the_index_of_the_documentation(site: Path) -> None:
     front = (site / "index.html").read_text()
     for heading in re.findall(r"^\| (for .+?) \| \|", (ROOT / "docs" / "README.md").read_text(), re.MULTILINE):

@@ -87,7 +87,6 @@ for line in sys.stdin:
         pytest.param('state = "memory"', marks=pytest.mark.long),
     ],
 )
-@pytest.mark.one_in(4)
 def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> None:
     folder = tmp_path / "listens"
     folder.mkdir(mode=0o755)

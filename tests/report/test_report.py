@@ -447,6 +447,7 @@ def test_a_report_of_fifty_bots_stays_below_one_megabyte_with_replays_and_all_pa
     assert {"pairs", "faults", *(f"bot-{number}" for number in range(1, 51))} <= set(told)
 
 
+@pytest.mark.long
 def test_packed_pages_are_as_harmless_as_the_others(fifty_told: str) -> None:
     leaves = leaves_of(fifty_told)
     assert (

@@ -320,7 +320,6 @@ WRONG = {
     "how",
     [pytest.param(how, marks=[pytest.mark.long] if how in ("torn", "foreign", "garbage") else []) for how in WRONG],
 )
-@pytest.mark.one_in(3)
 def test_what_becomes_of_a_journal_that_is_served_is_said_on_the_page(how: str, tmp_path: Path) -> None:
     path = games.played(tmp_path / "one", "pazaak")
     other = games.played(tmp_path / "other", "pazaak")

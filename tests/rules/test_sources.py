@@ -165,6 +165,7 @@ def test_a_game_that_fails_twice_at_an_answer_sets_its_fixture_aside_and_the_res
     assert f"{len(missing)} fixture" in verified(folder)
 
 
+@pytest.mark.long
 def test_the_table_at_which_a_game_failed_is_kept_for_its_authors(failed: tuple[Path, str]) -> None:
     folder, _ = failed
     undecided = standings(folder)["undecided"]

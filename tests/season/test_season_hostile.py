@@ -294,7 +294,7 @@ def test_a_body_that_does_not_go_on_is_refused_in_time_and_stops_nobody(besieged
     assert besieged.left_behind() == []
 
 
-@pytest.mark.proof
+@pytest.mark.long
 def test_headers_that_do_not_end_are_given_up(besieged: Site) -> None:
     with socket.create_connection(("127.0.0.1", besieged.port), timeout=60) as line:
         line.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ")
@@ -312,7 +312,7 @@ def test_headers_that_do_not_end_are_given_up(besieged: Site) -> None:
             raise AssertionError("the site still waits")
 
 
-@pytest.mark.proof
+@pytest.mark.long
 def test_readers_that_stop_reading_are_dropped(besieged: Site) -> None:
     publish(besieged.folder, ladder(plain, 300))  # a page of 200 kB
     assert besieged.get("/").status == 200

@@ -120,6 +120,12 @@ def test_a_full_disk_stops_nothing_for_good(tmp_path: Path) -> None:
                 while True:
                     file.write(bytes(4096))
             season.until(lambda: season.events("waits"), "the words about the disk")
+            assert season.process is not None
+            season.process.kill()
+            season.process.wait()
+            before = len(season.events("waits"))
+            season.open()
+            season.until(lambda: len(season.events("waits")) > before, "the same words after a restart")
             (disk / "fill").unlink()
             done = len(season.events("round", "is over"))
             season.until(lambda: len(season.events("round", "is over")) > done + 1, "the next rounds")
@@ -154,7 +160,7 @@ def test_a_season_plays_a_game_with_a_referee(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("host", sorted(FOREIGN))
+@pytest.mark.parametrize("host", sorted(FOREIGN, reverse=True))
 @pytest.mark.one_in(3)
 def test_a_season_plays_a_referee_that_was_written_for_another_runner(host: str, tmp_path: Path) -> None:
     said, sample, bot = FOREIGN[host]

@@ -45,7 +45,6 @@ def test_a_report_that_was_not_written_before_a_restart_is_written_after_it(tmp_
 
 
 @pytest.mark.parametrize("other", [None, "", "of a season that this store is a backup of"])
-@pytest.mark.one_in(3)
 def test_a_round_without_its_records_gets_them(tmp_path: Path, other: str | None) -> None:
     here = TestSeason(tmp_path / "cup")
     records = here.folder / "published/rounds/0001.ndjson"

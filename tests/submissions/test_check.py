@@ -91,7 +91,6 @@ NEEDS = {"B011": ("java", "javac", "jar"), "B012": ("java",), "B013": ("sbcl",),
 
 
 @pytest.mark.parametrize("code", breadth(BAD, 8))
-@pytest.mark.one_in(2)
 def test_a_bad_bot_is_refused_with_its_code_and_a_cure(code: str, here: Path) -> None:
     needs(*NEEDS.get(code, ()))
     files, message = BAD[code]
@@ -136,7 +135,6 @@ CAUSES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", breadth(CAUSES, 3))
-@pytest.mark.one_in(3)
 def test_the_cause_of_a_fault_is_called_by_its_name(what: str, here: Path) -> None:
     files, message, hint = CAUSES[what]
 
@@ -170,7 +168,6 @@ SEVERAL_LINES: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", breadth(SEVERAL_LINES, 3))
-@pytest.mark.one_in(3)
 def test_the_hints_are_those_of_the_protocol(what: str, here: Path) -> None:
     files, message, hint = SEVERAL_LINES[what]
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import croupier
-from helpers import breadth, long
+from helpers import breadth
 from test_lasting_state import COUNTS, MANIFEST
 
 from host.base.errors import UserError
@@ -379,7 +379,7 @@ def alterations(journal: Path) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "every"), [long(("with_states", 1)), ("corrected", 4), long(("corrected", 1))])
+@pytest.mark.parametrize(("name", "every"), [("corrected", 4), ("corrected", 1), ("with_states", 1)])
 @pytest.mark.one_in(3)
 def test_every_alteration_of_a_journal_is_found_or_named(
     name: str, every: int, request: pytest.FixtureRequest, tmp_path: Path

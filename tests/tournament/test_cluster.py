@@ -88,7 +88,7 @@ def test_a_machine_that_dies_costs_its_fixture_and_nothing_else(native: Path, tm
     assert outcome(cup) == outcome(native)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 def test_a_scheduler_that_dies_may_come_back(native: Path, tmp_path: Path) -> None:
     cup = cup_in(tmp_path / "cup", tourneys=TOURNEYS)
     with machines("alice") as standing:
@@ -120,7 +120,7 @@ def test_ctrl_c_sends_all_bots_home_and_the_same_command_goes_on(native: Path, t
     assert outcome(cup) == outcome(native)
 
 
-@pytest.mark.proof
+@pytest.mark.long
 def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
     impatient = "import host.backends.dask_worker as r; r.HEARTBEAT_TIMEOUT_S = 6; "
     impatient += "from distributed.cli.dask_worker import main; main()"

@@ -150,7 +150,6 @@ def test_a_module_that_reads_a_file_beside_it_is_refused_with_the_cure(elsewhere
     assert "/mode" in done.err and "is sent with all its files" in done.err
 
 
-@pytest.mark.proof
 def test_what_bots_require_is_downloaded_here_and_travels(elsewhere: Machines, tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()

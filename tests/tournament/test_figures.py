@@ -761,6 +761,7 @@ def assert_close(shown: Any, counted: Any, what: str) -> None:
         assert shown == (pytest.approx(counted, rel=rounded) if isinstance(counted, float) else counted), what
 
 
+@pytest.mark.long
 def test_the_command_on_the_page_prints_the_hash_of_the_seed(played: Played) -> None:
     page(played, "result", "standings")
     (command,) = re.findall(r"see for yourself:</p><pre[^>]*>(.*?)</pre>", (played.folder / "figures.html").read_text())
