@@ -60,7 +60,7 @@ class Show(NamedTuple):
 
 
 class Over(NamedTuple):
-    """The end of a table. `moves` is None unless the referee says that chance has given nothing (see `engine.Ended`)."""
+    """The end of a table. `moves` is None unless the referee says that the table had no chance (see `engine.Ended`)."""
 
     scores: tuple[int, ...]
     moves: str | None = None

@@ -44,7 +44,7 @@ class KeptWorker:
 
 
 class _Group(NamedTuple):
-    """What the setups of one worker have in common: what it does not change after its start."""
+    """The settings that a worker keeps from its start: it can play every setup that has the same ones."""
 
     cores: tuple[int, ...]
     pondering: bool

@@ -116,9 +116,9 @@ def index_of(word: int, weights: Sequence[float]) -> int:
 
 
 def _drawn(deck: list[T], key: bytes, label: str) -> Iterator[T]:
-    """Yield the cards of a deck in random order, each by the next of `words(key, label)`, here without a second generator.
+    """Yield the cards of a deck in random order. The next of `words(key, label)` chooses each card.
 
-    Cards that are not drawn take no time.
+    It computes these words itself, which is faster. Cards that are not drawn take no time.
     """
     left, start = len(deck), key + label.encode()
     for number in map(_four_bytes, range((left + 3) // 4)):

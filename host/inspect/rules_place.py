@@ -34,7 +34,7 @@ class RulesPlace:
         self._calls = 0
 
     def run(self, table: str, rules: Callable[..., _T], *values: Any) -> _T:
-        """Call rules of a table, and return what they return. The parent sees that they compute."""
+        """Call rules of a table, and return what they return. Meanwhile the parent process can read that rules are running."""
         self._calls += 1
         name = table.encode()[: _BYTES - _HEAD.size]
         self._memory[_HEAD.size : _HEAD.size + len(name) + 1] = name + b"\0"

@@ -420,9 +420,9 @@ class Journal:
         return record._replace(evidence=pieces)
 
     def salted_answers(self) -> Iterator[tuple[int, str, bytes, str]]:
-        """Yield the number and the stage of each fixture, also if it no longer counts, and the salt and text of its answers.
+        """Yield the number, the stage, the salt and the text of the answers of each fixture, also of one that no longer counts.
 
-        Their hash is in its line of the chain. Yield nothing if the answers have been removed.
+        The line of a fixture in the chain has the hash of the salt and the text. Yield nothing if the answers have been removed.
         """
         query = (
             "SELECT fixture.id, stage, salt, answers, summary FROM fixture JOIN record ON fixture.id = record.fixture "

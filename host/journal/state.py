@@ -263,7 +263,7 @@ class RecordedBot(NamedTuple):
 
     @property
     def is_sent_history(self) -> bool:
-        """Whether a new process of it is sent the earlier questions of its table, and its answers to them."""
+        """Whether a new process of the bot is sent the earlier questions of the table, and the answers that the bot gave."""
         return PROTOCOLS[self.protocol].repeats
 
     @property

@@ -67,7 +67,7 @@ class _Tournament:
 
 
 class _Row(NamedTuple):
-    """A bot in its group, both from 1."""
+    """A bot of the rating. Groups and ranks within a group are counted from 1."""
 
     group: int
     rank: int

@@ -197,7 +197,7 @@ class News:
         self.illegal[bot].append(IllegalMove(question, move))
 
     def report_end(self, bots: Iterable[str], table: int) -> None:
-        """Let the bots that number their tables know that one has ended."""
+        """Note that a table has ended. The next batch tells it to the bots that are sent table numbers."""
         for bot in bots:
             if bot in self._seats and self._seats[bot].bot.spec.table_ids:
                 self.ended[bot].append(table)

@@ -113,9 +113,9 @@ def wilson(wins: float, tables: float) -> Interval:
 
 
 def wilson_tables(rate: float, interval: tuple[float, float]) -> float:
-    """Return how many tables Wilson's interval around a win rate counts: the inverse of `wilson`.
+    """Return the number of tables for which `wilson` gives this interval around a win rate.
 
-    An interval without any width, or with all of it, counts as a very narrow or a very wide one.
+    An interval of width 0 or 1 would need infinitely many tables, or none: the result is then very large, or very small.
     """
     low, high = interval if rate >= 0.5 else (1 - interval[1], 1 - interval[0])
     return max(Z * Z * low * high, LEAST) / max(max(rate, 1 - rate) ** 2 - low * high, LEAST)

@@ -13,7 +13,7 @@ OPEN, BYE = "open", "bye"
 
 
 class Shown(NamedTuple):
-    """How pictures of one type are called: the key in JSON, which is also the id of a page's section, and a title."""
+    """The names of a type of pictures: its key in JSON, which is also the id of its section on a page, and its title."""
 
     key: str
     title: str

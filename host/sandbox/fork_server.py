@@ -251,7 +251,7 @@ def warm_up(code: "CodeType") -> None:
 
 
 def forget_age() -> None:
-    """Replace what the bot's imports have stored of the interpreter's start, as in a new process."""
+    """Replace times and keys that imported modules stored when the interpreter started, as if the process were new."""
     if logging := sys.modules.get("logging"):
         import time  # logging has imported it
 

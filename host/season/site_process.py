@@ -36,7 +36,7 @@ def _end_with_parent() -> None:
 
 
 def url_of(host: str, port: int | str) -> str:
-    """Return the address of a site in links. For one that listens everywhere, it has this machine's address in its network."""
+    """Return the address of a site for links. If the site listens at all addresses, that of this machine in its network."""
     try:
         address = ip_address(host)
     except ValueError:  # a name

@@ -86,7 +86,7 @@ def client_of(request: Request, options: SiteOptions) -> Client:
 
 
 def _customer(address: str) -> str:
-    """Return whom the limits count: an address of IPv4, or a network of IPv6."""
+    """Return the key by which requests are limited: an IPv4 address, or an IPv6 network."""
     try:
         known = ip_address(address)
     except ValueError:
@@ -102,7 +102,7 @@ def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
 
 
 def _within(address: str, proxies: tuple[str, ...]) -> bool:
-    """Return whether an address is that of a proxy. What is not an address is not."""
+    """Return whether an address is that of a proxy; False for a text that is not an address."""
     try:
         known = ip_address(address)
     except ValueError:
