@@ -187,6 +187,7 @@ def test_bots_that_number_their_tables_or_are_started_for_each_are_asked_again(k
     )
     answer = f"""{answer} if "over" not in question else "" """ if "table_ids" in keys else answer
     folder = CACHE / "retries"
+    folder.mkdir(exist_ok=True)
     source = written(ANSWERS.replace("{answer}", answer), ".py", folder, "numbers")
     numbers = built(source, "pazaak", protocol="json").with_keys(**keys)
     numbers = numbers._replace(limits=numbers.limits._replace(retries=1, bank=Bank(60.0, "table"), floor=0.001))
