@@ -204,7 +204,7 @@ def answering(sandbox: Sandbox) -> int:
 
 
 def _read(descriptor: int) -> bytes:
-    """Return what the kernel has counted of a thread; nothing if it has ended."""
+    """Return the content of an open schedstat file of a thread; nothing if the thread has ended."""
     with suppress(OSError):
         return os.pread(descriptor, 64, 0)
     return b""

@@ -68,7 +68,7 @@ class Seals:
         return str(found[0]) if found else ""
 
     def add(self, kind: ChainEntryKind, ref: int) -> None:
-        """Append the entry of a fixture, a change or a version, whose rows have been written."""
+        """Append the entry of a fixture, an undecided fixture, a change or a version, whose rows are in the journal already."""
         salt = secrets.token_bytes(SALT_BYTES) if kind == "fixture" else b""
         self._append(kind, ref, "", salt, self._content(kind, ref, salt))
 

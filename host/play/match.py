@@ -108,7 +108,7 @@ class OwnTable(OpenTable):
 
 
 class ForeignTable(OpenTable):
-    """A table of a source."""
+    """A table whose rules run in another process: its questions come from a `Source`."""
 
     __slots__ = ("first", "source_table")
 

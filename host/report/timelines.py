@@ -146,7 +146,7 @@ def ranks(
 
 
 def rounds_end(records: Sequence[Record]) -> dict[int, int]:
-    """Return each round by the number of records up to its end."""
+    """Return the numbers of the rounds. Their keys are how many records there are up to the end of each."""
     last = {FixtureId.parse(record.path).round or 0: count for count, record in enumerate(records, 1)}
     return {count: number for number, count in sorted(last.items())}
 
@@ -194,7 +194,7 @@ def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def is_two_player(records: Sequence[Record]) -> bool:
-    """Return whether every fixture is a pair's own, and games can be won."""
+    """Return whether every fixture has two bots, and some bot has won a game."""
     by_two = all(len(record.results) == 2 for record in records)
     return by_two and any(result.wins for record in records for result in record.results.values())
 

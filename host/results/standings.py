@@ -249,7 +249,7 @@ def certainties(
 
 
 def _missing(state: StageState, records: Sequence[Record], field: Sequence[str]) -> list[str]:
-    """Return sentences about the fixtures that have no result, and what was decided without."""
+    """Return sentences about the fixtures that have no result, and about what the stage has decided without them."""
     undecided = [record.undecided for record in records if record.undecided]
     if not undecided:
         return []

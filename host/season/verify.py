@@ -134,7 +134,7 @@ def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
 
 
 def _planned(rounds: list[Round]) -> Iterator[PlannedRound]:
-    """Yield the rounds with the sums of those before each."""
+    """Yield each round with what it was planned from: the sums of all rounds before it."""
     totals = SeasonTotals()
     for each in rounds:
         yield PlannedRound(each.players, totals.sums, each.terms, each.meetings)

@@ -206,7 +206,8 @@ SCENES = [
 def test_what_a_page_shows_is_what_happens(scene: Scene, tmp_path: Path) -> None:
     needs(*(program for program in scene.needs if program != "long"))
     for step, printed_text in played(scene, tmp_path):
-        if not pattern(step, step.text).fullmatch(printed_text):
+        fails = re.search(r"^error\[", printed_text, re.MULTILINE) and "error[" not in step.text
+        if fails or not pattern(step, step.text).fullmatch(printed_text):
             where = f"{scene.page.relative_to(ROOT)}:{step.line}: $ {step.command}"
             pytest.fail(f"{where}\n--- expected\n{step.text}--- printed\n{printed_text}", pytrace=False)
 

@@ -75,7 +75,7 @@ class SourceTable:
 
 
 class _Place(NamedTuple):
-    """A step of a table: how often the table had been given answers."""
+    """A step of a table: the number of the table, and how often it had been given answers before."""
 
     table: int
     step: int

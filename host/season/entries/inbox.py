@@ -24,6 +24,7 @@ REQUEST_FILE, UPLOAD_FILE = "request.json", "upload"
 SET_ASIDE = ".refused"  # the folder inside the inbox with damaged requests
 MAX_SET_ASIDE = 50  # older ones are removed
 MAX_REQUEST_BYTES = 64 << 10
+MAX_REQUESTS = 1000  # that are read at a time
 MAX_FILES = 4  # of a folder that are looked at; a request has two at most
 MAX_PRACTICE_TABLES = 2000
 UNFINISHED_S = 3600.0  # after this, a request that is not complete is what a killed process has left behind
@@ -155,7 +156,7 @@ class Damaged(Exception):
     """Raised for a request that is not what `write_request` writes."""
 
 
-def read_requests(inbox: Path, most: int = 1000) -> Inbox:
+def read_requests(inbox: Path) -> Inbox:
     """Return the oldest requests of an inbox. What is damaged is moved into `.refused`, and its problem is returned.
 
     Whoever can write into the inbox can write anything there: no link is followed, and only small regular files are read.
@@ -164,7 +165,7 @@ def read_requests(inbox: Path, most: int = 1000) -> Inbox:
     found, refused = [], []
     with os.scandir(inbox) as entries:
         names = sorted(entry.name for entry in entries)
-    for name in [each for each in names if not each.startswith(".")][:most]:
+    for name in [each for each in names if not each.startswith(".")][:MAX_REQUESTS]:
         try:
             found.append(StoredRequest(name, inbox / name, _read(inbox / name)))
         except (OSError, Damaged, msgspec.MsgspecError, RecursionError) as damaged:

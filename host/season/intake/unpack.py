@@ -88,9 +88,9 @@ def _with_suffix(request: UnpackRequest) -> str:
 
 
 def _other_name(named: Path, bot: str) -> str | None:
-    """Return the name for the copy: that of the bot for an archive, and for a file whose own name no bot can have.
+    """Return the bot's name as the name for the copy of a file, if no bot can be called as the file is; otherwise None.
 
-    A source file keeps its name, because in some languages it must be that of its class.
+    With None the copy keeps the name of the file, because in some languages a source file must have that of its class.
     """
     try:
         bot_name(named.stem)

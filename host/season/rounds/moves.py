@@ -108,7 +108,7 @@ class Moves(NamedTuple):
         return f"{change:+.0f} Elo because {why}"
 
     def _others(self, before: int, rank: int, ranks: Mapping[str, int]) -> str:
-        """Return who has changed places with a version, and why."""
+        """Return why the rank of a version has changed without its own results: which version it passed, or which passed it."""
         up, gone = rank < before, list[str]()
         if up:
             ahead = [each for each, old in self.ranks.items() if 0 < old < before]

@@ -25,7 +25,7 @@ SENTENCES = 8  # pairs of neighbours, from the top, whose order is put into word
 
 
 def moment(seconds: float) -> str:
-    """Return a time in seconds since 1970 as machines read it."""
+    """Return a time in seconds since 1970 as ISO 8601 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
