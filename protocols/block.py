@@ -29,7 +29,11 @@ from protocols.wire import (
 
 
 class _Layout(NamedTuple):
-    """The layout of a type of view: the fields that are sent once a table, and those that are sent with each question."""
+    """The layout of a type of view. A field is given by its index in the view.
+
+    `once` has the fields that are sent once a table. `fields` has the fields that are sent with each question, each with
+    the function that writes it.
+    """
 
     once: tuple[int, ...]
     fields: tuple[tuple[int, Callable[[Any], str]], ...]
@@ -37,17 +41,17 @@ class _Layout(NamedTuple):
 
 
 def _text(text: str) -> str:
-    """Return a text whose last line has an end."""
+    """Return a text with a line end after its last line. An empty text stays empty."""
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _field(value: object) -> str:
-    """Return a field as a line, as `lines` spells it."""
+    """Return a field as a line. The protocol `lines` writes fields in the same way."""
     return spell(value) + "\n"
 
 
 class _Layouts(dict[type[View], _Layout]):
-    """The layout of each type of view."""
+    """The layouts, by type of view."""
 
     def __missing__(self, kind: type[View]) -> _Layout:
         names = getattr(kind, "_fields", ())
@@ -67,18 +71,18 @@ _layouts = _Layouts()
 
 
 def begin(view: View) -> bytes:
-    """Return the lines of initialisation: they come before the first question of a table to a process."""
+    """Return the lines of initialisation, which a process is sent before its first question of a table."""
     return "".join([_text(view[index]) for index in _layouts[type(view)].once]).encode(errors="replace")
 
 
 def encode(view: View) -> bytes:
-    """Return the lines of a question: each field is one line, a text of several lines is sent as it is."""
+    """Return the lines of a question: each field is one line, or a text of several lines that is sent as it is."""
     fields = _layouts[type(view)].fields
     return "".join([written(view[index]) for index, written in fields]).encode(errors="replace")
 
 
 def ask(view: View) -> list[bytes]:
-    """Return all lines of the question, with those of initialisation."""
+    """Return the lines of initialisation and the lines of the question, as one piece."""
     return [begin(view) + encode(view)]
 
 
@@ -91,7 +95,7 @@ def answer_lines(view: View) -> int:
 def receive(grammar: Grammar, answer: bytes) -> Answer:
     """Parse the lines of an answer, without the LF of the last one.
 
-    The pattern of a grammar gets the lines without spaces at their ends, and with LF between them.
+    The grammar's pattern must match the lines joined by LF. Spaces at both ends of each line are removed first.
     """
     if b"\n" not in answer:
         return read_move(grammar, answer.removesuffix(b"\r"))
@@ -108,7 +112,7 @@ def number(table: int, question: bytes) -> bytes:
 
 
 class Block:
-    """The framing of one bot: which tables its process knows, and how many lines each open answer has."""
+    """The framing of one bot. It stores the tables that the process knows, and the number of lines of each open answer."""
 
     def __init__(self, until: str | None = None) -> None:
         self._last = None if until is None else (until.encode(), until.encode() + b" ")
@@ -121,7 +125,7 @@ class Block:
         self._due.clear()
 
     def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
-        """Return the lines of some questions."""
+        """Return the lines of questions, with those of initialisation for each table that the process does not know."""
         asked = []
         for index, question in enumerate(questions):
             known = question.table in self._tables
@@ -132,7 +136,7 @@ class Block:
         return b"".join(asked)
 
     def read(self, output: bytes) -> list[bytes]:
-        """Return the whole answers at the start of some output, and what follows them."""
+        """Return the complete answers at the start of some output. The last item of the list is the output after them."""
         lines = output.split(b"\n")
         answers, first = [], 0
         while self._due and (after := self._end(lines, first)) < len(lines):
@@ -142,7 +146,10 @@ class Block:
         return [*answers, b"\n".join(lines[first:])]
 
     def _end(self, lines: Sequence[bytes], first: int) -> int:
-        """Return the index after the answer that begins with this line; at least the number of lines if it is not whole."""
+        """Return the index of the line after the answer that begins with line `first`.
+
+        If the answer is not complete, the index is at least the number of lines.
+        """
         if self._last is None:
             return first + self._due[-1]
         word, start = self._last

@@ -31,7 +31,7 @@ KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
 
 class Said(NamedTuple):
-    """What an answer contains. In botzone each part is JSON, in botzone-simple the bytes of its line."""
+    """The parts of an answer. Each part is JSON in botzone, and the bytes of its lines in botzone-simple."""
 
     response: bytes
     data: bytes = b""  # for the next question of this table
@@ -52,9 +52,9 @@ def encode(view: View) -> bytes:
 
 
 def parts(message: bytes) -> tuple[Any, Mapping[str, Any]]:
-    """Return the response in an answer, and the object around it. Raise ValueError if the answer is not JSON.
+    """Return the response in an answer, and the object that contains it. Raise ValueError if the answer is not JSON.
 
-    An answer is an object with a member "response", or is itself the response.
+    An answer without a member "response" is itself the response. Then the object is empty.
     """
     value = read_json(message)
     return (value["response"], value) if isinstance(value, dict) and "response" in value else (value, {})
@@ -68,7 +68,7 @@ def read(message: bytes) -> Said:
 
 
 def receive(grammar: Grammar, message: bytes) -> Answer:
-    """Parse an answer. Its response is a string in the game's grammar, an integer, or what the game takes as JSON."""
+    """Parse an answer. Its response is a string in the game's grammar, an integer, or any JSON if the moves are JSON."""
     try:
         response, _ = parts(message)
     except ValueError:
@@ -87,7 +87,10 @@ def write(grammar: Grammar, move: Move) -> bytes:
 
 
 def encode_simple(view: View) -> bytes:
-    """Return a request on one line: its fields as in `lines`; of a view that is a JSON string, the string."""
+    """Return a request on one line: its fields as the protocol `lines` writes them.
+
+    If its only field has the type `Json`, return that value as JSON; if it is a string of one line, the string itself.
+    """
     if [*getattr(type(view), "__annotations__", {}).values()] != [Json]:
         return encode_view(view)
     value = question_value(view)
@@ -96,18 +99,18 @@ def encode_simple(view: View) -> bytes:
 
 
 def read_simple(message: bytes) -> Said:
-    """Return the parts of an answer: lines with the response, debug text, the data, and the global data."""
+    """Return the parts of an answer. Its lines are the response, debug text, the data, and the global data."""
     lines = [line.removesuffix(b"\r") for line in message.removesuffix(b"\n").split(b"\n")]
     return Said(lines[0], b"".join(lines[2:3]), b"\n".join(lines[3:]).rstrip(b"\n"))
 
 
 def receive_simple(grammar: Grammar, message: bytes) -> Answer:
-    """Parse an answer. Its first line is a move in the game's grammar, or what the game takes as JSON."""
+    """Parse an answer. Its first line is a move in the game's grammar, or JSON if the game's moves are JSON."""
     return read_move(grammar, read_simple(message).response)
 
 
 def whole(requests: Sequence[bytes], responses: Sequence[bytes], stored: Said) -> bytes:
-    """Return the whole history of a table as one JSON object on one line."""
+    """Return the whole history of a table, and the stored data, as one JSON object on one line."""
     return b'{"requests":[%b],"responses":[%b],"data":%b,"globaldata":%b,"time_limit":"","memory_limit":""}\n' % (
         b",".join(requests),
         b",".join(responses),
@@ -117,7 +120,10 @@ def whole(requests: Sequence[bytes], responses: Sequence[bytes], stored: Said) -
 
 
 def whole_simple(requests: Sequence[bytes], responses: Sequence[bytes], stored: Said) -> bytes:
-    """Return the number of requests, then requests and responses in turn, a line each, then the data if there are any."""
+    """Return the whole history of a table as lines.
+
+    The first line is the number of requests. Then come the requests and responses in turn, and the stored data, if any.
+    """
     lines = [b"%d" % len(requests), requests[0]]
     for response, request in zip(responses, requests[1:], strict=True):
         lines += [response, request]
@@ -155,7 +161,7 @@ class Interaction:
         self._is_new = True
 
     def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
-        """Return what is sent for some questions of one table."""
+        """Return the bytes that are sent for some questions of one table."""
         asked = map(self._encode_one, questions)
         return b"".join(asked if complete is None else [complete(*each) for each in enumerate(asked)])
 
@@ -171,7 +177,10 @@ class Interaction:
         return self._form.whole([*self._requests, request.removesuffix(b"\n")], self._responses, self._stored)
 
     def read(self, output: bytes) -> list[bytes]:
-        """Return the answer at the start of some output, if the line that asks to keep running follows it, and the rest."""
+        """Return the answer before the line that asks to keep running, and the output after that line.
+
+        Without such a line, the answer is not complete: return only the output.
+        """
         lines = output.split(b"\n")
         for index, line in enumerate(lines[:-1]):
             if line.strip() == KEEP_RUNNING:
@@ -195,7 +204,7 @@ class First(NamedTuple):
 
 
 def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer], one_answer: str) -> Protocol:
-    """Return the protocol of a form."""
+    """Return the protocol of a form. `one_answer` is the name of an answer in the messages of `check`."""
     return Protocol(
         name,
         persistent=True,

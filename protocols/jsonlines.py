@@ -32,7 +32,7 @@ def to_json_value(value: object) -> object:
 
 
 class _JsonFields(dict[type[View], tuple[str, ...]]):
-    """The fields of each type of view that have the text of a JSON value."""
+    """The names of the fields with the text of a JSON value, by type of view."""
 
     def __missing__(self, kind: type[View]) -> tuple[str, ...]:
         hints = getattr(kind, "__annotations__", {})
@@ -44,7 +44,7 @@ _json_fields = _JsonFields()
 
 
 def question_value(view: View) -> Any:
-    """Return a question as a JSON value: an object of its fields. A view of one field with JSON is the value of the field."""
+    """Return a question as a JSON value: an object of its fields. If its only field is of type `Json`, return its value."""
     value: Any = to_json_value(view)
     for name in _json_fields[type(view)]:
         value[name] = json_or_text(value[name])
@@ -61,7 +61,7 @@ def ask(view: View) -> list[bytes]:
 def encode(view: View) -> bytes:
     """Return a question as JSON on one line."""
     value = question_value(view)
-    if not isinstance(value, dict):  # JSON of another kind is a member too, as all that is added to a question
+    if not isinstance(value, dict):  # only an object can have the members that the host adds
         value = {view._fields[0]: value}  # type: ignore[attr-defined]
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
@@ -74,8 +74,9 @@ def encode_all(views: Iterable[View]) -> bytes:
 def receive(grammar: Grammar, line: bytes) -> Answer:
     """Parse one answer line.
 
-    Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON. Beside a note,
-    which may have all characters, the rest of the line may have them too: only the move must match the grammar.
+    Its member "move" is a string in the game's grammar, an integer, or any value if the game's moves are JSON. A line with a
+    note may have all characters: only the move must match the grammar. A line without a note has only the characters that
+    the grammar allows.
     """
     line = without_line_end(line)
     if len(line) > grammar.longest:
@@ -97,7 +98,7 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 
 
 def note(line: bytes) -> str:
-    """Return the member "note" of an answer that has been parsed; "" if it has none, or if that is not a string."""
+    """Return the member "note" of an answer that `receive` accepts; "" if there is none, or if it is not a string."""
     found = read_json(line).get("note") if b'"note"' in line or b"\\u" in line else ""
     return found if isinstance(found, str) else ""
 
@@ -108,12 +109,12 @@ def number(table: int, line: bytes) -> bytes:
 
 
 def bank(milliseconds: int, line: bytes) -> bytes:
-    """Return a question line with "bank", the seconds that are left, as its first member."""
+    """Return a question line with "bank", the seconds that are left in the bot's bank, as its first member."""
     return _with_first(b'"bank":%d.%03d' % divmod(milliseconds, 1000), line)
 
 
 def refused(reason: str, line: bytes) -> bytes:
-    """Return a question line with "refused", why the last answer was refused, as its first member."""
+    """Return a question line with "refused", the reason why the last answer was refused, as its first member."""
     return _with_first(b'"refused":%b' % json.dumps(reason).encode(), line)
 
 

@@ -6,7 +6,7 @@ from operator import methodcaller
 from protocols.wire import Asked, Framing, View
 
 split_lines: Callable[[bytes], list[bytes]] = methodcaller("split", b"\n")
-"""Returns the whole lines of some output without their line ends, and the incomplete last one."""
+"""Returns the complete lines of some output without their line ends, and as the last item the incomplete line or b""."""
 
 
 class OneLine:
@@ -21,7 +21,7 @@ class OneLine:
         """Do nothing."""
 
     def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:
-        """Return questions, one line each."""
+        """Return questions as text, one line each."""
         if complete is None:
             return self._encode_all([question.view for question in questions])
         return b"".join([complete(index, self._encode(question.view)) for index, question in enumerate(questions)])
@@ -31,6 +31,9 @@ class OneLine:
 
 
 def framing(encode: Callable[[View], bytes], encode_all: Callable[[Sequence[View]], bytes]) -> Callable[..., Framing]:
-    """Return the framing of a protocol that writes questions in this way. All bots share it."""
+    """Return the field `framing` of a protocol: a function that returns the same object for all bots.
+
+    `encode` writes one question, `encode_all` several.
+    """
     shared = OneLine(encode, encode_all)
     return lambda _until=None: shared

@@ -1,4 +1,4 @@
-"""Implements referee/1: one process holds the rules of many tables, and the host asks the bots. It does no I/O.
+"""Implements referee/1: one process plays the rules of many tables, and the host asks the bots. This module does no I/O.
 
 Both sides write one JSON object a line. referee.md is the specification.
 """
@@ -28,7 +28,7 @@ Value = Scalar | tuple[Any, ...]
 
 
 class Violation(Exception):
-    """Raised for anything that a referee must not write. The text says what it wrote, and what was expected."""
+    """Raised if a referee writes what the protocol does not allow. The message says what is wrong with the line."""
 
 
 class Opened(NamedTuple):
@@ -47,7 +47,7 @@ class Ask(NamedTuple):
     """A question to one seat."""
 
     seat: int
-    view: Any  # the fields by name, or what `ReadUsual` has made of them
+    view: Any  # the fields by name, or the view that a `ReadUsual` function has made of them
     limit_ms: int | None = None
     lines: int = 1  # of the answer
 
@@ -75,7 +75,7 @@ class Message(NamedTuple):
     tell: tuple[tuple[str, dict[str, Any]], ...] = ()  # events for spectators: their names and facts
     ask: tuple[
         Any, ...
-    ] = ()  # an Ask for each question, or what `ReadUsual` has made of it: a tuple with the seat first
+    ] = ()  # an Ask for each question, or the tuple that a `ReadUsual` function has made of it, with the seat first
     over: Over | None = None
     raw: bytes = b""  # the line, without its end
 
@@ -101,7 +101,7 @@ def open_line(opened: Opened, rules: str) -> bytes:
 
 
 class AnswerWriter(dict[tuple[int, Answer], str]):
-    """Writes answers. It remembers how they are written, by seat and answer: there are few different ones."""
+    """Writes answers. It stores the JSON of each answer by seat and answer, because there are few different ones."""
 
     def __init__(self, grammar: Grammar) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class AnswerWriter(dict[tuple[int, Answer], str]):
 
     def line(self, table: int, seats: Sequence[int], answers: Sequence[Answer]) -> bytes:
         """Return the line with the answers of all seats that a table has asked, in the order in which it asked them."""
-        # Most lines that the host writes are these. Without a JSON encoder a line takes a tenth of the time.
+        # Most lines of the host come from here. Without a JSON encoder, a line takes a tenth of the time.
         said = ",".join(map(self.__getitem__, zip(seats, answers, strict=True)))
         return f'{{"table":{table},"answers":[{said}]}}\n'.encode()
 
@@ -169,9 +169,10 @@ SHOW_KEYS, OVER_KEYS = frozenset({"seat", "text"}), frozenset({"scores", "moves"
 
 
 def read_message(line: bytes, fields: frozenset[str]) -> Message:
-    """Parse a line about a table, without its line end. `fields` are the fields of every view. Raise Violation.
+    """Parse a line about a table, without its line end. `fields` are the names of the fields that each view must have.
 
-    `Conversation` checks what depends on the lines before it: tables, seats, order.
+    Raise Violation if the line is not a message of this protocol. `Conversation` checks what depends on earlier lines:
+    tables, seats, order.
     """
     said = read_object(line)
     if not said.keys() <= MESSAGE_KEYS:
@@ -306,7 +307,7 @@ def read_nothing(_line: bytes) -> None:
 
 
 class TableState(StrEnum):
-    """What a table waits for."""
+    """The side that a table waits for."""
 
     REFEREE = "referee"  # the referee owes a question, or the end
     HOST = "host"  # the host owes the answers
@@ -323,22 +324,22 @@ class _Table:
     def __init__(self, opened: Opened) -> None:
         self.seats, self.bots, self.state = opened.seats, opened.bots, REFEREE
         self.asked: tuple[int, ...] = ()  # the seats whose answers the host owes, in order
-        self.answered: tuple[int, ...] = ()  # the seats that have answered last
-        self.answers: Sequence[Answer] = ()  # of these seats
-        self.illegal: tuple[int, ...] = ()  # those of them whose moves were called illegal
+        self.answered: tuple[int, ...] = ()  # the seats of the last answers
+        self.answers: Sequence[Answer] = ()  # the last answers, in the order of `answered`
+        self.illegal: tuple[int, ...] = ()  # the seats of `answered` whose moves the referee has called illegal
         self.questions = self.bytes = 0
 
     def may_be_illegal(self, seat: int) -> bool:
-        """Return whether a seat has just moved, and its move was not called illegal yet."""
+        """Return whether the last answers have a move of this seat that the referee has not called illegal yet."""
         if seat in self.illegal or seat not in self.answered:
             return False
         return type(self.answers[self.answered.index(seat)]) is not Fault
 
 
 class Conversation:
-    """Says what the host writes to one process, and checks what the process writes. It is pure.
+    """The conversation between the host and one referee: its lines to the process, and the checks of the process's lines.
 
-    Every method that returns bytes returns what must be written to the process.
+    It does no I/O. If a method returns bytes, the caller must write them to the process.
     """
 
     def __init__(self, grammar: Grammar, fields: Iterable[str], read_usual: ReadUsual = read_nothing) -> None:
@@ -348,14 +349,14 @@ class Conversation:
         self._tables: dict[int, _Table] = {}
         self._rules: tuple[Mapping[str, Any] | None, str] = None, ""  # of the last table, and as JSON
         self._rest = b""  # the beginning of a line
-        self.lines = 0  # that the process has written
+        self.lines = 0  # number of lines that the process has written
         self.failed_at: int | None = None  # the table of the line that was refused, if it is an open one
         self.greeted = False  # whether the process has written its first line
         self.owed = 0  # tables at which the referee owes a question or the end
 
     @property
     def rest(self) -> bytes:
-        """The beginning of a line that has no end yet."""
+        """Return the beginning of a line whose end has not arrived yet."""
         return self._rest
 
     @property
@@ -365,23 +366,23 @@ class Conversation:
 
     @property
     def waiting(self) -> list[int]:
-        """The tables at which the referee owes a question or the end."""
+        """Return the numbers of the tables at which the referee owes a question or the end."""
         return [number for number, table in self._tables.items() if table.state is REFEREE]
 
     def start(self) -> bytes:
-        """Return the first line."""
+        """Return the first line to the process."""
         return write_line(HELLO)
 
     def open(self, opened: Opened) -> bytes:
-        """Open a table."""
+        """Open a table; return the line that tells the process so."""
         self._tables[opened.table] = _Table(opened)
         self.owed += 1
-        if opened.rules is not self._rules[0]:  # most tables have those of the table before
+        if opened.rules is not self._rules[0]:  # most tables have the rules of the table before
             self._rules = opened.rules, _encode(dict(opened.rules))
         return open_line(opened, self._rules[1])
 
     def answer(self, table: int, answers: Sequence[Answer]) -> bytes:
-        """Answer the open questions of a table, in the order in which they were asked."""
+        """Return the line with the answers to the open questions of a table. `answers` has the order of the questions."""
         one = self._tables[table]
         seats, one.state, one.asked, one.bytes = one.asked, REFEREE, (), 0
         one.answered, one.answers, one.illegal = seats, answers, ()
@@ -389,12 +390,15 @@ class Conversation:
         return self._answers.line(table, seats, answers)
 
     def drop(self, table: int) -> bytes:
-        """Abandon a table that waits for answers."""
+        """Abandon a table that waits for answers; return the line that tells the process so."""
         del self._tables[table]
         return drop_line(table)
 
     def receive(self, data: bytes) -> list[Message]:
-        """Return the messages of a piece of output. Raise Violation with the number of the line; see `lines`."""
+        """Return the messages whose lines end in a piece of output, in order. Raise Violation for a line that is wrong.
+
+        The text of a Violation begins with the number of the line, from 1.
+        """
         *lines, self._rest = (self._rest + data).split(b"\n")
         messages, read_usual, check = list[Message](), self._read_usual, self._check
         try:
@@ -438,7 +442,7 @@ class Conversation:
             self._check_seat(one, seat, table)
         if ask:
             seats = tuple([each[0] for each in ask])
-            if seats != one.answered:  # those have been checked
+            if seats != one.answered:  # the seats of `answered` were checked before
                 self._check_asks(one, table, seats)
             one.questions += len(seats)
             if one.questions > MAX_QUESTIONS:

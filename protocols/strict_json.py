@@ -1,8 +1,8 @@
-"""Reads JSON of strangers: the one reader for what bots and referees write. What it accepts can be written again, by anybody.
+"""Reads the JSON that bots and referees write. Any program can write again each value that this reader accepts.
 
-Refused are: other encodings than UTF-8, half of a surrogate pair, NaN and Infinity, numbers that are not finite or have
+It refuses: encodings other than UTF-8, half of a surrogate pair, NaN and Infinity, numbers that are not finite or have
 more than 64 bits, a key that occurs twice in an object, and values nested deeper than MAX_JSON_DEPTH. The depth is counted
-before the text is parsed, so the result does not depend on how deep the caller's own stack is.
+before the text is parsed, so the result does not depend on the depth of the caller's stack.
 """
 
 import json
@@ -21,7 +21,8 @@ MAX_INTEGER_DIGITS = 19
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONG_NUMBER = re.compile(r"[0-9]{19}|[0-9][eE]")
 _STRINGS_AND_OTHERS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\[\]{}"]+', re.DOTALL)
-"""What is not a bracket. `*+` never looks at a character twice: an open string of a megabyte takes linear time."""
+"""Matches everything except brackets outside strings. `*+` never reads a character twice, so a string of a megabyte without
+an end takes linear time."""
 
 
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -62,7 +63,8 @@ _scan_short: _Scan = json.JSONDecoder(  # type: ignore[attr-defined]  # typeshed
 _scan_any: _Scan = json.JSONDecoder(  # type: ignore[attr-defined]
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_finite, parse_int=_integer
 ).scan_once
-"""A function of Python for each number takes most of the time, so texts without long numbers are read by the other one."""
+"""This one calls a Python function for each number, which takes most of the time. So `_scan_short` reads the texts without
+long numbers."""
 
 _BLANKS = " \t\n\r"
 
@@ -110,6 +112,6 @@ def read_json(text: str | bytes) -> Any:
 
 
 def _depth(text: str) -> int:
-    """Return how deep the brackets of a text are nested, without those inside strings."""
+    """Return the depth to which the brackets of a text are nested. Brackets inside strings do not count."""
     brackets = _STRINGS_AND_OTHERS.sub("", text)
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
