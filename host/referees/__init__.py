@@ -1,1 +1,1 @@
-"""Programs that know the rules of games and speak referee/1 (protocols/referee.md). Each is a process of its own."""
+"""Programs that play tables by the rules of a game. Each of them is a separate process."""

@@ -1,8 +1,9 @@
-"""`python -m host.referees.python_rules GAME FOLDER HERE`: holds the tables of a game whose rules are in Python.
+"""Plays the tables of a game whose rules are in Python: `python -m host.referees.python_rules GAME FOLDER HERE`.
 
-The game is one of an organiser's code in a folder, or one of OpenSpiel or TextArena. The process works in the folder HERE. It
-reads and writes messages of host/play/sources/batches.py. It tells no events: a replay plays the recorded answers again. If
-the rules fail, the last line of standard error says how, and the process ends.
+The game is in an organiser's code in FOLDER, or in OpenSpiel or TextArena. The working directory of the process is
+HERE. The process reads and writes the messages of host/play/sources/batches.py. It reports no events: a replay plays
+the recorded answers again. If the rules fail, the process writes the reason as the last line of standard error, and
+ends.
 """
 
 import os
@@ -26,7 +27,7 @@ MAX_REMEMBERED_ANSWERS = 1000
 
 
 class _Failed(Exception):
-    """Raised when the rules of a table have failed, which is the cause."""
+    """Raised when the rules fail at a table. Its `__cause__` is the exception of the rules."""
 
     def __init__(self, table: int) -> None:
         super().__init__(table)
@@ -34,7 +35,7 @@ class _Failed(Exception):
 
 
 class _Answers(dict[str, Answer]):
-    """Parses answers, and remembers them: there are few different ones."""
+    """Cache of parsed answers, by the text of an answer in the journal. Most games have few different answers."""
 
     def __missing__(self, spelled: str) -> Answer:
         answer = read_answer(spelled)
@@ -44,7 +45,7 @@ class _Answers(dict[str, Answer]):
 
 
 class _Kinds(dict[type[Any], int]):
-    """The numbers of the types of views. `new` has those that were never used before."""
+    """Numbers of the types of views, from 0. `new` lists the types that got their number in the current reply."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +58,7 @@ class _Kinds(dict[type[Any], int]):
 
 
 class Tables:
-    """The tables of a game."""
+    """The open tables of a game, by number."""
 
     def __init__(self, game: Game) -> None:
         self._game, self._tables, self._answers, self._kinds = game, dict[int, Table](), _Answers(), _Kinds()
@@ -65,7 +66,7 @@ class Tables:
         self._rules: tuple[bytes, Any] = b"", None  # of the last table: as they were read, and their value
 
     def reply(self, batch: Batch) -> Reply:
-        """Return the reply to a batch. Raise _Failed if the rules fail."""
+        """Return the reply to a batch: the next step of each table in it. Raise _Failed if the rules fail."""
         self._kinds.new = []
         steps = [*self._steps(batch)]
         return Reply(self._kinds.new, steps)
@@ -104,7 +105,10 @@ class Tables:
 
 
 def serve(game: Game, reads: int, writes: int) -> None:
-    """Reply to the worker until its messages end. Raise _Failed if the rules fail."""
+    """Reply to the messages of the worker until they end. Raise _Failed if the rules fail.
+
+    `reads` and `writes` are file descriptors.
+    """
     tables, decode = Tables(game), msgspec.msgpack.Decoder(Batch).decode
     _write(writes, READY)
     with open(reads, "rb") as messages:
@@ -119,7 +123,7 @@ def _write(writes: int, data: bytes) -> None:
 
 
 def end(failure: Failure) -> NoReturn:
-    """Write how the rules have failed and end this process, whatever threads they have started."""
+    """Write the failure to standard error and end this process, with all threads that the rules have started."""
     sys.stdout.flush()
     sys.stderr.flush()
     _write(2, b"\n" + msgspec.json.encode(failure) + b"\n")
@@ -127,9 +131,9 @@ def end(failure: Failure) -> NoReturn:
 
 
 def main() -> None:
-    """Serve the tables of a game."""
+    """Play the tables of the game that the command line names, until the worker closes the pipe."""
     said, folder, here = sys.argv[1:]
-    reads, writes = os.dup(0), os.dup(1)  # what the rules print is not a message
+    reads, writes = os.dup(0), os.dup(1)  # so that text that the rules print is not read as a message
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     os.chdir(here)

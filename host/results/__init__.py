@@ -1,1 +1,1 @@
-"""What a run has recorded: the journal, and what follows from its records alone."""
+"""Results that follow from the records of a run alone: course, standings, grades, logs."""

@@ -1,7 +1,10 @@
-"""Writes what bots and compilers print: its end to run/stderr/BOT.log and run/build/BOT/build.log, or all of it by table.
+"""Writes the output of bots and compilers to log files.
+
+The end of the output goes to run/stderr/BOT.log and run/build/BOT/build.log. With `--logs DIR`, all output of the bots
+goes to one file per table.
 
 Bot names are not trusted, and neither is the folder. No name leads out of the folder, no link is followed, the size of
-what is written is limited, and no content can move the cursor of a terminal.
+each log is limited, and no content can move the cursor of a terminal.
 """
 
 import os
@@ -20,31 +23,31 @@ from host.play.records import Record
 from host.submissions.build import build_log
 
 MAX_LOG_BYTES = 64 << 10  # bytes in one log
-MAX_ALL_LOGS_BYTES = 256 << 20  # bytes that one command writes to the logs by table
+MAX_ALL_LOGS_BYTES = 256 << 20  # most bytes that one command writes to the logs by table
 
 
 class Logs:
-    """The logs of a run, below its folder `run`. If they cannot be written, a warning is printed once; the run goes on."""
+    """Logs of a run, below its folder `run`. If a log cannot be written, `say` prints one warning; the run goes on."""
 
     def __init__(self, run: Path, say: Callable[[str], None]) -> None:
         self._run, self._say = run, say
         self._wrong = ""
 
     def heard(self, record: Record) -> None:
-        """Append the stderr output of the bots in a fixture to their logs."""
+        """Append the stderr output of the bots in a fixture to run/stderr/BOT.log."""
         for bot, pieces in record.said:
             text = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
             self._write(("stderr", f"{file_name(bot)}.log"), text)
 
     def built(self, bots: Sequence[BuiltBot]) -> None:
-        """Copy the logs of the builds that were made on this machine."""
+        """Copy the build logs of some bots to run/build/BOT/build.log. Leave out bots built on another machine."""
         for bot in bots:
             with suppress(OSError):
                 text = build_log(bot.sha256).read_text(errors="replace")
                 self._write(("build", file_name(bot.name), "build.log"), text, anew=True)
 
     def refused(self, refused: UserError) -> UserError:
-        """Write the logs of failed builds; return the error with the paths of these logs."""
+        """Write the logs of failed builds, and return the error with the paths of these logs."""
         problems = [self._named(problem) if problem.log else problem for problem in refused.problems]
         return UserError(problems, refused.exit_code)
 
@@ -55,7 +58,10 @@ class Logs:
         return problem.with_log_path(self._run.joinpath(*place))
 
     def _write(self, place: Sequence[str], text: str, *, anew: bool = False) -> bool:
-        """Append text to a log, or replace its content if `anew`; return whether it was written."""
+        """Append text to a log, or replace its content if `anew`. Return whether the log was written.
+
+        `place` is the path of the log below the folder `run`, name by name.
+        """
         try:
             with _folder(self._run, place[:-1]) as folder:
                 before = b"" if anew else _read(place[-1], folder)
@@ -70,21 +76,21 @@ class Logs:
 
 
 class TableLogs:
-    """The logs of `--logs DIR`: all that each bot wrote to standard error, in DIR/BOT/TABLE.log, question by question.
+    """Logs of `--logs DIR`: all stderr output of each bot, question by question, in DIR/BOT/TABLE.log.
 
-    They have at most MAX_ALL_LOGS_BYTES. After that, or if one cannot be written, a warning is printed once, and no more is
-    written.
+    They have at most MAX_ALL_LOGS_BYTES in total. If they would have more, or if a log cannot be written, `say` prints
+    one warning, and no more logs are written.
     """
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         self._folder, self._say, self._left = folder, say, MAX_ALL_LOGS_BYTES
 
     def heard(self, bot: str, pieces: Iterable[tuple[str, bytes]]) -> None:
-        """Write what a bot wrote in a fixture, given with the names of the questions: `play/A+B/17:3`."""
+        """Write the logs of a bot in a fixture. `pieces` are its questions (`play/A+B/17:3`), each with its output."""
         tables: dict[str, list[str]] = {}
         for question, said in pieces:
             table, _, number = question.rpartition(":")
-            # Indented: so no line of a bot passes for a heading.
+            # Indent the text, so that a line of a bot cannot look like a heading.
             tables.setdefault(table, []).append(f"question {number}\n{textwrap.indent(_text(said), '  ')}\n")
         for table, texts in tables.items():
             content = "".join(texts).encode()
@@ -107,13 +113,13 @@ class TableLogs:
 
 
 def log_place(bot: str, table: str) -> tuple[str, ...]:
-    """Return the path of a bot's log of a table below the folder of `--logs`: `("A", "play", "A+B", "17.log")`."""
+    """Return the path of a bot's log of one table, below the folder of `--logs`: `("A", "play", "A+B", "17.log")`."""
     *folders, name = map(file_name, PurePosixPath(table).parts)
     return (file_name(bot), *folders, f"{name}.log")
 
 
 def logged(folder: Path, bot: str, table: str) -> dict[int, str]:
-    """Return what a bot wrote at a table by number of the question; empty if there is no log of it in the folder."""
+    """Return the stderr output of a bot at a table, by number of the question. Empty if the folder has no such log."""
     try:
         text = folder.joinpath(*log_place(bot, table)).read_text(errors="replace")
     except OSError:
@@ -136,7 +142,10 @@ def _end(text: bytes) -> bytes:
 
 @contextmanager
 def _folder(base: Path, names: Sequence[str]) -> Iterator[int]:
-    """Open a folder below another; create it if it is missing. Raise OSError if a link is in its place."""
+    """Open the folder at the path `names` below `base`, and yield its descriptor. Create missing folders.
+
+    Raise OSError if one of `names` is a link.
+    """
     base.mkdir(parents=True, exist_ok=True)
     at = os.open(base, os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -152,7 +161,7 @@ def _folder(base: Path, names: Sequence[str]) -> Iterator[int]:
 
 
 def _read(name: str, folder: int) -> bytes:
-    """Return the content of a log; empty if it does not exist or is not a regular file."""
+    """Return the first MAX_LOG_BYTES of a log; empty if it does not exist or is not a regular file."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -162,7 +171,7 @@ def _read(name: str, folder: int) -> bytes:
 
 
 def _replace(name: str, folder: int, content: bytes) -> None:
-    """Write a file completely or not at all. An existing file or link of this name is replaced, never written through."""
+    """Write a file completely or not at all. Replace an existing file or link of this name; do not follow the link."""
     making = f".{name}.making"
     with suppress(FileNotFoundError):
         os.unlink(making, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Says stage by stage where a tournament stands, from what its run knows and from its records.
+"""Computes stage by stage the progress of a tournament, from the state of its run and from its records.
 
 Run, dry run, verify, corrections, standings and pages ask this module; none of them goes through the stages by itself.
 Everything follows from the given values. Each value is computed when it is first used, and only once.
@@ -21,7 +21,11 @@ from host.stages.kind import Entrants, Field, Kind, StageConfig
 
 
 class Played(NamedTuple):
-    """What has been played: functions that return the records of a stage, and the tables of each of its fixtures ever."""
+    """What has been played, as two functions that take the name of a stage.
+
+    `records` returns the records of the stage, by path. `sizes` returns the number of tables of every fixture that the
+    stage has ever had, by path.
+    """
 
     records: Callable[[str], Records]
     sizes: Callable[[str], Mapping[str, int]]
@@ -31,7 +35,7 @@ NOTHING = Played(lambda _stage: {}, lambda _stage: {})
 
 
 class StageOutcome(NamedTuple):
-    """The outcome of a stage: the bots in the order of their places, and the bots of the next stage, best first."""
+    """Outcome of a stage: its bots in the order of their places, and the bots of the next stage, best first."""
 
     places: Sequence[str]
     advancing: Sequence[str]
@@ -39,10 +43,11 @@ class StageOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class CourseInput:
-    """What a course follows from. `entered` are the bots without guests, in the order in which the first stage gets them.
+    """Input of a course. `entered` are the bots without guests, in the order in which the first stage gets them.
 
-    With a `blank` fixture, which has the game and its rules, what is left to play counts too: a finished stage to which
-    fixtures were added is not over, and the number of bots that a stage will leave is known before its end.
+    `blank` is a fixture with the game and its rules, from which the fixtures that are left to play can be made. With
+    it, a finished stage to which fixtures were added is not over, and the number of bots that a stage leaves is known
+    before its end. If it is None, only what has been played counts.
     """
 
     run: RunState
@@ -55,7 +60,7 @@ class CourseInput:
 
 @dataclass(frozen=True)
 class Position:
-    """Where a tournament stands in one stage. `before` is the position in the stage before; None in the first one."""
+    """Progress of a tournament in one stage. `before` is the position in the previous stage; None in the first."""
 
     tournament: CourseInput
     state: StageState
@@ -63,30 +68,32 @@ class Position:
 
     @property
     def config(self) -> StageConfig:
-        """The stage as configured."""
+        """Return the configuration of the stage."""
         return self.state.config
 
     @property
     def kind(self) -> Kind[Any]:
-        """The kind of the stage."""
+        """Return the kind of the stage."""
         return kind_of(self.config)
 
     @cached_property
     def records(self) -> Records:
-        """What has been played of the stage."""
+        """Return the records of the stage, by path."""
         return self.tournament.played.records(self.state.name)
 
     # Which bots begin the stage.
 
     @property
     def decided(self) -> bool:
-        """Whether the stages before are over, so that it is known which bots reach this one."""
+        """Whether all previous stages are over or skipped, so that the bots that reach this stage are known."""
         return self.before is None or (self.before.decided and (self.before.skipped or self.before.over))
 
     @cached_property
     def reaching(self) -> Sequence[str]:
-        """The bots that are still in the tournament, best first if a stage has ranked them; also references and the
-        withdrawn. Unless `decided`, only their number means something."""
+        """Return the bots that are still in the tournament, best first if a stage has ranked them.
+
+        References and withdrawn bots are among them. Unless `decided`, only the number of bots means something.
+        """
         if self.before is None:
             return self.tournament.entered
         before = self.before
@@ -97,7 +104,10 @@ class Position:
 
     @cached_property
     def seeded(self) -> list[str] | None:
-        """The bots that reach the stage in the order in which it begins; None if that depends on a seed that is unknown."""
+        """Return the bots that reach the stage, in the order in which it begins.
+
+        Return None if the order depends on the seed of the tournament and the seed is not known.
+        """
         if self.kind.seeded is None:
             return self._entrants
         places = {each.state.name: each.places for each in self._earlier if not each.skipped}
@@ -106,8 +116,12 @@ class Position:
 
     @cached_property
     def bots(self) -> list[str]:
-        """The bots that begin the stage. They are as recorded if they cannot be known: a stage before it was opened again,
-        or the seed is unknown. The dry run looks ahead instead."""
+        """Return the bots that begin the stage, in the order in which it begins.
+
+        Return the recorded bots if they cannot be computed: because a previous stage was opened again, or because the
+        seed is not known. With `blank`, compute them even if a previous stage is not over. Bots that were withdrawn
+        before the stage are left out.
+        """
         looks_ahead = self.decided or self.tournament.blank is not None
         order = self.seeded if self.seeded is not None and looks_ahead else self.state.field or self._entrants
         return [bot for bot in order if bot not in self.state.withdrawn.before]
@@ -126,12 +140,12 @@ class Position:
 
     @property
     def skipped(self) -> bool:
-        """Whether too few bots reach the stage. The first stage is played in any case."""
+        """Whether the stage is not played because too few bots reach it. The first stage is always played."""
         return self.before is not None and len(self.bots) < self.config.min_bots
 
     @cached_property
     def field(self) -> Field:
-        """What the schedule of the stage starts from."""
+        """Return the input of the schedule of the stage: its bots, the seed and the settings."""
         run, bots = self.tournament.run, self.bots
         return Field(
             bots=bots,
@@ -145,12 +159,13 @@ class Position:
     # What is played, and what follows from it.
 
     def agenda(self, blank: Fixture, records: Records | None = None) -> Agenda:
-        """Return what is left to play, after the given records or those of the stage."""
+        """Return the agenda of the stage: the fixtures left to play after `records`, by default those of the stage."""
         return self.kind.agenda(self.config, blank, self.field, self.records if records is None else records)
 
     @cached_property
     def due(self) -> list[Fixture]:
-        """The fixtures that may be played now. Empty without `blank`, and for a finished stage that takes no additions."""
+        """Return the fixtures that may be played now. Empty without `blank`, and for a finished stage that takes no
+        additions."""
         blank = self.tournament.blank
         if blank is None or self.skipped or (self.state.over and self.kind.changes.adaptive):
             return []
@@ -158,17 +173,17 @@ class Position:
 
     @property
     def over(self) -> bool:
-        """Whether the stage has been played to its end."""
+        """Whether the stage is finished and no fixture is left to play."""
         return self.state.over and not self.due
 
     @cached_property
     def disqualified(self) -> dict[str, int]:
-        """The bots with too many faults in the stage, with their faults."""
+        """Return the number of faults of each bot with too many faults in the stage, by bot."""
         return disqualified(self.records.values(), self.field.max_faults)
 
     @cached_property
     def outcome(self) -> StageOutcome:
-        """The outcome of the stage if it ends now, from its records alone."""
+        """Return the outcome of the stage if it ends now. Compute it from the records alone."""
         kind, field = self.kind, self.field
         if kind.places:
             places = kind.places(self.config, field, self.records)
@@ -181,7 +196,7 @@ class Position:
 
     @property
     def _out(self) -> set[str]:
-        """The bots of the stage that do not play the next one, whatever their place."""
+        """Return the disqualified and the withdrawn bots: they do not play the next stage, whatever their place."""
         return {*self.disqualified, *self.field.withdrawn}
 
     def _qualified(self, places: Sequence[str]) -> list[str]:
@@ -190,14 +205,14 @@ class Position:
 
     @cached_property
     def places(self) -> Sequence[str]:
-        """The bots in the order of their places. Of a running stage: the bots that would play the next one."""
+        """Return the bots in the order of their places. While the stage runs, return `advancing`."""
         if not self.over:
             return self.advancing
         return self.state.places or self.outcome.places
 
     @cached_property
     def advancing(self) -> Sequence[str]:
-        """The bots that play the next stage, best first. Before the end of the stage, only their number means something."""
+        """Return the bots that play the next stage, best first. Until this stage is over, only their number counts."""
         if self.over:
             return self._qualified(self.state.places) if self.state.places else self.outcome.advancing
         bots, blank = [bot for bot in self.bots if bot not in self.field.withdrawn], self.tournament.blank
@@ -208,7 +223,8 @@ class Position:
 
     @cached_property
     def shown_order(self) -> Sequence[str]:
-        """The bots of the stage as recorded. Until they are, those of the stage before in the order of their places."""
+        """Return the recorded bots of the stage. If none are recorded yet, return the bots of the previous stage in the
+        order of their places."""
         if self.state.field:
             return self.state.field
         return (
@@ -217,27 +233,30 @@ class Position:
 
     @property
     def shown_bots(self) -> list[str]:
-        """The bots that take part as recorded. Until they are, all bots."""
+        """Return the recorded bots of the stage. If none are recorded yet, return all bots."""
         return list(self.state.field or self.tournament.bots)
 
     @property
     def staying(self) -> list[str]:
-        """Those of them that are not withdrawn."""
+        """Return the bots of `shown_bots` that are not withdrawn."""
         return [bot for bot in self.shown_bots if bot not in self.tournament.run.withdrawn]
 
     @cached_property
     def counted(self) -> list[Record]:
-        """The records that count now. Those of withdrawn bots do not, unless they have decided who met whom."""
+        """Return the records that count now, without undecided fixtures.
+
+        The records of withdrawn bots count only if their results decided which bots met later.
+        """
         return [record for record in self.recorded if not record.undecided]
 
     @cached_property
     def recorded(self) -> list[Record]:
-        """The same records, and those of fixtures without a result: both decide what was played after them."""
+        """Return the records of `counted` and of the undecided fixtures: both decide which fixtures are played next."""
         return counting(self.config, self.records.values(), self.tournament.run.withdrawn)
 
     @cached_property
     def standings(self) -> StageStandings:
-        """The standings of the stage. Stages before it are read only if they rank bots that are out."""
+        """Return the standings of the stage. Read previous stages only if they rank bots that are out."""
         run, bots = self.tournament.run, self.tournament.bots
         earlier: Sequence[Row] = ()
         if self.before is not None and set(bots) - set(self.shown_bots):
@@ -254,7 +273,7 @@ def course(
 ) -> list[Position]:
     """Return the position of a tournament in each of its stages.
 
-    `bots` are all bots in the order in which they were entered. The other arguments are those of `CourseInput`.
+    `bots` are all bots by name, in the order in which they were entered. `CourseInput` explains the other arguments.
     """
     entered = [name for name in bots if name not in run.guests]
     tournament = CourseInput(run, bots, seed, played, entered, blank)
@@ -265,7 +284,10 @@ def course(
 
 
 def positions_of(journal: Journal) -> list[Position]:
-    """Return the position in each stage of a run without its seed. The records of a stage are read when they are needed."""
+    """Return the position of a tournament in each of its stages, from its journal. The seed counts as unknown.
+
+    The journal is read for the records of a stage only when they are used.
+    """
 
     def read(name: str) -> Records:
         played = {record.path: record for _, record in journal.records(name)}

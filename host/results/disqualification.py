@@ -14,12 +14,12 @@ def rule(max_faults: int) -> str:
 
 
 def excess(faults: int, max_faults: int) -> str:
-    """Return why a bot is disqualified."""
+    """Return why a bot with this number of faults is disqualified."""
     return f"{thousands(faults)} faults, more than max_faults = {max_faults}"
 
 
 def disqualified(records: Iterable[Record], max_faults: int) -> dict[str, int]:
-    """Return the bots with more faults than that, with their faults; none if `max_faults` is 0."""
+    """Return the number of faults of each bot with more than `max_faults`, by bot. Empty if `max_faults` is 0."""
     faults = Counter[str]()
     if max_faults:
         for record in records:
@@ -29,14 +29,14 @@ def disqualified(records: Iterable[Record], max_faults: int) -> dict[str, int]:
 
 
 def last(places: Sequence[str], out: Container[str]) -> list[str]:
-    """Return the bots in the order of their places, the disqualified ones last."""
+    """Return the bots in the order of their places, but the bots in `out` (disqualified or withdrawn) last."""
     return [bot for bot in places if bot not in out] + [bot for bot in places if bot in out]
 
 
 def qualified(left: Sequence[str], places: Sequence[str], out: Container[str]) -> list[str]:
-    """Return the bots of the next stage. The best other bots take the places of the disqualified ones.
+    """Return the bots of the next stage. The best other bots replace those in `out` (disqualified or withdrawn).
 
-    `left` are the bots that would play the next stage, `places` all bots of this stage, best first.
+    `left` are the bots that would play the next stage, `places` all bots of this stage; both best first.
     """
     others = [bot for bot in places if bot not in left]
     return [bot for bot in (*left, *others) if bot not in out][: len(left)]

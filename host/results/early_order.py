@@ -1,4 +1,5 @@
-"""Orders the bots of a stage in which every two bots meet, until all pairs have met: by strength, which knows the opponents."""
+"""Orders the bots of a stage in which every two bots meet, until all pairs have met: by strength, which depends on the
+strength of the opponents."""
 
 import time
 from collections.abc import Collection, Iterable
@@ -15,20 +16,20 @@ from host.stages import results_of
 from host.stages.kind import StageConfig
 
 OPPONENTS_COUNT = "elo"
-"""The ranking until all pairs have met. A bot may have met only weak bots so far, so its share of tables won misleads."""
+"""The ranking until all pairs have met. The share of tables won misleads while some bots have met only weak ones."""
 
-MAX_TIME_SHARE = 0.05  # of the time, for `EarlyOrder.recent`
+MAX_TIME_SHARE = 0.05  # the share of the elapsed time that `EarlyOrder.recent` may take
 
 
 class PairsMet(NamedTuple):
-    """How many pairs of bots have met, of how many that will."""
+    """Number of pairs of bots that have met, and of all pairs that will."""
 
     met: int
     all: int
 
     @classmethod
     def of(cls, records: Iterable[Record], bots: int) -> "PairsMet":
-        """Count the pairs of a stage in which every two bots meet."""
+        """Count the pairs in the records of a stage in which every two bots meet. `bots` is the number of bots."""
         return cls(len({pair for record in records for pair in combinations(sorted(record.results), 2)}), comb(bots, 2))
 
     @property
@@ -38,14 +39,15 @@ class PairsMet(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """A sentence about the pairs and the order of the bots."""
+        """Return a sentence: the number of pairs that have met, and the ranking that decides until all have."""
         some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
         by = f"bots are ranked by {ranking_of(OPPONENTS_COUNT).title}, which takes their opponents into account"
         return f"so far {some}; until all have, {by}"
 
 
 class EarlyOrder:
-    """The order of the bots after each fixture, until all pairs have met. `pairs` is their number if not every two meet."""
+    """Order of the bots after each fixture, until all pairs have met. `pairs` is the number of all pairs; None if every
+    two bots meet."""
 
     def __init__(self, stage: StageConfig, bots: Collection[str], pairs: int | None = None) -> None:
         self._stage, self._bots, self._records = stage, bots, list[Record]()
@@ -55,23 +57,23 @@ class EarlyOrder:
 
     @property
     def pairs(self) -> PairsMet:
-        """The pairs that have met."""
+        """Return the number of pairs that have met."""
         return PairsMet(len(self._met), self._all)
 
     def add(self, record: Record) -> None:
-        """Count the pairs of a fixture; store what a strength needs of it."""
+        """Count the pairs of a fixture that has been played. Store the part of its record that the strengths need."""
         if self.pairs.missing:
             self._met.update(combinations(sorted(record.results), 2))
             self._records.append(record._replace(answers=b"", evidence=(), times=()))
 
     def strengths(self) -> dict[str, Strength]:
-        """Return the strengths that rank the bots now; {} for more than MODEL_BOTS, which takes too long."""
+        """Return the strengths that rank the bots now, by bot; {} for more than MODEL_BOTS bots: it takes too long."""
         if len(self._bots) > MODEL_BOTS:
             return {}
         return quick_strengths(orders(results_of(self._stage, self._records, self._bots)))
 
     def recent(self) -> dict[str, Strength]:
-        """Return the strengths, or those of a moment ago if computing them again takes more than MAX_TIME_SHARE."""
+        """Return the strengths by bot, or earlier ones if computing them again would exceed MAX_TIME_SHARE."""
         started = time.monotonic()
         if self._computed != len(self._records) and started >= self._not_before:
             self._recent, self._computed = self.strengths(), len(self._records)

@@ -17,31 +17,31 @@ from host.stages.kind import GradeTerms, StageConfig
 
 
 class Mark(NamedTuple):
-    """The results of a bot against one reference, and the points for them."""
+    """Results of a bot against one reference, and the points for them."""
 
     reference: str
     tables: int
-    share: float | None  # of tables won, a draw counts half, or of the chips of both; None if unknown
+    share: float | None  # share of tables won (a draw counts half), or of the scores of both; None if unknown
     sure: float | None  # the probability (0 to 1) that the result in the long run is as high as the grade demands
     beaten: bool
-    points: int  # that the bot has got
-    most: int  # that the reference is worth
-    needed: float | None  # the smallest share of these tables that would get the points; None if none would, or unknown
-    planned: int  # tables in the whole stage
+    points: int  # points of the bot
+    most: int  # points that the reference is worth
+    needed: float | None  # the smallest share of `tables` that is enough for the points; None if none is, or if unknown
+    planned: int  # tables against the reference in the whole stage
     different: int = 0  # tables that repeat no other
     scores: tuple[float, float] | None = None  # the mean scores of the bot and of the reference, if scores decide
-    goal: float | None = None  # the mean score that the grade demands; None: that of the reference, or a share
+    goal: float | None = None  # the mean score that the grade demands; None: the reference's, or a share decides
 
     @property
     def words(self) -> str:
-        """The verdict with its certainty: "beaten 99.9 %", "not yet 81 %"."""
+        """Return the verdict with its certainty: "beaten 99.9 %", "not yet 81 %"."""
         if self.sure is None:
             return "not played"
         return f"{'beaten' if self.beaten else 'not yet'} {percent(self.sure)}"
 
     @property
     def result(self) -> str:
-        """The result in words: "10.8 % of 500 tables, 53.8 % would be enough"."""
+        """Return the result in words: "10.8 % of 500 tables, 53.8 % would be enough"."""
         if self.sure is None:
             return f"0 of {thousands(self.planned)} tables played"
         tables = f"{thousands(self.tables)} tables"
@@ -60,21 +60,21 @@ class Mark(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """The grade of a bot: the sum of its points."""
+    """Grade of a bot: the sum of its points for all references."""
 
     bot: str
     author: str
     marks: tuple[Mark, ...]
     grade: int
-    most: int  # points that a bot can get
+    most: int  # the largest possible grade
 
 
 def grades_of(
     stage: StageConfig, bots: Mapping[str, RecordedBot], field: Sequence[str], records: Sequence[Record]
 ) -> list[Graded]:
-    """Return the grades of the bots of a stage, sorted by name. Empty if the stage gives no grades.
+    """Return the grades of the bots of a stage, sorted by bot. Empty if the stage gives no grades.
 
-    The grade of a bot depends only on the records of that bot.
+    `field` are the bots of the stage. The grade of a bot depends only on the records of that bot.
     """
     kind = kind_of(stage)
     terms = kind.grades(stage) if kind.grades else {}
@@ -97,7 +97,7 @@ def grades_of(
 
 
 def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
-    """Return the mark of a bot for one reference."""
+    """Return the mark of a bot for one reference. `played` are the records of the fixtures with both."""
     mark = Mark(reference, 0, None, None, False, 0, terms.points, None, terms.tables)
     if not played:
         return mark
@@ -120,7 +120,7 @@ def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record])
 
 
 def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
-    """Return the mark of a bot for one reference in a game in which the scores decide: compared table by table."""
+    """Return the mark of a bot for one reference in a game decided by scores, which are compared table by table."""
     evidence = Evidence(_meetings(played))
     means = evidence.lead({bot: 1.0}).value, evidence.lead({mark.reference: 1.0}).value
     if terms.score is None:
@@ -139,15 +139,15 @@ def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Re
 
 
 def _meetings(played: Sequence[Record]) -> list[Meeting]:
-    """Return the meetings of a bot with a reference; with more seats there are other references at their tables."""
+    """Return one meeting per set of bots. At tables of more than two seats, other references play too."""
     met = grouped((frozenset(record.results), record) for record in played)
     return [meeting_of(some, "score") for some in met.values()]
 
 
 def _needed(tables: int, counted: float, terms: GradeTerms) -> float | None:
-    """Return the smallest share of these tables that gets the points if there are no draws; None if no share does.
+    """Return the smallest share of won tables (0 to 1) that is enough for the points if there are no draws.
 
-    `counted` is how many independent tables they are.
+    Return None if no share is enough. `counted` is the number of independent tables among `tables`.
     """
     low, high = 0, tables + 1
     while low < high:

@@ -1,4 +1,4 @@
-"""Computes what bots use of language models at a table, and how often they are asked again, each with its interval."""
+"""Computes the mean usage of language models and the mean number of retries of each bot at a table, with intervals."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +23,11 @@ MODEL_FIGURES: Mapping[str, Callable[[Record, str], float]] = {
     "tokens_per_table": _of_all_models(lambda cost: cost.prompt_tokens + cost.completion_tokens),
     "money_per_table": _of_all_models(lambda cost: cost.money),
 }
-"""The figures, by their keys in JSON and CSV."""
+"""Functions that return a figure of a bot in a record, by the key of the figure in JSON and CSV."""
 
 
 def per_table(records: Sequence[Record]) -> dict[str, dict[str, Estimate]]:
-    """Return each figure of each bot in some records.
+    """Return the estimates of the figures: by key of MODEL_FIGURES, then by bot.
 
     Leave out a figure that is 0 for all bots.
     """
@@ -46,7 +46,10 @@ def per_table(records: Sequence[Record]) -> dict[str, dict[str, Estimate]]:
 
 
 def _mean(fixtures: Sequence[tuple[float, int]]) -> Estimate:
-    """Return the mean of a bot at a table, from its total and its tables in each fixture. The fixtures are the units."""
+    """Return the mean of a figure at a table. `fixtures` has its total and the number of tables in each fixture.
+
+    The statistical units are the fixtures.
+    """
     totals, tables = zip(*fixtures, strict=True)
     values = tuple(ratio_units(totals, tables))
     alone = Meeting(("",), len(values), len(values), (math.fsum(values),), values=(values,))

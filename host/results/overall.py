@@ -8,7 +8,7 @@ from host.results.course import Position
 
 
 class OverallRow(NamedTuple):
-    """A bot over all stages: the last stage that it reached, and its place there."""
+    """Row of a bot over all stages: the last stage that it reached, its place there, and its tables and faults."""
 
     rank: int
     bot: str
@@ -21,7 +21,10 @@ class OverallRow(NamedTuple):
 
 
 def overall(positions: Sequence[Position]) -> list[OverallRow]:
-    """Return all bots by the last stage that they reached, then by their place in it; none if nothing was played."""
+    """Return a row per bot, sorted by the last stage that the bot reached, then by its place there.
+
+    Return no rows if nothing has been played.
+    """
     found, tables, faults = dict[str, OverallRow](), Counter[str](), Counter[str]()
     for position in positions:
         if not position.counted:

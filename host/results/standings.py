@@ -1,4 +1,4 @@
-"""Computes the standings of a stage from its records: the order of the bots, and how sure it is (see ranking.py)."""
+"""Computes the standings of a stage from its records: the order of the bots and its certainty (rating/rankings.py)."""
 
 import math
 from collections import Counter
@@ -26,28 +26,29 @@ from host.results.withdrawal import NOTE, counting
 from host.stages import as_counted_by, kind_of, references_of, results_of
 from host.stages.kind import StageConfig
 
-MAX_NAMED_BOTS = 5  # bots at most in one sentence; of more bots, only the first and the last are named
+MAX_NAMED_BOTS = 5  # most bots that one sentence names; of a longer group, it names the first and the last
 
 MAX_MARGIN = 0.2
-"""Half the width of the interval of a pair's rate above which pages show its results instead of the rate."""
+"""Largest half width of an interval, as a share of tables, with which pages show the rate of a pair. If the interval is
+wider, they show the numbers of tables instead, unless the order of the two bots is certain."""
 
 NO_ESTIMATE = Estimate(None)
 
 
 class Costs(NamedTuple):
-    """The faults of a bot in a stage, and the time it used."""
+    """The faults of a bot in a stage, and the time that it used."""
 
     faults: int
     faults_by_kind: dict[str, int]
     p99: float | None  # seconds; 99 of 100 answers were not slower
     cpu_per_decision: float | None  # seconds
-    benched: int  # number of fixtures in which it was benched
-    pauses: int  # how often it was frozen while other bots were thinking
-    pondered: float  # seconds that it computed before it was frozen
+    benched: int  # number of fixtures in which the bot was benched
+    pauses: int  # number of times that the bot was frozen while other bots were thinking
+    pondered: float  # seconds of processor time that the bot used before it was frozen
 
 
 class Row(NamedTuple):
-    """The row of one bot. A value that is not known yet is None, for example an interval after a single tourney."""
+    """Row of one bot in the standings. A value is None until it is known, for example an interval after one tourney."""
 
     rank: int  # from 1; equal bots share a rank
     bot: str
@@ -57,36 +58,36 @@ class Row(NamedTuple):
     mirror: bool  # whether tables shared their deals
     tables: int
     wins: float | None  # None if wins do not rank; not a whole number if equal bots share a win
-    estimates: Mapping[str, Estimate]  # by the names in `rank_by`, in their order
+    estimates: Mapping[str, Estimate]  # by ranking, in the order of `rank_by`
     costs: Costs
     note: str = ""
     disqualified: bool = False  # for too many faults
     withdrawn: bool = False  # by the organiser
     different: int = 0  # tables that repeat no other
-    models: Mapping[str, Estimate] = {}  # by MODEL_FIGURES; only figures that some bot has
+    models: Mapping[str, Estimate] = {}  # by the keys of MODEL_FIGURES, without figures that are 0 for all bots
 
     @property
     def ranking(self) -> Ranking:
-        """The first ranking of the stage."""
+        """Return the first ranking of the stage."""
         return ranking_of(next(iter(self.estimates)))
 
     @property
     def first(self) -> Estimate:
-        """The value of the bot in the first ranking."""
+        """Return the value of the bot in the first ranking of the stage."""
         return next(iter(self.estimates.values()))
 
     @property
     def points(self) -> Estimate:
-        """The score counted by the games themselves: the sum over tables, or mean chips."""
+        """Return the score that the game itself counts: the sum over tables, or the mean score."""
         return next(estimate for word, estimate in self.estimates.items() if ranking_of(word).points)
 
     @property
     def rate(self) -> float | None:
-        """The share of tables won, 0 to 1; None if wins do not rank."""
+        """Return the share of tables won, 0 to 1; None if the stage does not rank by wins."""
         return next((estimate.value for word, estimate in self.estimates.items() if ranking_of(word).counted), None)
 
     def flat(self) -> dict[str, Any]:
-        """Return the row as one flat dict, with the keys of JSON and CSV in their order."""
+        """Return the values of the row by their keys in JSON and CSV, in the order of the columns."""
         costs = self.costs._asdict()
         late = {key: costs.pop(key) for key in ("pauses", "pondered")}
         own = {word: estimate for word, estimate in self.estimates.items() if not ranking_of(word).in_row}
@@ -112,7 +113,7 @@ class Row(NamedTuple):
 
 
 class PairResult(NamedTuple):
-    """The results of one bot against another; `sure` is the probability (0 to 1) that it is the better of the two."""
+    """Results of one bot against another. `sure` is the probability (0 to 1) that the first bot is the better one."""
 
     tables: int
     won: int
@@ -126,7 +127,7 @@ class PairResult(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the rate says something: the order is certain, or the interval is not very wide."""
+        """Whether pages can show the rate: the order of the two bots is certain, or the interval is not very wide."""
         return self.certain or self.high - self.low <= 2 * MAX_MARGIN
 
     @property
@@ -136,18 +137,19 @@ class PairResult(NamedTuple):
 
     @property
     def how_sure(self) -> str:
-        """How sure it is that the better bot of the two is ahead."""
+        """Return in words the probability that the bot ahead is the better one: "97.2 % sure, 98.5 % needed"."""
         return how_sure(max(self.sure, 1 - self.sure))
 
     def order(self, one: str, other: str) -> str:
-        """Return the sentence about the order of the two bots, given their names."""
+        """Return a sentence about the order of the two bots. `one` and `other` are their names."""
         return words(one, other, self.sure) if self.sure >= 0.5 else words(other, one, 1 - self.sure)
 
 
 class Advice(NamedTuple):
-    """Two neighbours whose order is not certain, and how many units would make it certain; None: too many to name.
+    """Two neighbours in the standings whose order is not certain, and how much play would make it certain.
 
-    The unit is a key that the organiser can set: tourneys, tables_per_pair, repeat, tables.
+    `needed` and `played` count units. `needed` is None if it is more than a hundred times `played`. `unit` is the key
+    of croupier.toml that decides the number of units: tourneys, tables_per_pair, repeat, tables.
     """
 
     bots: tuple[str, str]
@@ -158,10 +160,10 @@ class Advice(NamedTuple):
 
 
 class StageStandings(NamedTuple):
-    """The standings of a stage so far: rows, sentences about how sure the order is, and advice.
+    """Standings of a stage so far: rows, sentences about the certainty of their order (`sure`), and advice.
 
-    `so_far` says how many pairs have met, if pairs are missing; otherwise it is empty. `repeated` says how many tables
-    are different, if some repeat others.
+    `so_far` is a sentence about the number of pairs that have met; it is empty if all have. `repeated` is a sentence
+    about the number of different tables; it is empty if no table repeats another.
     """
 
     rows: list[Row]
@@ -169,11 +171,11 @@ class StageStandings(NamedTuple):
     advice: list[Advice]
     so_far: str = ""
     repeated: str = ""
-    missing: Sequence[str] = ()  # about fixtures without a result
+    missing: Sequence[str] = ()  # sentences about fixtures without a result, and about missing intervals
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences."""
+        """Return all sentences: `missing`, `so_far`, `repeated` and `sure`."""
         return [*self.missing, *filter(None, (self.so_far, self.repeated)), *self.sure]
 
 
@@ -184,9 +186,9 @@ def stage_standings(
     bots: Mapping[str, RecordedBot],
     earlier: Sequence[Row] = (),
 ) -> StageStandings:
-    """Return a stage's standings.
+    """Return the standings of a stage.
 
-    `earlier` are the rows of the stage before; they rank the bots that do not take part in this one.
+    `earlier` are the rows of the previous stage. They rank the bots that do not take part in this stage.
     """
     stage, withdrawn = state.config, run.withdrawn
     everything = as_counted_by(stage, counting(stage, records, withdrawn))
@@ -215,17 +217,17 @@ def stage_standings(
 
 
 def ranked_bots(run: RunState, stage: StageConfig, bots: Mapping[str, RecordedBot]) -> dict[str, RecordedBot]:
-    """Return the bots that a stage ranks: all but references and guests."""
+    """Return the bots that a stage ranks, by name: all except references and guests."""
     unranked = {*references_of(stage), *run.guests}
     return {bot: about for bot, about in bots.items() if bot not in unranked}
 
 
 class Certainties(NamedTuple):
-    """What the sentences of a stage follow from, and the probabilities in them."""
+    """Evidence from which the sentences of a stage follow, and the probabilities in these sentences."""
 
     evidence: Evidence
-    shared: bool  # whether only the meetings of both bots compare them
-    sure: list[tuple[Sequence[str], float]]  # neighbours, and the probability that the first is ahead of the last
+    shared: bool  # whether two bots are compared only by the meetings in which both played
+    sure: list[tuple[Sequence[str], float]]  # as `neighbours` returns them
 
 
 def certainties(
@@ -235,9 +237,9 @@ def certainties(
     bots: Mapping[str, RecordedBot],
     standings: StageStandings,
 ) -> Certainties:
-    """Return the evidence for the first ranking of a stage, and how sure the order of its neighbours is.
+    """Return the evidence for the first ranking of a stage, and the probability of the order of neighbours.
 
-    The first arguments are those from which `stage_standings` has made the standings.
+    `standings` are those that `stage_standings` returned for the other arguments.
     """
     stage, ranking = state.config, standings.rows[0].ranking
     everything = as_counted_by(stage, counting(stage, records, run.withdrawn))
@@ -249,7 +251,10 @@ def certainties(
 
 
 def _missing(state: StageState, records: Sequence[Record], field: Sequence[str]) -> list[str]:
-    """Return sentences about the fixtures that have no result, and about what the stage has decided without them."""
+    """Return sentences about the fixtures without a result, and about the decisions that the stage made without them.
+
+    The list is empty if all fixtures have a result.
+    """
     undecided = [record.undecided for record in records if record.undecided]
     if not undecided:
         return []
@@ -258,7 +263,7 @@ def _missing(state: StageState, records: Sequence[Record], field: Sequence[str])
 
 
 def _skewed(results: Results, words: Sequence[str]) -> list[str]:
-    """Return a sentence if the scores have no interval because a few tourneys or games decide much."""
+    """Return a sentence if the scores have no interval because a few tourneys or games decide much; otherwise none."""
     if not (results.records and any(ranking_of(word).points for word in words) and results.scores.is_too_skewed):
         return []
     return [
@@ -267,7 +272,8 @@ def _skewed(results: Results, words: Sequence[str]) -> list[str]:
 
 
 def missing_sentence(undecided: Sequence[Undecided]) -> str:
-    """Return how many fixtures have no result, the last reason, and after whose answers their games failed most often."""
+    """Return a sentence: the number of undecided fixtures, the causes, the last reason, and the bots after whose
+    answers the games failed most often."""
     answered = Counter(bot for why in undecided for bot in why.given_by)
     after = ", ".join(f"{bot} ×{times}" for bot, times in answered.most_common(MAX_NAMED_BOTS))
     number = counted(len(undecided), "fixture")
@@ -279,7 +285,7 @@ def missing_sentence(undecided: Sequence[Undecided]) -> str:
 
 
 def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]) -> str:
-    """Return a sentence if the stage is not finished and some pairs have not met; otherwise ""."""
+    """Return a sentence about the pairs that have met, if the stage is running and some have not met; otherwise ""."""
     if not kind_of(state.config).all_meet or state.over or not records:
         return ""
     pairs = PairsMet.of(records, len(field))
@@ -287,7 +293,7 @@ def _so_far(state: StageState, records: Sequence[Record], field: Collection[str]
 
 
 def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row]) -> list[Row]:
-    """Return the rows in the order of their places, if the kind of the stage decides places."""
+    """Return the rows in the order of their places if the kind of the stage decides places; otherwise unchanged."""
     kind = kind_of(state.config)
     order = state.places if kind.places else ()
     came = kind.reached(state.config, state.bots(row.bot for row in rows), records) if kind.reached else {}
@@ -297,7 +303,10 @@ def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row
 
 
 def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
-    """Return rows for the bots that did not reach this stage. Their ranks start at `first` and follow the stage before."""
+    """Return the rows of the bots that did not reach this stage, with new ranks and notes.
+
+    The ranks start at `first`. Their order is that of `earlier`, the rows of the previous stage.
+    """
     before = {row.bot: row for row in earlier}
     nowhere = max((row.rank for row in earlier), default=0) + 1
     out = [row._replace(rank=before[row.bot].rank if row.bot in before else nowhere, note="is out") for row in rows]
@@ -311,7 +320,7 @@ def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> 
 
 
 def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> list[Row]:
-    """Return the rows with the disqualified bots last, in their order; until the stage is over, only with a note."""
+    """Return the rows with the disqualified bots last. Until the stage is over, only add a note to their rows."""
     out = [row.bot for row in rows if 0 < max_faults < row.costs.faults]
     found = [_noted(row, excess(row.costs.faults, max_faults), over=over) if row.bot in out else row for row in rows]
     if not (out and over):
@@ -321,7 +330,7 @@ def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> li
 
 
 def with_withdrawn(rows: Sequence[Row], withdrawn: Container[str]) -> list[Row]:
-    """Return the rows with the withdrawn bots last, in their order."""
+    """Return the rows with the withdrawn bots last. Their order among themselves stays."""
     staying, last_rows = ([row for row in rows if (row.bot in withdrawn) == is_so] for is_so in (False, True))
     return _ranked_from(1, staying) + _ranked_from(len(staying) + 1, last_rows) if last_rows else list(rows)
 
@@ -344,10 +353,9 @@ def standings(
     bots: Mapping[str, RecordedBot],
     words: Sequence[str] = (),
 ) -> list[Row]:
-    """Return one row per bot, best first. Equal bots have the given order; bots that have not played come last.
+    """Return one row per bot, best first. Equal bots are in the order of `bots`. Bots that have not played come last.
 
-    The order of the records does not matter. `words` are
-    the rankings, by default those of the stage.
+    The order of the records does not matter. `words` are the names of the rankings, by default those of the stage.
     """
     played = [record for record in records if not record.undecided]
     return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, won=_any_won(played)))
@@ -358,7 +366,7 @@ def _any_won(records: Sequence[Record]) -> bool:
 
 
 def _rows(stage: StageConfig, results: Results, bots: Mapping[str, RecordedBot], words: Sequence[str]) -> list[Row]:
-    """Return one row per bot, best first, by the values of these rankings."""
+    """Return one row per bot, best first. `words` are the names of the rankings that decide."""
     by_word = {word: ranking_of(word).estimates(results) for word in words}
     models = per_table(results.records)
     of_bot = grouped((bot, record) for record in results.records for bot in record.results.keys() | record.usage.keys())
@@ -378,9 +386,9 @@ def _merit(row: Row) -> tuple[float, ...]:
 
 
 def reordered(rows: Sequence[Row], places: Sequence[str], came: Mapping[str, tuple[float, ...]]) -> list[Row]:
-    """Return the rows in the order of places (of a knockout, of groups); bots without a place come last.
+    """Return the rows in the order of `places`, for example of a knockout. Bots without a place come last.
 
-    `came` has a key for how far each bot has come. Bots next to each other with equal keys share a rank.
+    `came` has a key for the progress of each bot. Bots next to each other with equal keys share a rank.
     """
     order = {bot: place for place, bot in enumerate(places)}
     ordered, found = sorted(rows, key=lambda row: order.get(row.bot, len(order))), list[Row]()
@@ -391,14 +399,15 @@ def reordered(rows: Sequence[Row], places: Sequence[str], came: Mapping[str, tup
 
 
 def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
-    """Return sentences about neighbours; `names` has all bots, best first."""
+    """Return sentences about the order of neighbours. `names` are all bots, best first."""
     return [_sentence(some, how_sure) for some, how_sure in neighbours(names, sure)]
 
 
 def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], float]]:
-    """Return neighbours, and the probability that the first is ahead of the last: two bots, or more with an unclear order.
+    """Return groups of neighbours, each with the probability that its first bot is ahead of its last bot.
 
-    In a group of more than two, even the first bot is not surely ahead of the last. The probability is about these two.
+    `names` are all bots, best first. A group has two bots, or more if their order is not certain: then it is not even
+    certain that its first bot is ahead of its last bot.
     """
     found, first = list[tuple[Sequence[str], float]](), 0
     while first < len(names) - 1:
@@ -417,7 +426,7 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
     """Return advice for every two neighbours whose order is not certain: how much play would make it certain.
 
-    Two bots get none if most of their tables repeat others: more tables would not help.
+    Leave out two bots if most of their tables repeat others: more tables would not help.
     """
     unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):
@@ -436,7 +445,7 @@ def _of_both(records: Sequence[Record], one: str, other: str) -> list[Record]:
 
 
 def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -> int:
-    """Return how many units two bots have played: tourneys, games of a group, or tables."""
+    """Return the number of units that two bots have played: tourneys, games of a group, or tables."""
     both = _of_both(records, one, other)
     if kind_of(stage).sampling.by_fixture:
         return len(both)
@@ -444,7 +453,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
         return min(
             sum(record.results[bot].tables for record in records if bot in record.results) for bot in (one, other)
         )
-    if not both:  # they have not met yet: take the tables of one of them against another bot
+    if not both:  # the two have not met yet: take the most tables that one of them has played in a group of fixtures
         met = Counter[str]()
         for record in records:
             for bot in {one, other} & record.results.keys():
@@ -454,7 +463,7 @@ def _done(stage: StageConfig, records: Sequence[Record], one: str, other: str) -
 
 
 def by_pair(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
-    """Return the results of every two bots that met at tables of two, in both orders."""
+    """Return the results of every two bots that met at tables of two, by (bot, other bot), in both orders."""
     played = (each for each in records if len(each.results) == 2 and all(one.tables for one in each.results.values()))
     met = grouped((tuple(sorted(record.results)), record) for record in played)
     stage = Evidence([meeting_of(some, "wins") for some in met.values()])
@@ -484,14 +493,14 @@ def _sentence(names: Sequence[str], sure: float) -> str:
 
 
 def _whole_if_it_is(wins: float) -> float:
-    """Return wins as a whole number, unless equal bots shared a win."""
+    """Return wins as an int if they are a whole number. They are not if equal bots shared a win."""
     return round(wins) if math.isclose(wins, round(wins), abs_tol=1e-9) else wins
 
 
 def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[Record], recorded: RecordedBot) -> Row:
-    """Return the row of a bot, still without its rank. `mine` has the records of the bot, in the order of their paths.
+    """Return the row of a bot without its rank. `mine` are the records of the bot, in the order of their paths.
 
-    `estimates` has its values by the names in `rank_by`.
+    `estimates` are the values of the bot, by ranking.
     """
     bot = recorded.name
     results = [record.results[bot] for record in mine if bot in record.results]

@@ -1,4 +1,4 @@
-"""Bundles of tables at which a game has failed: one file each, for the authors of the game (docs/export.md)."""
+"""Writes a bundle of each table at which a game failed: a file for the authors of the game (docs/export.md)."""
 
 import gzip
 from pathlib import Path
@@ -19,7 +19,10 @@ BUNDLE_SCHEMA = "croupier/undecided/1"
 
 
 def bundle_of(undecided: UndecidedFixture, game: Game, root: bytes) -> dict[str, Any]:
-    """Return all that is known of the table at which a game has failed. Of the luck, it has only that of this table."""
+    """Return the bundle of a table at which a game failed, as JSON values. It contains the luck of this table only.
+
+    `root` is the seed of the tournament.
+    """
     why = undecided.why
     return {
         "schema": BUNDLE_SCHEMA,
@@ -41,9 +44,9 @@ def bundle_of(undecided: UndecidedFixture, game: Game, root: bytes) -> dict[str,
 
 
 def write_bundle(folder: Path, undecided: UndecidedFixture, game: Game, root: bytes) -> Path:
-    """Write the bundle of an undecided fixture into a folder, and return its path. It replaces an earlier one."""
+    """Write the bundle of an undecided fixture into a folder, and return the path. Replace an earlier bundle."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{file_name(undecided.path)}.json.gz"
     content = gzip.compress(msgspec.json.encode(bundle_of(undecided, game, root)), 6, mtime=0)
-    write_atomically(path, content, 0o600)  # it holds cards
+    write_atomically(path, content, 0o600)  # the file contains hidden cards
     return path

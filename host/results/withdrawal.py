@@ -10,14 +10,14 @@ NOTE = "withdrawn"
 
 
 def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
-    """Return the bots whose tables do not count if these bots are withdrawn.
+    """Return the bots of `out`, the withdrawn bots, whose tables do not count.
 
-    If other fixtures depend on the tables of a withdrawn bot, they count: they have decided who met whom.
+    The tables of a withdrawn bot count if they decided which bots met later. Then the result is empty.
     """
     return frozenset(out) if kind_of(stage).changes.leavable else frozenset()
 
 
 def counting(stage: StageConfig, records: Iterable[Record], out: Collection[str]) -> list[Record]:
-    """Return the records that count if these bots are withdrawn, also of fixtures without a result."""
+    """Return the records that count if the bots in `out` are withdrawn. Undecided fixtures are among them."""
     absent = left_out(stage, out)
     return [record for record in records if absent.isdisjoint(record.results)] if absent else list(records)

@@ -1,1 +1,4 @@
-"""Which game is this: croupier's own games, an organiser's module, a game.toml with a referee, a library. Starts no processes."""
+"""Finds the game that a name means: croupier's own, or one of an organiser's module, of a game.toml, or of a library.
+
+The modules start no processes, except to try a game of OpenSpiel.
+"""

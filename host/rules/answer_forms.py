@@ -1,4 +1,4 @@
-"""Reads the forms of answers in a game.toml: `BID <card: 1..13>` becomes a grammar, and a source of random answers."""
+"""Reads the forms of answers in a game.toml. `BID <card: 1..13>` becomes a grammar, and a source of random answers."""
 
 import re
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ PLACEHOLDER = re.compile(
 LITERAL = re.compile(r"[!-;=?-~]+")  # a word without < and >
 KINDS = ("word", "integer", "text", "unicode", "lines", "json")
 FREE = frozenset({"text", "unicode", "lines", "json"})
-"""The kinds that stand for any text."""
+"""The kinds of placeholders that take any text."""
 EXAMPLE = '"PLAY <card>", "BID <chips: 1..50>", "SAY <words: text>"'
 WORDS = ("a", "7", "Td", "north", "x1", "-1")
-"""The words that a random answer has for a placeholder of which nothing is known."""
+"""The words that a random answer has for a placeholder without a list of good values."""
 
 
 class Placeholder(NamedTuple):
-    """A part of a form that stands for something: its kind, the range of a number, and the field that lists good values."""
+    """Placeholder in a form: name, kind, range of a number, and the field of the question that lists good values."""
 
     name: str
     kind: str = "word"
@@ -32,7 +32,7 @@ class Placeholder(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """The pattern of what it stands for."""
+        """Return the regular expression of the texts that can replace the placeholder."""
         if self.kind == "integer":
             return f"(?:{integers(self.low, self.high)})"
         return {"word": "[!-~]+", "text": "[ -~]+", "unicode": "[ -\U0010ffff]+", "lines": r"[ -~]*(?:\n[ -~]*)*"}[
@@ -40,7 +40,7 @@ class Placeholder(NamedTuple):
         ]
 
     def drawn(self, luck: Luck, view: View) -> str:
-        """Return a random text for it: three times out of four one of the values in its field."""
+        """Return a random text for the placeholder: in three cases of four, one of the values in its field."""
         listed = getattr(view, self.field, ()) if self.field else ()
         values = listed if isinstance(listed, tuple) else (listed,)
         if values and luck.below(4):
@@ -53,12 +53,15 @@ class Placeholder(NamedTuple):
 
 
 def integers(low: int, high: int) -> str:
-    """Return the pattern of the whole numbers from `low` to `high`: of 8 to 31 it is `0*(?:[8-9]|[1-2][0-9]|3[0-1])`."""
+    """Return a regular expression of the whole numbers from `low` to `high`.
+
+    For 8 to 31 it is `0*(?:[8-9]|[1-2][0-9]|3[0-1])`.
+    """
     if high < 0:
         return f"-{integers(-high, -low)}"
     if low < 0:
         return f"-{integers(1, -low)}|{integers(0, high)}"
-    ends = {high}  # of blocks whose digits vary independently
+    ends = {high}  # the ends of ranges in which each digit varies independently of the others
     for power in (10**digits for digits in range(1, len(str(high)) + 1)):
         nines, zeros = low - low % power + power - 1, high - (high + 1) % power
         ends |= {end for end in (nines, zeros) if low <= end < high}
@@ -78,7 +81,7 @@ class Form(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """The first word, if it is a literal one."""
+        """Return the first word of the form; "" if it is a placeholder."""
         return self.parts[0] if isinstance(self.parts[0], str) else ""
 
     @property
@@ -94,29 +97,29 @@ class Form(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether an answer of this form may have any text."""
+        """Whether an answer of this form may contain any text."""
         return any(isinstance(part, Placeholder) and part.kind in FREE for part in self.parts)
 
     @property
     def pattern(self) -> str:
-        """The pattern of a whole answer of this form."""
+        """Return the regular expression of a whole answer of this form."""
         return " +".join(part.pattern if isinstance(part, Placeholder) else re.escape(part) for part in self.parts)
 
     @property
     def simplest(self) -> str:
-        """An answer of this form that is always the same: each number is the least, each other placeholder a word."""
+        """Return a fixed answer of this form, with the smallest numbers and one word for each other placeholder."""
         return " ".join(
             part if isinstance(part, str) else str(part.low) if part.kind == "integer" else WORDS[0]
             for part in self.parts
         )
 
     def drawn(self, luck: Luck, view: View) -> str:
-        """Return a random answer of this form."""
+        """Return a random answer of this form to the question `view`."""
         return " ".join(part.drawn(luck, view) if isinstance(part, Placeholder) else part for part in self.parts)
 
 
 def read_form(text: object) -> Form:
-    """Parse a form. Raise InvalidValue for a wrong one."""
+    """Parse the form of an answer. Raise InvalidValue if it is wrong."""
     if not isinstance(text, str):
         raise InvalidValue("C006", "is not the form of an answer", EXAMPLE)
     parts: list[str | Placeholder] = []
@@ -161,13 +164,13 @@ def _placeholder(name: str, kind: str | None, field: str | None) -> Placeholder:
 def grammar_of(forms: Sequence[Form]) -> Grammar:
     """Return the grammar of answers that have one of these forms.
 
-    The verb is the first word of a form, if that is a literal one. A number after it, or alone, is the number of the move;
-    everything else is its text.
+    The verb of a move is the first word of its form, if that word is not a placeholder. A number after the verb, or a
+    number alone, is the number of the move. Everything else is its text.
     """
     expected = " or ".join(form.text for form in forms)
     if any(part.kind == "json" for form in forms for part in form.parts if isinstance(part, Placeholder)):
         return Grammar(re.compile(r"(?P<text>.*)", re.DOTALL), "a JSON value", "ANSWER", json=True)
-    # Beside a form that an empty answer fits, a move without a text is that answer, and not the number 0.
+    # If an empty answer matches a form, a move without a text is the empty answer, and not the number 0.
     empty_fits = any(re.fullmatch(form.pattern, "") for form in forms)
     numbers = [] if empty_fits else [form.pattern for form in forms if form.is_number]
     verbs = [form.pattern for form in forms if form.verb]
@@ -183,7 +186,10 @@ def grammar_of(forms: Sequence[Form]) -> Grammar:
 
 
 def random_answer(forms: Sequence[Form], luck: Luck, view: View, until: str | None = None) -> str:
-    """Return a random answer of one of the forms, for a question. `until` is that of the grammar."""
+    """Return a random answer to a question, in one of the forms.
+
+    `until` is the first word of the last line of each answer, "" for a blank line, or None; see `Grammar.until`.
+    """
     text = forms[luck.below(len(forms))].drawn(luck, view)[:MAX_LINE_BYTES]
     is_whole = until is None or text.rpartition("\n")[2].partition(" ")[0] == until
     return text if is_whole else f"{text}\n{until}"

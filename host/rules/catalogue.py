@@ -1,7 +1,7 @@
 """Finds games by name: croupier's own, and those of an organiser's code or of a library.
 
-`game = "package.module:GAME"` in croupier.toml names a value in the organiser's Python code. The code is trusted as
-croupier's own. Only croupier.toml can name it; a bot.toml cannot.
+`game = "package.module:GAME"` in croupier.toml names a value in the organiser's Python code. croupier trusts this code
+like its own. Only croupier.toml can name it; a bot.toml cannot.
 """
 
 import re
@@ -28,29 +28,31 @@ if TYPE_CHECKING:
 LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand(
     {"openspiel": "host.rules.openspiel:game_named", "textarena": "host.rules.textarena:game_named"}
 )
-"""Libraries of games by the word before the colon, as in `openspiel:chess`. They get the rest, and may raise NotPlayable."""
+"""Functions that load a game of a library, by the word before the colon, as in `openspiel:chess`. The argument of a
+function is the text after the colon. It may raise NotPlayable."""
 LISTS: Mapping[str, Callable[[], "list[Playable]"]] = OnDemand(
     {"openspiel": "host.rules.openspiel:playable_games", "textarena": "host.rules.textarena:playable_games"}
 )
-"""Functions that return all games of a library."""
+"""Functions that return all games of a library, by the same words as LIBRARIES."""
 
 
 class CustomName(NamedTuple):
-    """A name in croupier.toml for a value in the organiser's code: `key = "package.module:NAME"`."""
+    """Name in croupier.toml of a value in the organiser's code: `key = "package.module:NAME"`."""
 
     key: str
-    said: str
-    where: str = ""  # file and line
+    said: str  # the name
+    where: str = ""  # file and line of the name
 
     def refused(self, why: str, hint: str) -> UserError:
-        """Return the UserError (exit code 3) for a value that cannot be used."""
+        """Return a UserError (exit code 3): the value cannot be used, for the reason `why`."""
         return UserError([Problem("C018", self.where, f'{self.key} = "{self.said}" {why}', hint=hint)], 3)
 
 
 def import_value(named: CustomName, folder: str) -> object:
-    """Import the value that a name refers to. Its module is searched in the folder, then where Python searches.
+    """Import and return the value that a name refers to.
 
-    Raise UserError (exit code 3) if the value does not exist.
+    Search its module in the folder, then in the places where Python searches. Raise UserError (exit code 3) if the
+    module cannot be imported or does not have the value.
     """
     module, _, attributes = named.said.partition(":")
     try:
@@ -66,12 +68,12 @@ def import_value(named: CustomName, folder: str) -> object:
 
 
 def is_folder(said: str) -> bool:
-    """Return whether a game is called as a folder with a game.toml: `scopa/`, `./scopa`."""
+    """Return whether the name of a game is a folder with a game.toml, as in `scopa/` or `./scopa`."""
     return "/" in said and ":" not in said
 
 
 def has_referee(said: str) -> bool:
-    """Return whether a game is called as a program that knows the rules: a folder, or a referee for another host."""
+    """Return whether the name of a game means a program with the rules: a folder, or a referee for another host."""
     return is_folder(said) or is_foreign(said)
 
 
@@ -80,17 +82,17 @@ FIRST_QUESTION = "the first question of a table"
 
 
 class GameRef(NamedTuple):
-    """Where the code of a game lies, so that every process can load it; empty for croupier's own games."""
+    """Reference to the code of a game, with which every process can load the game; empty for croupier's own games."""
 
-    said: str = ""  # its name in croupier.toml
-    folder: str = ""  # the folder in which it is searched
+    said: str = ""  # name of the game in croupier.toml
+    folder: str = ""  # the folder in which the code is searched
     packed: bool = False  # whether the folder is the hash of files that are sent to another machine
     referee: BuiltBot | None = None  # the program that knows the rules, once it is built on this machine
-    question: tuple[Any, ...] = ()  # the first one of a table, by its fields, for a game.toml without edge cases
+    question: tuple[Any, ...] = ()  # the fields of the first question of a table, for a game.toml without edge cases
 
     @property
     def has_referee(self) -> bool:
-        """Whether the rules are in a program: the folder has a game.toml."""
+        """Whether the rules are in a program: the folder contains a game.toml."""
         return has_referee(self.said)
 
 
@@ -98,19 +100,22 @@ CROUPIERS_OWN = GameRef()
 
 
 def ref_of(game: Game) -> GameRef:
-    """Return where the code of a game lies."""
+    """Return the reference to the code of a game."""
     return game.ref if isinstance(game.ref, GameRef) else CROUPIERS_OWN
 
 
 def of_library(game: str) -> bool:
-    """Return whether a game is called as a game of a library, which every process can load by its name alone."""
+    """Return whether the name of a game means a game of a library.
+
+    Every process can load such a game by its name alone.
+    """
     return game.partition(":")[0] in LIBRARIES and ":" in game
 
 
 def allows_at_once(game: Game, rules: Any) -> Callable[[View, Move], bool]:
-    """Return what says whether the rules allow a move, before they play it.
+    """Return a function that says whether the rules allow a move in a view, before the rules play the move.
 
-    The code of an organiser never runs here. So it allows all moves of his games.
+    For a game of an organiser it allows every move, because the organiser's code must not run in this process.
     """
     said = ref_of(game).said
     if said and not of_library(said):
@@ -119,15 +124,16 @@ def allows_at_once(game: Game, rules: Any) -> Callable[[View, Move], bool]:
 
 
 def sources(game: Game) -> list[Path]:
-    """Return the Python files of a custom game in its folder. Installed files are left out."""
+    """Return the Python files of an organiser's game in its folder. Leave out installed packages."""
     ref = ref_of(game)
     return files_of(ref.folder) if ref.folder and not ref.has_referee else []
 
 
 def load_game(said: str, folder: Path, where: str = "") -> Game:
-    """Load the game that `package.module:GAME`, `openspiel:GAME`, `textarena:GAME`, `folder/` or `botzone:judge/` names.
+    """Load a game by its name: `package.module:GAME`, `openspiel:GAME`, `textarena:GAME`, `folder/`, `botzone:judge/`.
 
-    Raise UserError if there is none.
+    `folder` is the folder of croupier.toml, `where` the file and line of the name. Raise UserError (exit code 3) if
+    there is no such game, or if it cannot be loaded.
     """
     if is_folder(said):
         return reload_game(GameRef(said, str(absolute(folder / said))), where)
@@ -137,7 +143,7 @@ def load_game(said: str, folder: Path, where: str = "") -> Game:
 
 
 def reload_game(ref: GameRef, where: str = "") -> Game:
-    """Load a game that another process has loaded. Raise UserError as `load_game` does."""
+    """Load the game that a reference of another process means. Raise UserError (exit code 3) if it cannot be loaded."""
     named = CustomName("game", ref.said, where)
     if ref.has_referee:
         return _referee_game(ref, named)
@@ -166,7 +172,10 @@ def reload_game(ref: GameRef, where: str = "") -> Game:
 
 
 def _referee_game(ref: GameRef, named: CustomName) -> Game:
-    """Load the game of a folder with a game.toml. Without the built referee it cannot be played."""
+    """Load the game of a folder with a game.toml. It can be played only if `ref` has the built referee.
+
+    Raise UserError (exit code 3) if the folder has no game.toml, or if that file is wrong.
+    """
     from host.rules.game_toml import GAME_FILE, load_referee_game  # only these games need it
 
     folder = Path(ref.referee.folder if ref.referee else ref.folder)
@@ -177,7 +186,10 @@ def _referee_game(ref: GameRef, named: CustomName) -> Game:
 
 
 def with_referee(game: Game, built: BuiltBot, question: View) -> Game:
-    """Return a game with its built referee. The question is its only edge case if it has none of its own; () for one that has."""
+    """Return a game with its built referee.
+
+    `question` becomes the only edge case of a game whose game.toml has none. It is () for a game that has edge cases.
+    """
     return _asking(game, ref_of(game)._replace(referee=built, question=tuple(question)))
 
 
@@ -190,12 +202,12 @@ HINT = "no bot is charged, and what was played is kept: fix the game or report t
 
 
 def failed_game(game: Game, what: str, where: str = "") -> UserError:
-    """Return the UserError (exit code 3) for an organiser's own game that fails while it is played."""
+    """Return a UserError (exit code 3): an organiser's game failed while it was played. `what` is the reason."""
     return UserError([Problem("C020", where, f"the game {ref_of(game).said} {what}", hint=HINT)], 3)
 
 
 class OwnGameFailed(Exception):
-    """Raised when an organiser's own game fails in a process of its own, in a check of bots: no bot is to blame."""
+    """Raised when an organiser's game fails in a separate process while bots are checked. No bot is to blame."""
 
     def __init__(self, error: UserError) -> None:
         super().__init__(str(error))
@@ -203,7 +215,7 @@ class OwnGameFailed(Exception):
 
 
 def own_code_error(error: BaseException) -> UserError | None:
-    """Return the UserError (exit code 3) for an exception in an organiser's code; None if it was raised elsewhere."""
+    """Return a UserError (exit code 3) for an exception that an organiser's code raised; None for any other code."""
     if isinstance(error, OwnGameFailed):
         return error.error
     where = place_in_own_code(error)
@@ -212,7 +224,7 @@ def own_code_error(error: BaseException) -> UserError | None:
 
 
 def place_in_own_code(error: BaseException) -> str:
-    """Return the file and the line of an organiser's code that raised an exception; "" if other code did."""
+    """Return "FILE:LINE" of the organiser's code that raised an exception; "" if other code raised it."""
     place = line_of(error)
     return f"{display_path(place[0])}:{place[1]}" if place else ""
 
@@ -222,14 +234,14 @@ def _words(error: BaseException) -> str:
 
 
 class GameFailure(NamedTuple):
-    """What an organiser's own game has raised, as text for people, and the file and line of its code if they are known."""
+    """Failure of an organiser's game: the exception as a text for people, and "FILE:LINE" of its code, or ""."""
 
     reason: str
     where: str
 
 
 def game_failure(failed: BaseException) -> GameFailure:
-    """Return what the rules of a game have raised. Raise it if it is a UserError."""
+    """Return the failure that an exception of the rules means. If the exception is a UserError, raise it instead."""
     why = failed.__cause__ if isinstance(failed, GameFailed) and failed.__cause__ else failed
     if isinstance(why, UserError):
         raise why
@@ -237,7 +249,7 @@ def game_failure(failed: BaseException) -> GameFailure:
 
 
 def blame_game(game: Game, failed: GameFailed) -> NoReturn:
-    """Raise UserError (exit code 3) if an organiser's own game has failed, `failed` if the game is croupier's own."""
+    """Raise `failed` if croupier's own game has failed, UserError (exit code 3) if an organiser's game has."""
     if not ref_of(game).said:
         raise failed
     reason, where = game_failure(failed)
@@ -248,7 +260,7 @@ _hints = lru_cache(maxsize=64)(partial(get_type_hints, include_extras=True))
 
 
 def rule_type(game: Game, rules: Any, key: str) -> ValueType:
-    """Return the type of one rule; it depends on its value in the preset."""
+    """Return the type of the rule `key`, which says its possible values. `rules` are the values of a preset."""
     usual, kind = getattr(rules, key), _hints(type(rules))[key]  # type: ignore[arg-type]
     if get_origin(kind) is Annotated and isinstance(bounds := get_args(kind)[1], ValueType):  # as a game.toml has them
         return bounds
@@ -263,7 +275,10 @@ def rule_type(game: Game, rules: Any, key: str) -> ValueType:
 
 
 def check_numbers(game: Game, rules: Any) -> None:
-    """Raise ValueError for rules of a stranger's file with a number that croupier.toml cannot have."""
+    """Check the numbers in the rules of a stranger's file.
+
+    Raise ValueError for a number that croupier.toml cannot have.
+    """
     for key, value in rules._asdict().items():
         if type(value) is int:
             lowest = min(game.presets.values(), key=lambda preset, key=key: getattr(preset, key))  # type: ignore[misc]
@@ -274,7 +289,7 @@ def check_numbers(game: Game, rules: Any) -> None:
 
 
 def game_of(name: str, ref: GameRef) -> Game:
-    """Return the game that another process knows by this name and reference. Raise UserError as `load_game` does."""
+    """Return the game that a name and a reference from another process mean. Raise UserError (exit code 3)."""
     return reload_game(ref) if ref.said else GAMES[name]
 
 
@@ -284,5 +299,5 @@ def rules_type(game: Game) -> type[Any]:
 
 
 def display_of(game: Game | None) -> Display:
-    """Return how tables of a game are displayed. Tables of an unknown game are displayed as plain text."""
+    """Return the display settings of a game. Tables of an unknown game (None) are displayed as plain text."""
     return game.display if game else Display()

@@ -1,7 +1,8 @@
 """Referees that were written for another host: `adapter = "brutaltester"` in game.toml, or `game = "brutaltester:…"`.
 
-Such a referee is a program like any other. croupier starts an adapter in the same sandbox, which speaks referee/1 and drives
-the referee's processes (sample_bots/adapters/referee). This module says what a game.toml need not say because of it.
+croupier starts an adapter (sample_bots/adapters/referee) in the sandbox of such a referee. The adapter speaks referee/1
+with croupier, and starts and asks the processes of the referee. This module has the keys of game.toml that follow from
+the host, and makes a game.toml for a referee that has none.
 """
 
 import hashlib
@@ -21,23 +22,23 @@ from host.base.toml_file import Toml, to_toml, whole_toml
 from host.base.value_types import InvalidValue
 
 OPTIONS: Mapping[str, type] = {"seed": bool, "reuse": bool, "fault": str, "keep_running": bool, "scale": int}
-"""The options of an adapter, as a table in game.toml has them."""
+"""The types of the options of an adapter, by name in the table `adapter` of game.toml."""
 
 PATIENCE = "20 s"  # a process is started for each table, and a JVM with its libraries takes seconds on a busy machine
 LIMITS: Mapping[str, Any] = {"memory": "2 GiB", "tasks": 512}
 
 MAX_SCALE = 10**9
 MAX_FAULT_CHARS = 200
-MAX_FILES = 1000  # beside croupier.toml that are the program of `game = "brutaltester:COMMAND"`
+MAX_FILES = 1000  # most files of the program that a short name such as `brutaltester:COMMAND` means
 
 
 class ForeignHost(NamedTuple):
-    """A host for which referees are written."""
+    """Host for which referees are written."""
 
     name: str
-    options: tuple[str, ...]
-    defaults: Mapping[str, Any]  # keys of game.toml
-    jar: str = "java -jar {}"  # how a jar is run
+    options: tuple[str, ...]  # names of the options that its adapter takes
+    defaults: Mapping[str, Any]  # values of keys of game.toml
+    jar: str = "java -jar {}"  # the command that runs a jar
 
 
 TEXT: Mapping[str, Any] = {
@@ -70,14 +71,14 @@ HOSTS: Mapping[str, ForeignHost] = {
 
 
 class ForeignAdapter(NamedTuple):
-    """The adapter of a game.toml: a host, and the options that are set."""
+    """Adapter that a game.toml names: a host, and the options that are set."""
 
     host: str
     options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the adapter's command line for its host and options."""
+        """Return the arguments of the adapter's command line: the host, then the options."""
         words = [self.host]
         for name, value in self.options:
             flag = f"--{name.replace('_', '-')}"
@@ -91,7 +92,10 @@ class ForeignAdapter(NamedTuple):
 
 
 def read_adapter(value: Any) -> ForeignAdapter | None:
-    """Parse the key `adapter` of a game.toml: a name, or a table with `host` and options. Raise InvalidValue."""
+    """Parse the key `adapter` of a game.toml: the name of a host, or a table with `host` and options.
+
+    Raise InvalidValue if it is wrong.
+    """
     example = f'adapter = "{next(iter(HOSTS))}", or adapter = {{ host = "{next(iter(HOSTS))}", seed = false }}'
     said: Any = {"host": value} if isinstance(value, str) else value
     if not isinstance(said, dict) or not isinstance(said.get("host"), str):
@@ -115,7 +119,7 @@ def read_adapter(value: Any) -> ForeignAdapter | None:
 
 
 def completed(toml: Toml) -> Toml:
-    """Return a game.toml with what its adapter makes unnecessary to say."""
+    """Add to a game.toml the default values that follow from its adapter. Without an adapter, return it unchanged."""
     said = toml.data.get("adapter")
     name = said.get("host") if isinstance(said, dict) else said
     host = HOSTS.get(name) if isinstance(name, str) else None
@@ -127,7 +131,7 @@ def completed(toml: Toml) -> Toml:
 
 
 def has_edges(toml: Toml) -> bool:
-    """Return whether a game.toml has edge cases of its own."""
+    """Return whether a game.toml has its own edge cases, and not the default ones of its adapter."""
     return not any(toml.data.get("edges") is host.defaults["edges"] for host in HOSTS.values())
 
 
@@ -135,15 +139,18 @@ def has_edges(toml: Toml) -> bool:
 
 
 def is_foreign(said: str) -> bool:
-    """Return whether a game is called as a referee for another host: `botzone:judge/`."""
+    """Return whether the name of a game is the short name of a referee for another host, as in `botzone:judge/`."""
     return said.partition(":")[0] in HOSTS and ":" in said
 
 
 def game_folder(said: str, folder: Path, where: str) -> Path:
     """Return a folder with a game.toml for `botzone:judge/`, `codingame:game.jar` or `brutaltester:java Referee`.
 
-    It is a copy in the cache, named after its contents. A file that does not exist is left out: a journal can be read
-    without it. Raise UserError (exit code 3) if there is no such folder.
+    The result is a copy in the cache, named after its contents. `said` is the name of the game, `folder` that of
+    croupier.toml, `where` the place in it for a problem. If the named file does not exist, the copy lacks it: a journal
+    can be read without it.
+
+    Raise UserError (exit code 3) if the name means no file, folder or command, or more than MAX_FILES files.
     """
     name, _, program = said.partition(":")
     host, program = HOSTS[name], program.strip()
@@ -173,7 +180,7 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
 
 
 class _File(NamedTuple):
-    """A file of a program."""
+    """A file of a referee's program: its content and its permissions."""
 
     content: bytes
     mode: int = 0o644
@@ -184,9 +191,9 @@ def _file(path: Path) -> _File:
 
 
 def _files(folder: Path, *, deep: bool) -> dict[str, _File]:
-    """Return the files of a folder; with `deep`, also those of its folders. Links and hidden files are left out.
+    """Return the files of a folder, by relative path; with `deep`, also those of its subfolders.
 
-    Raise UserError (exit code 3) if there are more than MAX_FILES.
+    Leave out links, hidden files and croupier.toml. Raise UserError (exit code 3) if there are more than MAX_FILES.
     """
     found = sorted(folder.rglob("*") if deep else folder.iterdir())
     plain = [path for path in found if path.is_file() and not path.is_symlink()]
@@ -207,14 +214,14 @@ def _words(command: str) -> list[str]:
 
 
 def _game_name(program: str, host: str) -> str:
-    """Return a name for a game: that of its folder, file or last word."""
+    """Return a name for a game, made from the name of its folder or file, or from the last word of its command."""
     stem = Path(program).name.partition(".")[0].lower()
     name = re.sub("[^a-z0-9]+", "_", stem).strip("_")[:40]
     return name if re.match("[a-z]", name) else f"{host}_{name}".rstrip("_")
 
 
 def _stored(files: Mapping[str, _File]) -> Path:
-    """Write files to a folder in the cache that is named after them, unless it is there already."""
+    """Write files to a folder in the cache that is named after their contents, unless it exists. Return the folder."""
     what = hashlib.sha256()
     for name, file in sorted(files.items()):
         what.update(f"{name}\0{file.mode}\0{len(file.content)}\0".encode(errors="surrogateescape") + file.content)
@@ -228,6 +235,6 @@ def _stored(files: Mapping[str, _File]) -> Path:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(file.content)
                 path.chmod(file.mode)
-            with suppress(OSError):  # another process has made it
+            with suppress(OSError):  # another process has made the folder
                 copied.rename(target)
     return target

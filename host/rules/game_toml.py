@@ -1,4 +1,4 @@
-"""Reads a game.toml, and makes the game whose rules are in a program beside it: a referee (protocols/referee.md)."""
+"""Makes a game from a game.toml. Its rules are in a program beside that file: a referee (protocols/referee.md)."""
 
 import re
 from collections import namedtuple
@@ -30,7 +30,7 @@ MAX_WORDS = 4096  # random words of one stream that a referee may ask for
 MAX_EDGES = 100
 MAX_PATTERN_BYTES = 1 << 20  # of a compiled pattern, with its memory while it runs; a usual one has 2 KiB
 RESERVED = frozenset({"table", "bank"})
-"""Names that no field of a question can have: over `json`, a question has them for itself."""
+"""Names that no field of a question can have: the protocol `json` uses them."""
 
 FIELD_TYPES: Mapping[str, Any] = {
     "": Any,
@@ -66,7 +66,7 @@ def _sides(value: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def _answers(value: Any) -> Any:
-    """Return the forms of an answer, or a pattern with its words."""
+    """Return the forms of an answer as a tuple, or a Pattern. Raise InvalidValue."""
     if isinstance(value, dict):
         return _pattern(value)
     forms = value if isinstance(value, list) else [value]
@@ -76,7 +76,7 @@ def _answers(value: Any) -> Any:
 
 
 class Pattern(NamedTuple):
-    """An answer that a regular expression describes, with examples, from which `check` draws."""
+    """Answers that a regular expression describes, with examples. `croupier check` draws random answers from these."""
 
     pattern: Any  # of the engine RE2; it has the methods of `re.Pattern` that a grammar uses
     expected: str
@@ -99,7 +99,10 @@ def _pattern(value: Mapping[str, Any]) -> Pattern:
 
 
 def _compiled(pattern: Any) -> Any:
-    """Return a pattern of a stranger for RE2: it needs linear time, whatever the pattern and the text are."""
+    """Compile a pattern of a stranger with RE2. It matches in linear time, whatever the pattern and the text are.
+
+    Raise InvalidValue if the pattern is not a string, or not a regular expression of RE2.
+    """
     import re2  # most games need no pattern
 
     if not isinstance(pattern, str):
@@ -114,7 +117,7 @@ def _compiled(pattern: Any) -> Any:
 
 
 def _fields(value: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a view with their types."""
+    """Return the fields of a view, each with its type, in the order of game.toml. Raise InvalidValue."""
     example = 'view = ["hand", "trick", "points"]'
     if (
         not isinstance(value, list)
@@ -153,7 +156,7 @@ def _streams(value: Any) -> dict[str, int]:
 
 PLAIN_ANSWER = re.compile("[A-Za-z0-9_.,:+-]+(?: [A-Za-z0-9_.,:+-]+)*")
 PlainAnswer = Annotated[str, matches(PLAIN_ANSWER.pattern, "plain answer", "words of letters, digits and _ . , : + -")]
-"""An answer that stands in the program of a starter bot, whatever its language."""
+"""An answer that the program of a starter bot can contain without escapes, in any language."""
 
 
 @dataclass(frozen=True)
@@ -168,23 +171,23 @@ class OpeningTable:
 
 @dataclass(frozen=True)
 class RefereeLimits:
-    """The table [limits] of a game.toml: what the process of the referee may use."""
+    """The table [limits] of a game.toml: limits of the referee."""
 
     memory: ByteCount = GIB
-    """Memory of all its processes together. Example: `memory = "2 GiB"`"""
+    """Memory of all processes of the referee together. Example: `memory = "2 GiB"`"""
     tasks: Count = 128
-    """Processes and threads."""
+    """Number of processes and threads of the referee."""
     files: ByteCount = 64 * MIB
-    """Size of each file that it writes in /tmp."""
+    """Size of each file that the referee writes in /tmp."""
     open_files: Count = 256
-    """Open files of each process."""
+    """Number of open files of each process."""
     startup: Seconds = 10.0
-    """Time until its first line, beyond `patience`."""
+    """Time until the first line of the referee, in addition to `patience`."""
 
 
 @dataclass(frozen=True)
 class GameFile:
-    """The keys of a game.toml. The keys of the program are those of a bot.toml."""
+    """The keys of a game.toml. Those about the program of the referee are the same as in a bot.toml."""
 
     name: Annotated[str, matches("[a-z][a-z0-9_]{0,40}", "name of a game", "small letters, digits and _")]
     """The name of the game in all commands. Example: `name = "scopa"`"""
@@ -195,19 +198,19 @@ class GameFile:
     answer: Annotated[Any, ValueType(_answers, {"type": ["string", "array", "object"]})]
     """The forms of an answer. Example: `answer = ["PASS", "PLAY <card>", "BID <chips: 1..50>"]`"""
     edges: dict[str, dict[str, Any]]
-    """Edge cases of the rules: a question by a name that describes it. `check` asks every bot these questions."""
+    """Edge cases of the rules: questions by names that describe them. `check` asks every bot these questions."""
     title: Text = ""
     """The name of the game for people. Default: its name. Example: `title = "Scopa"`"""
     sides: Annotated[Any, ValueType(_sides, {"type": "array"})] = ()
-    """Who plays together: the seats of each bot, where a table has as many bots as sides. Example: `sides = [[0, 2], [1, 3]]`"""
+    """The seats of each bot, at tables with as many bots as this list has sides. Example: `sides = [[0, 2], [1, 3]]`"""
     adapter: Annotated[Any, ValueType(read_adapter, {"type": ["string", "object"]})] = None
     """The host for which the referee was written, with options. Example: `adapter = { host = "codingame", seed = false }`"""
     protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = "lines"
-    """How bots are asked that do not set a protocol."""
+    """The protocol of bots that do not set one."""
     card: Annotated[str, ValueType(lambda value: _paragraph(value), {"type": "string"})] = ""
     """One paragraph for participants: the questions and the possible answers."""
     until: Annotated[Any, ValueType(lambda value: _last_word(value), {"type": "string"})] = None
-    """Over `block`, the word with which the last line of each answer begins; "" for a blank line. Example: `until = "done"`"""
+    """With `block`, the first word of the last line of each answer; "" for a blank line. Example: `until = "done"`"""
     decisions: Annotated[int, integer(1, 100_000)] = 32
     """Decisions of all bots at a usual table. Example: `decisions = 14`"""
     score: Text = "points"
@@ -217,13 +220,13 @@ class GameFile:
     opening: OpeningTable | None = None
     """The simplest bot: `below` is its move if `field` is below `limit`, `otherwise` its move at or above it."""
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What a tournament may set. Example: `target = { type = "integer", default = 100, from = 1, to = 1000 }`"""
+    """Rules that a tournament may set. Example: `target = { type = "integer", default = 100, from = 1, to = 1000 }`"""
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Rules by name. The first preset is the default. Example: `[presets.short]` and `target = 50`"""
+    """Sets of values of the rules, by name. The first is the default. Example: `[presets.short]` and `target = 50`"""
     words: Annotated[Any, ValueType(_streams, {"type": "object"})] = field(default_factory=dict)
-    """The random words that `open` has, by stream. Example: `words = { shuffle = 40 }`"""
+    """The number of random words in each `open` message, by stream. Example: `words = { shuffle = 40 }`"""
     patience: Seconds = 5.0
-    """A referee that is silent for longer has failed. Example: `patience = "2 s"`"""
+    """Time after which a silent referee has failed. Example: `patience = "2 s"`"""
     limits: RefereeLimits = RefereeLimits()
     language: Text = ""
     compiler: Text = ""
@@ -242,7 +245,7 @@ PROGRAM_KEYS = (
     *("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs"),
     "requires",
 )
-"""The keys of a game.toml that mean what they mean in a bot.toml."""
+"""The keys of a game.toml that have the same meaning as in a bot.toml."""
 
 
 def _last_word(value: Any) -> str:
@@ -258,16 +261,16 @@ def _paragraph(value: Any) -> str:
 
 
 class RefereeGame(NamedTuple):
-    """What a game.toml says: the game, without the program that knows its rules, and what the host says to the program."""
+    """The content of a game.toml: the game (without the program of its referee), and the keys of the file."""
 
     game: Game
     file: GameFile
     toml: Toml
-    forms: tuple[Form, ...]  # of answers; those of a pattern are its examples
+    forms: tuple[Form, ...]  # forms of answers; if a pattern describes the answers, its examples
 
 
 def load_referee_game(folder: Path) -> RefereeGame:
-    """Return the game of a folder. Raise UserError (exit code 3) with all problems of its game.toml."""
+    """Return the game that the game.toml of a folder describes. Raise UserError (exit code 3) with all its problems."""
     toml = completed(read_untrusted(folder / GAME_FILE))
     file = load_model(toml, GameFile)
     problems: list[Problem] = []
@@ -321,7 +324,7 @@ def load_referee_game(folder: Path) -> RefereeGame:
 
 
 def _seats_of(sides: Sequence[Sequence[int]], rules: Any) -> Sequence[Sequence[int]]:
-    """Return the seats of each bot: those of the sides if there are as many bots, otherwise one seat each."""
+    """Return the seats of each bot: the sides if there are as many bots as sides, otherwise one seat per bot."""
     return sides if rules.seats == len(sides) else [(seat,) for seat in range(rules.seats)]
 
 
@@ -334,7 +337,7 @@ def _always(_rules: Any, _view: View, _move: Move) -> bool:
 
 
 def _typed(name: str, fields: Sequence[tuple[str, Any]], defaults: Sequence[Any] = ()) -> type[Any]:
-    """Return a NamedTuple with these fields, types and defaults."""
+    """Return a NamedTuple class with these fields, types and defaults."""
     made: Any = namedtuple(name, [each for each, _ in fields], defaults=defaults)  # type: ignore[misc]
     made.__annotations__ = dict(fields)
     made.__module__ = __name__
@@ -342,17 +345,17 @@ def _typed(name: str, fields: Sequence[tuple[str, Any]], defaults: Sequence[Any]
 
 
 def _view_type(file: GameFile) -> type[Any]:
-    """Return the type of a question. A referee may write a value of any type in a field."""
+    """Return the class of the questions of a game. A referee may write a value of any type in a field."""
     return _typed("View", file.view)
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of a view as a view has it: lists as tuples."""
+    """Return a value from TOML or JSON as a view contains it: tuples instead of lists."""
     return tuple(map(plain_value, value)) if isinstance(value, list) else value
 
 
 def _edges(toml: Toml, file: GameFile, view: type[Any], problems: list[Problem]) -> dict[str, Any]:
-    """Return the edge cases as questions."""
+    """Return the edge cases as questions, by name. Append the problems that are found to `problems`."""
     fields, found, reported = view._fields, {}, set[str]()
     hint = ", ".join(f"{name} = …" for name in fields)
     if not 1 <= len(file.edges) <= MAX_EDGES:
@@ -385,7 +388,10 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 
 def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any]:
-    """Return the type of the rules, with the bots at a table and the rules of game.toml."""
+    """Return the class of the rules. Its fields are `seats` (the bots at a table) and the rules of game.toml.
+
+    Append the problems that are found to `problems`.
+    """
     fields: list[tuple[str, Any]] = [("seats", int)]
     defaults: list[Any] = [file.seats[0]]
     for name, said in file.rules.items():
@@ -405,7 +411,10 @@ def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any
 
 
 def _rule(said: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the type and the default of a rule. Raise InvalidValue for a wrong one."""
+    """Return the type and the default of a rule, from its table in game.toml.
+
+    Raise InvalidValue if the table is wrong.
+    """
     example = '{ type = "integer", default = 100, from = 1, to = 1000 }'
     kind, default = said.get("type"), said.get("default")
     if kind not in RULE_TYPES or default is None:
@@ -431,7 +440,10 @@ def _rule(said: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _presets(toml: Toml, file: GameFile, kind: type[Any], problems: list[Problem]) -> dict[str, Any]:
-    """Return the rules of each preset. Without presets there is one with the name of the game."""
+    """Return the rules of each preset, by name. Without [presets], return one preset with the name of the game.
+
+    Append the problems that are found to `problems`.
+    """
     usual, presets = kind(), {}
     for preset, said in file.presets.items():
         rules = usual
@@ -481,7 +493,10 @@ def _opening(
     edges: Mapping[str, Any],
     problems: list[Problem],
 ) -> Opening | None:
-    """Return the simplest bot. Without [opening] it answers the first form without a placeholder."""
+    """Return the simplest bot of the game. Without [opening], it always gives the same answer.
+
+    Return None, and append a problem to `problems`, if [opening] is wrong, or if no answer is always possible.
+    """
     if said := file.opening:
         opening = Opening(said.field, said.limit, said.below, said.otherwise)
         values = [getattr(edge, said.field, None) for edge in edges.values()]

@@ -1,4 +1,4 @@
-"""What the libraries of games have in common: OpenSpiel (openspiel.py) and TextArena (textarena.py)."""
+"""Code that the modules of both libraries of games use: OpenSpiel (openspiel.py) and TextArena (textarena.py)."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from host.base.errors import Problem, UserError
 class NotPlayable(Exception):
     """Raised for a game that a library does not have, or that croupier cannot play.
 
-    `hint` names the cure. If it is empty, the cure is another game of the library.
+    `hint` says how to solve the problem. If it is empty, only another game of the library helps.
     """
 
     def __init__(self, why: str, hint: str = "") -> None:
@@ -18,7 +18,7 @@ class NotPlayable(Exception):
 
 
 class Playable(NamedTuple):
-    """A game of a library; `obstacle` says why croupier cannot play it, or is empty."""
+    """A game of a library. `obstacle` says why croupier cannot play it; it is empty if croupier can."""
 
     name: str
     title: str
@@ -28,14 +28,14 @@ class Playable(NamedTuple):
 
 @cache
 def installed_version(package: str) -> str:
-    """Return the version of a library."""
+    """Return the installed version of a library, given the name of its package."""
     from importlib.metadata import version
 
     return version(package)
 
 
 def check_version(title: str, package: str, game: str, played: str) -> None:
-    """Raise UserError (exit code 3) if another version of a library is installed than the rules of a table name."""
+    """Raise UserError (exit code 3) if the installed version of a library is not `played`, the version in the rules."""
     if played != (here := installed_version(package)):
         message = f"{game} was played with {title} {played}, and {here} is installed"
         raise UserError([Problem("C018", "", message, hint=f"pip install '{package}=={played}'")], 3)

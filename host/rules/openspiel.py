@@ -1,7 +1,8 @@
 """Makes the games of OpenSpiel playable: `game = "openspiel:leduc_poker(players=3)"` in croupier.toml.
 
-OpenSpiel knows the rules of a game, and draws nothing itself: each of its chance nodes takes one number of `luck.pick`.
-Bots move one after the other. Where a game has simultaneous moves, OpenSpiel hides the moves of those asked before.
+OpenSpiel knows the rules of a game and draws nothing itself: at each chance node, `luck.pick` chooses the outcome. Bots
+move one after the other. In a game with simultaneous moves, OpenSpiel hides the moves of the bots that were asked
+earlier.
 """
 
 import os
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     import pyspiel
 
 GAME_PREFIX, PACKAGE = "openspiel", "open_spiel"
-MAX_LINE = 8000  # bytes of a question with its names; a longer one is asked without them
+MAX_LINE = 8000  # bytes of a question with the names of moves; a longer one is asked without the names
 MAX_STATE = 2000  # characters of the state
 MAX_SPELLED = 3  # bytes of a character on a line: `%25`
 MAX_LEGAL = (
     25  # bytes of a legal move on a line, besides its name: a range, and two commas; more than the rest of the line
 )
 SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
-OPENING = 4  # random moves at the start of a game without chance, where it is long enough
+OPENING = 4  # random moves at the start of a game without chance, if the game is long enough
 POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
 MAX_TRY_CPU_S = 5
 MAX_TRY_BYTES = 1 << 30
@@ -59,10 +60,10 @@ class Rules(NamedTuple):
     fault: Literal["lowest", "forfeit"] = "lowest"
     """What a fault costs: the legal move with the lowest number is played, or the seat loses as much as it can."""
     points: int = POINTS_PER_UNIT
-    """The points for a result of 1: a game that is won in chess has 100 by default."""
+    """The points for a result of 1. By default a won game of chess has 100 points."""
     opening: int = 0
-    """The number of random moves before the bots are asked. In a game without chance the default is 4, or half of the
-    longest game if that is less."""
+    """The number of random moves before the bots are asked. In a game without chance the default is 4, or half the
+    length of the longest possible game if that is less; in other games it is 0."""
 
 
 class View(NamedTuple):
@@ -75,11 +76,11 @@ class View(NamedTuple):
 
 
 _trying = False
-"""Whether this process is a child in which a game is tried."""
+"""Whether this process is a child of `_try`."""
 
 
 def library() -> "pyspiel":
-    """Return OpenSpiel. Raise NotPlayable if it is not installed."""
+    """Return the module of OpenSpiel. Raise NotPlayable if it is not installed."""
     try:
         import pyspiel
     except ImportError as failed:
@@ -89,7 +90,7 @@ def library() -> "pyspiel":
 
 
 def playable_games() -> list[Playable]:
-    """Return all games of OpenSpiel by name, with what prevents croupier from playing them."""
+    """Return all games of OpenSpiel, sorted by name. A game that croupier cannot play has the reason in `obstacle`."""
     return [
         Playable(
             kind.short_name,
@@ -102,7 +103,7 @@ def playable_games() -> list[Playable]:
 
 
 def _missing_parameters(kind: "pyspiel.GameType") -> str:
-    """Return why a type of game cannot be played without parameters, or an empty string."""
+    """Return why a type of game cannot be played without parameters; "" if it can."""
     example = f"as in openspiel:{kind.short_name}(key=value)"
     if not kind.default_loadable:
         return f"it needs parameters, {example}"
@@ -112,7 +113,7 @@ def _missing_parameters(kind: "pyspiel.GameType") -> str:
 
 
 def _obstacle(kind: "pyspiel.GameType") -> str:
-    """Return why a type of game cannot be played, or an empty string."""
+    """Return why croupier cannot play a type of game; "" if it can."""
     types = library().GameType
     if kind.max_num_players < 2:
         return "it is a game for one player"
@@ -127,7 +128,10 @@ def _obstacle(kind: "pyspiel.GameType") -> str:
 
 @cache
 def _loaded(game: str) -> "pyspiel.Game":
-    """Return a game of OpenSpiel whose seats move one after the other. Raise NotPlayable if there is none."""
+    """Return a game of OpenSpiel by its name and parameters. Its seats always move one after the other.
+
+    Raise NotPlayable if OpenSpiel does not have the game, or if it cannot be played.
+    """
     if not re.fullmatch(NAME, game):
         raise NotPlayable("is not the name of a game of OpenSpiel, as in openspiel:leduc_poker(players=3)")
     spiel = library()
@@ -155,10 +159,13 @@ def _loaded(game: str) -> "pyspiel.Game":
 
 
 def _try(game: str) -> None:
-    """Load a game and ask its first questions in a child process with limits. Raise NotPlayable if that ends the child.
+    """Load a game and play its first moves in a child process with limits.
 
-    A bot.toml, a bundle or a journal can name a game, and with some parameters OpenSpiel ends its process, or computes for
-    minutes. `_loaded` raises what else is wrong with the game.
+    Raise NotPlayable if OpenSpiel ends the child process, or if the child exceeds a limit. `_loaded` reports all other
+    problems of the game.
+
+    The reason: strangers can name a game in a bot.toml, a bundle or a journal, and with some parameters OpenSpiel ends
+    its process, or computes for minutes.
     """
     if child := os.fork():
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -172,7 +179,7 @@ def _try(game: str) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (MAX_TRY_CPU_S, MAX_TRY_CPU_S + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_TRY_BYTES, MAX_TRY_BYTES))
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)  # OpenSpiel prints why it ends its process
+        os.dup2(nowhere, 1)  # OpenSpiel prints a message before it ends the process
         os.dup2(nowhere, 2)
         _questions(_rules(game))
     except MemoryError:
@@ -182,7 +189,7 @@ def _try(game: str) -> None:
 
 
 class Texts(NamedTuple):
-    """Which texts of OpenSpiel a seat of a game may be shown. The first that is short enough is used."""
+    """Which texts of OpenSpiel the seats of a game may see. A question has the first that is short enough."""
 
     as_json: bool
     information: bool
@@ -200,9 +207,9 @@ def _texts_of(game: str) -> Texts:
 
 
 def _text(texts: Texts, state: "pyspiel.State", seat: int) -> str:
-    """Return what a seat may know, on one line: OpenSpiel's structured observation as JSON if the game has one, or its text.
+    """Return the information of a seat on one line: a structured observation as JSON if the game has one, or a text.
 
-    Where the text has all the past of a seat, the line may lack its end.
+    At most MAX_STATE characters are returned: the end of a longer text is cut off.
     """
     if texts.as_json:
         shown = str(state.to_observation_struct(seat).to_json())
@@ -222,28 +229,28 @@ def _on_one_line(text: str) -> str:
 
 
 def _view_of(texts: Texts, state: "pyspiel.State") -> View:
-    """Return the question to the seat that moves next."""
+    """Return the question to the seat that moves next, without the names of moves if it would exceed MAX_LINE bytes."""
     seat, legal = state.current_player(), state.legal_actions()
     names = tuple([_safe_name(state.action_to_string(seat, each)) for each in legal])
     view = View(seat, ranges(legal), names, _text(texts, state, seat))
     if (len(view.state) + sum(map(len, names))) * MAX_SPELLED + (len(legal) + 1) * MAX_LEGAL <= MAX_LINE:
-        return view  # it is short enough in any spelling: spelling it takes as long as the moves of OpenSpiel
+        return view  # short enough in any case: encoding it to measure it would take as long as OpenSpiel's moves
     return view if len(encode_view(view)) <= MAX_LINE else view._replace(names=())
 
 
 @lru_cache(maxsize=8192)
 def _safe_name(name: str) -> str:
-    """Return the name of a move as one word without a comma. A game has few names, and repeats them in each question."""
+    """Return the name of a move as one word without a comma. Cached: a game has few names and repeats them."""
     return UNSAFE_IN_NAMES.sub("_", name) or "_"
 
 
 def numbers(view: AnyView) -> list[int]:
-    """Return the numbers of the legal moves, in ascending order."""
+    """Return the numbers of the legal moves in a question, in ascending order."""
     return [number for first, last in view[1] for number in range(first, last + 1)]
 
 
 def allows(rules: Rules, view: AnyView, move: Move) -> bool:
-    """Return whether a move is legal."""
+    """Return whether a move is legal. LOWEST and HIGHEST always are."""
     if move.verb != GRAMMAR.verb:
         return True
     return move.text in view[2] if move.text else in_ranges(move.n, view[1])
@@ -263,8 +270,8 @@ def _chosen(rules: Rules, view: View, answer: Answer) -> int | None:
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one game. The scores are OpenSpiel's results times `rules.points`, rounded.
 
-    The first `rules.opening` moves are drawn among those that do not end the game; there are fewer if all of them do.
-    Raise UserError (exit code 3) if another version of OpenSpiel is installed than the rules name.
+    The first `rules.opening` moves are random moves that do not end the game. The opening is shorter if every move
+    would end the game. Raise UserError (exit code 3) if another version of OpenSpiel is installed than the rules name.
     """
     check_version("OpenSpiel", PACKAGE, rules.game, rules.version)
     game, texts = _loaded(rules.game), _texts_of(rules.game)
@@ -302,7 +309,8 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
 def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
     """Return a random move that does not end the game; None if every move ends it.
 
-    A move that ends the game is drawn again among the others. To look at all moves first takes 0.2 s a table in some games.
+    If the drawn move ends the game, draw again among the others. To test all moves first would take 0.2 s per table in
+    some games.
     """
     moves = state.legal_actions()
     while moves:
@@ -313,19 +321,23 @@ def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
 
 
 def _ended(scores: Scores, moves: tuple[Sequence[int], Sequence[int]], chance: bool) -> Scores | Ended:
-    """Return the scores, with the opening and the moves of the bots if chance has given nothing but the opening."""
+    """Return the scores. If nothing but the opening was random, return them with the opening and the moves of the bots.
+
+    `moves` are the moves of the opening and the moves of the bots, by number. `chance` says whether the game had a
+    chance node.
+    """
     opening, own = (" ".join(map(str, some)) for some in moves)
     return scores if chance else Ended(scores, own, opening)
 
 
 def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:
-    """Return the scores of a table that one seat forfeits: it loses as much as it can, and the others share that."""
+    """Return the scores of a table that a seat forfeits: it gets the lowest result, and the others share its loss."""
     lost, others = game.min_utility() * rules.points, rules.seats - 1
     return tuple([round(lost) if each == seat else max(0, round(-lost / others)) for each in range(rules.seats)])
 
 
 def _questions(rules: Rules) -> dict[str, AnyView]:
-    """Return the first questions of a random table, by name."""
+    """Return the first questions of a table with random moves, by name: "question 1 of a table"."""
     found: dict[str, AnyView] = {}
     luck = Luck(b"croupier", f"openspiel/{rules.game}")
     table = play(rules, luck)
@@ -383,7 +395,7 @@ def game_named(said: str) -> Game:
 
 
 def _moves(rules: Rules) -> list[Move]:
-    """Return the moves of a game by their numbers."""
+    """Return all moves of a game, in the order of their numbers."""
     return [Move(GRAMMAR.verb, number) for number in range(_loaded(rules.game).num_distinct_actions())]
 
 
@@ -392,7 +404,10 @@ def _has_opening(rules: Rules) -> bool:
 
 
 def _opening_of(said: str) -> int:
-    """Return how many moves are drawn by default. Seats that move at the same time all have equally many of them."""
+    """Return the default number of random moves before the bots are asked.
+
+    If the seats move at the same time, it is a multiple of their number, so that each seat gets equally many.
+    """
     spiel, kind = library(), library().load_game(said).get_type()
     if kind.chance_mode != spiel.GameType.ChanceMode.DETERMINISTIC:
         return 0
@@ -403,12 +418,12 @@ def _opening_of(said: str) -> int:
 
 
 def _card(title: str, example: AnyView) -> str:
-    """Return the paragraph about a game for participants."""
+    """Return the paragraph about a game for participants. `example` is a question of the game."""
     fields = " ".join(f"<{name}>" for name in example._fields)  # type: ignore[attr-defined]
     return CARD.format(game=title, fields=fields, example=_shortened(example))
 
 
 def _shortened(view: AnyView) -> str:
-    """Return a question as a line, at most 300 characters of it."""
+    """Return a question as a line; after 300 characters, "…" replaces the rest."""
     line = encode_view(view).decode().rstrip("\n")
     return line if len(line) <= 300 else f"{line[:300]}…"

@@ -1,7 +1,7 @@
-"""Imports the modules of an organiser beside croupier.toml.
+"""Imports the Python modules that an organiser has written beside croupier.toml.
 
-Two tournaments can have modules of the same name in one process. Therefore the modules of a folder have a package of
-their own, named after the folder's path, and find each other there.
+One process can load two tournaments that have modules of the same name. Therefore the modules of each folder belong to
+a separate package, named after the path of the folder, and import each other from it.
 """
 
 import builtins
@@ -24,7 +24,7 @@ OURS = frozenset({"host", "protocols", "__main__"})
 
 @cache
 def _package(folder: str) -> ModuleType:
-    """Return the package of a folder's modules."""
+    """Return the package that contains the modules of a folder."""
     package = ModuleType(MODULE_PREFIX + sha256(folder.encode()).hexdigest()[:20])
     package.__path__ = [folder]
     sys.modules[package.__name__] = package
@@ -32,12 +32,18 @@ def _package(folder: str) -> ModuleType:
 
 
 def import_from(folder: str, name: str) -> ModuleType:
-    """Import a module from the folder, or from where Python searches if it is not there. Raise ImportError for no module."""
+    """Import a module from the folder; if it is not there, from the places where Python searches.
+
+    Raise ImportError if there is no such module.
+    """
     return _load(folder, name) if _is_in(folder, name.partition(".")[0]) else importlib.import_module(name)
 
 
 def files_of(folder: str) -> list[Path]:
-    """Return the source files of the modules that were imported from a folder; for a package all files in it but hidden ones."""
+    """Return the source files of the modules that were imported from a folder, sorted.
+
+    Of a package, return all files except caches and hidden ones.
+    """
     found, package = set[Path](), _package(folder)
     for name, module in list(sys.modules.items()):
         if not name.startswith(f"{package.__name__}."):
@@ -51,12 +57,15 @@ def files_of(folder: str) -> list[Path]:
 
 
 def _left_out(name: str) -> bool:
-    """Return whether a file or a folder of a package is not code: a cache, or hidden, as `.git` and `.env` are."""
+    """Return whether a file or a folder of a package is left out: a cache or hidden, for example `.git` or `.env`."""
     return name.startswith(".") or name == "__pycache__"
 
 
 def line_of(error: BaseException | None) -> tuple[Path, int] | None:
-    """Return the file and the line of the organiser's code in which an exception was raised; None for any other code."""
+    """Return the file and the line of the organiser's code that raised an exception, or one of its causes.
+
+    Return None if no organiser's code took part.
+    """
     while error is not None:
         frames = [*walk_tb(error.__traceback__)]
         for frame, number in reversed(frames):
@@ -67,7 +76,10 @@ def line_of(error: BaseException | None) -> tuple[Path, int] | None:
 
 
 def _is_in(folder: str, top: str) -> bool:
-    """Return whether a folder has a module or package. A folder without `__init__.py` is one if Python knows no other."""
+    """Return whether a folder contains the module or package `top`.
+
+    A folder without `__init__.py` counts as a package only if Python finds no other module of that name.
+    """
     if top in OURS:
         return False
     spec = PathFinder.find_spec(top, [folder])
@@ -75,7 +87,7 @@ def _is_in(folder: str, top: str) -> bool:
 
 
 def _load(folder: str, name: str) -> ModuleType:
-    """Return a module of a folder, after importing the packages around it."""
+    """Return a module of a folder. Import it and the packages that contain it, unless they are imported already."""
     module = _package(folder)
     for part in name.split("."):
         whole = f"{module.__name__}.{part}"
@@ -108,7 +120,10 @@ def _import(
     names: Sequence[str] | None = (),
     level: int = 0,
 ) -> ModuleType:
-    """Do what an `import` in a module of the folder means; called as `__import__` is."""
+    """Import for a module of the folder, in place of Python's `__import__`: modules of the same folder come first.
+
+    The arguments after `folder` and the result are those of `__import__`.
+    """
     if level:
         package = str((caller or {}).get("__package__") or "")
         name = resolve_name("." * level + name, package).partition(".")[2]

@@ -1,7 +1,9 @@
 """Makes the games of TextArena playable: `game = "textarena:SimpleNegotiation-v0"` in croupier.toml.
 
-A question is what TextArena tells a seat, and an answer is a line of text, which TextArena judges. Its environments draw from
-the generators that Python and numpy have for a whole process. So each table keeps their states, and has them while it plays.
+A question is the text that TextArena shows a seat. An answer is a line of text; TextArena decides whether it is legal.
+
+The environments of TextArena draw from the global generators of Python and numpy. So each table has its own states of
+these generators: they are set before TextArena runs for the table, and saved after it.
 """
 
 import contextlib
@@ -25,17 +27,18 @@ GAME_PREFIX, PACKAGE = "textarena", "textarena"
 MAX_SEATS = 15  # no game of TextArena has more
 MAX_ANSWERS = 1000  # of a table; most games of TextArena have fewer turns
 MAX_IN_A_ROW = 100  # answers of one seat: some games go on asking a seat that they have eliminated
-MAX_QUESTION = 1 << 18  # characters of a text; a longer one lacks its middle
-MAX_BEGINNING = 1 << 14  # characters of it before what is left out: they have the rules
+MAX_QUESTION = 1 << 18  # characters of a question; the middle of a longer one is left out
+MAX_BEGINNING = 1 << 14  # characters before the part that is left out: they contain the rules
 SAMPLE_QUESTIONS = 8  # questions of one table: `check` asks them
 POINTS_PER_REWARD = 100
 BLANKS = re.compile(r"\s+")
-"""Blanks of an answer, which TextArena gets as one: some of its patterns take hours for thousands of them in a row."""
+"""Blanks in a row in an answer. TextArena gets one space: some of its patterns take hours for thousands of blanks."""
 
 EXAMPLE = re.compile(r"\[(?!GAME\]|Player )[A-Za-z0-9][A-Za-z0-9 ]{0,20}\]")
-"""A move that a question names: TextArena encloses moves in square brackets, and the names of those who have spoken."""
+"""A move that a question names. TextArena encloses moves in square brackets, and also the names of speakers."""
 OF_UNORDERED_WORDS = frozenset({"SpellingBee", "WordChains"})
-"""Games that draw from a set of words. Its order is another one in each process, so a seed does not repeat them."""
+"""Games that draw from a set of words. The order of a set is different in each process, so a seed does not repeat
+their tables."""
 GRAMMAR = Grammar(re.compile(r"(?P<text>.*)"), "a line of text", verb="SAY", utf8=True)
 CARD = """\
 TextArena's {game}. A question has the seat of the bot, from 0, and a text: all that TextArena has told this seat, the rules \
@@ -66,7 +69,10 @@ class View(NamedTuple):
 
 @cache
 def library() -> Any:
-    """Return TextArena's registry of games. Raise NotPlayable if it is not installed. Nothing is loaded over the network."""
+    """Return TextArena's registry of games. Disable its downloads and its use of language models over the network.
+
+    Raise NotPlayable if TextArena is not installed.
+    """
     try:
         import nltk
         import textarena
@@ -84,7 +90,7 @@ def library() -> Any:
 
 
 class _Chance:
-    """The chance of one table: the states of the generators of this process while the table plays."""
+    """Randomness of one table: its states of the global generators of Python and numpy."""
 
     def __init__(self, seed: int) -> None:
         self._own = _states(random.Random(seed), np.random.RandomState(seed))
@@ -92,7 +98,7 @@ class _Chance:
 
     @contextlib.contextmanager
     def here(self) -> Iterator[None]:
-        """Draw from this chance in the block. What the block prints is dropped."""
+        """In the block, let the global generators draw from this randomness. Drop the output that the block prints."""
         others = _states(random, np.random)
         _set_states(self._own)
         try:
@@ -109,7 +115,7 @@ class _Chance:
 
 
 def _states(python: Any, numpy: Any) -> tuple[Any, Any]:
-    """Return the states of a generator of Python and one of numpy, as values that can be compared."""
+    """Return the states of a generator of Python and of a generator of numpy, as values that can be compared."""
     kind, words, *rest = numpy.get_state()
     return python.getstate(), (kind, tuple(words.tolist()), *rest)
 
@@ -120,7 +126,7 @@ def _set_states(states: tuple[Any, Any]) -> None:
 
 
 def _begun(name: str, seats: int, seed: int) -> Any:
-    """Return an environment at the beginning of a table. Raise what TextArena raises."""
+    """Return a TextArena environment at the beginning of a table. Raise any exception that TextArena raises."""
     env = library().make(name)
     env.reset(num_players=seats, seed=seed)
     return env
@@ -161,7 +167,7 @@ def _words(failed: BaseException) -> str:
 
 
 def playable_games() -> list[Playable]:
-    """Return all games of TextArena by name, with what prevents croupier from playing them."""
+    """Return all games of TextArena, sorted by name. A game that croupier cannot play has the reason in `obstacle`."""
     names = sorted(name for name in library().ENV_REGISTRY if "-raw" not in name and "-train" not in name)
     return [_playable(name) for name in names]
 
@@ -175,16 +181,17 @@ def _playable(name: str) -> Playable:
 
 
 def allows(_rules: Rules, _view: AnyView, _move: Move) -> bool:
-    """Return True: TextArena judges a text when it is played, and asks the seat again."""
+    """Return True: TextArena itself checks an answer when it is played, and asks the seat again if it is not legal."""
     return True
 
 
 def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     """Play one game. The scores are TextArena's rewards times `rules.points`, rounded.
 
-    A seat forfeits the table if TextArena raises an exception at its answer, or if it is asked MAX_IN_A_ROW times without
-    another seat between. After MAX_ANSWERS answers the table is a
-    draw. Raise UserError (exit code 3) if another version of TextArena is installed than the rules name.
+    A seat forfeits the table if TextArena raises an exception for its answer, or if TextArena asks the seat more than
+    MAX_IN_A_ROW times without asking another one. After MAX_ANSWERS answers the table is a draw.
+
+    Raise UserError (exit code 3) if another version of TextArena is installed than the rules name.
     """
     check_version("TextArena", PACKAGE, rules.game, rules.version)
     seed, said, over = luck.below(1 << 31), list[str](), False
@@ -208,7 +215,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         try:
             with chance.here():
                 over, _ = env.step(said[-1])
-        except Exception as failed:  # a game raises anything for an answer that it did not expect: who gave it forfeits
+        except Exception as failed:  # a game raises anything for an unexpected answer: the seat forfeits the table
             if tell:
                 tell("raised", seat=seat, text=_words(failed))
             return _forfeited(rules, seat)
@@ -232,21 +239,21 @@ def _shortened(text: str) -> str:
 
 
 def _forfeited(rules: Rules, seat: int) -> Scores:
-    """Return the scores of a table that one seat forfeits: it loses a reward of 1, and the others share that."""
+    """Return the scores of a table that one seat forfeits: this seat loses a reward of 1, which the others share."""
     return tuple(
         [-rules.points if each == seat else round(rules.points / (rules.seats - 1)) for each in range(rules.seats)]
     )
 
 
 def example_moves(text: str) -> list[str]:
-    """Return the moves that a question names."""
+    """Return the moves that the text of a question names, in square brackets: `["[0]", "[1]"]`."""
     return EXAMPLE.findall(text)
 
 
 def _questions(rules: Rules) -> list[View]:
-    """Return the first questions of a table whose bots answer with moves that their questions name.
+    """Return the first questions of a table at which every answer is a move that the question names.
 
-    Raise NotPlayable if TextArena raises an exception at such an answer.
+    Raise NotPlayable if TextArena raises an exception for such an answer.
     """
     luck, found = Luck(b"croupier", f"{GAME_PREFIX}/{rules.game}"), list[View]()
 
