@@ -1,7 +1,7 @@
 """The identity of a fixture, and its spelled form: the path that names it in seeds, records and commands.
 
-A path is never cut anywhere else. It has up to four parts: `swiss/3/ada+grace/1` is the block from table 1 on of the
-meeting of ada and grace in round 3 of the stage `swiss`. What a kind of stage does not need is left out.
+No other module splits a path. A path has up to four parts: `swiss/3/ada+grace/1` is the block that starts with table 1
+of the meeting of ada and grace, in round 3 of the stage `swiss`. Parts that a kind of stage does not need are left out.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,10 +11,10 @@ from urllib.parse import unquote
 
 
 class FixtureId(NamedTuple):
-    """Which fixture of a tournament. Seeds depend on its spelled form, `str(...)`.
+    """Identity of one fixture in a tournament. Seeds depend on its spelled form, `str(...)`.
 
-    `meeting` names the bots that meet, and a set of theirs if there are several: `ada+grace/set 2`. It is empty for a
-    tourney of all bots. The same value names a table, with the number of the table as `first_table`.
+    `meeting` names the bots that meet, and the set if they play several sets: `ada+grace/set 2`. It is empty for a
+    tourney of all bots. A FixtureId can also name a single table. Then `first_table` is the number of this table.
     """
 
     stage: str
@@ -35,24 +35,24 @@ class FixtureId(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The path without the table: what all fixtures and tables of a meeting share."""
+        """Return the path without the number of the table. All fixtures and tables of a meeting share this path."""
         number = "" if self.round is None else f"/{self.round}"
         return f"{self.stage}{number}/{self.meeting}" if self.meeting else self.stage + number
 
     @property
     def meeting_parts(self) -> list[str]:
-        """The parts of the meeting: its bots, joined by "+", and its set."""
+        """Return the parts of the meeting: the bots, joined by "+", and the set if there is one."""
         return self.meeting.split("/") if self.meeting else []
 
     @property
     def set_number(self) -> int:
-        """The number of the set that a fixture of a bracket belongs to, from 1; 0 if it belongs to none."""
+        """Return the number, from 1, of the set to which a fixture of a bracket belongs; 0 if it belongs to no set."""
         _, found, number = self.meeting.rpartition("/set ")
         return int(number) if found and _is_number(number) else 0
 
     @property
     def sort_key(self) -> list[tuple[bool, int, str]]:
-        """A sort key in which numbers are compared as numbers, part by part."""
+        """Return a sort key that compares paths part by part, and numbers as numbers."""
         return [(_is_number(part), int(part) if _is_number(part) else 0, part) for part in str(self).split("/")]
 
     def with_bots(self, rename: Callable[[str], str]) -> "FixtureId":
@@ -70,21 +70,21 @@ def group_of(path: str) -> str:
 
 
 def is_within(path: str, name: str) -> bool:
-    """Return whether a fixture has this name, or belongs to the meeting, round or stage with this name."""
+    """Return whether the fixture with this path has this name, or belongs to the meeting, round or stage of this name."""
     return path == name or path.startswith(f"{name}/")
 
 
 def contestants(bots: Iterable[str]) -> str:
-    """Return the bots as part of a path. They are sorted, so that the order of entry has no effect."""
+    """Return the bots as one part of a path: escaped, sorted and joined by "+". The order of entry has no effect."""
     return "+".join(sorted(bot.replace("%", "%25").replace("+", "%2B") for bot in bots))
 
 
 @lru_cache(maxsize=100_000)
 def contestants_in(part: str) -> tuple[str, ...]:
-    """Return the bots that a part of a meeting names, if it names any."""
+    """Return the bots in one part of a meeting, such as `ada+grace`. A part without bots, `set 2`, is taken as one name."""
     return tuple(map(unquote, part.split("+")))
 
 
 def with_sorted_bots(name: str) -> str:
-    """Return a path that a person has typed, with the bots of its meeting in their order."""
+    """Return a path that a person has typed, with the bots of its meeting sorted."""
     return "/".join("+".join(sorted(part.split("+"))) for part in name.split("/"))

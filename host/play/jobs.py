@@ -1,4 +1,4 @@
-"""Defines what a worker is sent: its setup, then jobs, each a fixture; and how they and its records are encoded."""
+"""Defines the messages to a worker, setups and jobs, and the encoding of setups, jobs and records."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, get_type_hints
@@ -23,39 +23,45 @@ class WorkerSetup(NamedTuple):
     bots: tuple[BuiltBot, ...]
     seed: bytes
     level: Level
-    parallel_tables: int = 0  # maximum number of tables at once; 0 = MAX_PARALLEL_TABLES
+    parallel_tables: int = 0  # maximum number of tables at the same time; 0 = MAX_PARALLEL_TABLES
     pondering: bool = False  # whether bots may compute while they have no question
     placement: str = "auto"  # one of PLACEMENTS
-    logs: bool = False  # whether records have all that the bots wrote to standard error, by question
-    open_folder: str = ""  # for the answers of fixtures that are being played (open_answers.py); "": none are stored
-    recordings: str = ""  # the folder for what bots and models say (host/relay/recording.py); "": it is not recorded
+    logs: bool = False  # whether records have everything that the bots wrote to standard error, by question
+    open_folder: str = ""  # folder for the answers of unfinished fixtures (open_answers.py); "": they are not stored
+    recordings: str = ""  # folder for the exchanges of bots with models (host/relay/recording.py); "": not recorded
 
 
 class Job(NamedTuple):
     """A fixture for a worker."""
 
     fixture: Fixture
-    states: States = ()  # state files that outlive their fixtures, before it
+    states: States = ()  # the state files that outlive fixtures, as they are before this fixture
 
 
 # Setups, jobs and records are sent as JSON arrays, one per line. The order of their fields is the format, so a new
-# field must be added at the end; names may change. Rules have a type of the game's own, found by the name of the game.
+# field must be added at the end; names may change. Each game has its own type of rules, found by the name of the game.
 
 encode = msgspec.json.encode
 REF_AT = WorkerSetup._fields.index("placement")
 
 
 def encode_setup(setup: WorkerSetup) -> bytes:
-    """Return a setup as one line. Of the game it has the name, and before the placement where its code lies."""
+    """Return a setup as one line, without the line end.
+
+    The game is encoded as its name in the first place, and as its GameRef (where its code is) before `placement`.
+    """
     return encode((setup.game.name, *setup[1:REF_AT], ref_of(setup.game), *setup[REF_AT:]))
 
 
 NEW_SETUP = b"setup "
-"""The beginning of a line that gives a worker another setup, between two jobs."""
+"""Prefix of a line with a new setup. A worker can receive such a line between two jobs."""
 
 
 def worker_input(cores: Sequence[int], encoded_setup: bytes) -> bytes:
-    """Return the first two lines of a worker's input: the cores of it and its bots, () for every core; and its setup."""
+    """Return the first two lines of a worker's input: the cores of the worker and its bots, and its setup.
+
+    Without cores, the worker and its bots use every core.
+    """
     return encode(cores) + b"\n" + encoded_setup + b"\n"
 
 

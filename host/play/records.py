@@ -14,15 +14,16 @@ from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 
 BOTS_AT_ONCE = 32
-"""Bots whose sandboxes a worker keeps between fixtures. Stages order their fixtures, and workers get them, so that few
-sandboxes have to be made again: making one costs as much processor time as a fixture of two tables."""
+"""Maximum number of bots whose sandboxes a worker keeps between fixtures. To make a sandbox costs as much processor time
+as a fixture of two tables. So stages order their fixtures, and backends give them to workers, in an order in which few
+sandboxes must be made again."""
 
 
 class Fixture(NamedTuple):
     """A unit of work, journalled whole or not at all. Equal fixtures are the same work and have the same results.
 
-    `plan` is a key of PLANS (host/play/table_plans.py). `path` is its part of the seed. A block of tables has the
-    number of its first table in the path: `league/NEPTR+Nestor/10001`.
+    `plan` is a key of PLANS (host/play/table_plans.py). The luck of the fixture follows from the tournament's seed and
+    `path`. A block of tables has the number of its first table in the path: `league/NEPTR+Nestor/10001`.
     """
 
     game: str
@@ -35,10 +36,12 @@ class Fixture(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Result of one bot in a fixture. `final` is its score at the last table.
+    """Result of one bot in a fixture. `score` is the sum of its scores at all tables.
 
-    The last three fields say how much its results vary, for intervals and certainties. A unit is what luck is drawn for:
-    a table, or a group of tables that share a deal.
+    `low`, `high` and `final` are its lowest score at a table, its highest score, and its score at the last table.
+
+    Intervals and certainties use the last three fields, which show how much the results vary. A unit has its own luck:
+    it is one table, or a group of tables that share a deal.
     """
 
     tables: int
@@ -47,26 +50,31 @@ class Result(NamedTuple):
     low: int
     high: int
     final: int
-    units: int = 0  # 0: each table is one
+    units: int = 0  # 0: each table is a unit
     wins_with: tuple[float, ...] = ()
-    """The sum over units of the product of its wins and those of each bot, in the order of the results. Empty if each table
-    is a unit with at most one winner: then it is its number of wins with itself, and 0 with another bot."""
-    scores_with: tuple[float, ...] = ()  # the same of its scores; empty if the bots change from table to table
+    """One sum for each bot, in the order of the record's results: the wins of this bot in a unit times the wins of that bot
+    in the same unit, added over all units.
+
+    Empty if each table is a unit with at most one winner. Then the sum is `wins` for the bot itself, and 0 for every other
+    bot. Also empty if the bots change from table to table."""
+    scores_with: tuple[float, ...] = ()  # the same with scores; empty if the bots change from table to table
 
 
-FEW_BYTES = 4096  # a part of a record may have them whatever the record counts
+FEW_BYTES = 4096  # each part of a record may have so many bytes, whatever the counts of the record are
 
 States = tuple[tuple[str, bytes], ...]
-"""Bots, with the content of their state files."""
+"""One pair for each bot: its name and the content of its state file."""
 
 
 StderrTail = tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
-"""Bots, with the end of their standard error in pieces, each with the name of its table, or of its question: `TABLE:3`."""
+"""One pair for each bot: its name and the end of its standard error, in pieces.
+
+A piece is a pair of a name and bytes. The name is that of a table, or of a question, such as `TABLE:3`."""
 
 
 UndecidedCause = Literal["game", "model", "size"]
-"""What kept a fixture from a result: its game failed twice at the same answer of a table, a model that a bot asks did not
-answer, or a record cannot hold it."""
+"""Why a fixture has no result. `game`: the game failed, for example twice at the same answer of a table. `model`: a model
+that a bot asks did not answer. `size`: a record cannot hold the tables."""
 
 
 class Undecided(NamedTuple):
@@ -75,18 +83,18 @@ class Undecided(NamedTuple):
     reason: str  # what failed, as text for people. It can hold what a stranger's program wrote
     where: str = ""  # file and line, if the code of an organiser raised an exception
     table: str = ""  # the name of the table; empty if the failure was not at one
-    rules: Mapping[str, Any] = {}  # of the table
-    luck: str = ""  # the path of its luck
+    rules: Mapping[str, Any] = {}  # the rules of the table
+    luck: str = ""  # the path of the table's luck
     bots: tuple[str, ...] = ()  # the bots at the table, by seat
-    answers: str = ""  # of the table so far, as `pack` spells them
-    given_by: tuple[str, ...] = ()  # the bots that gave the last of these answers: several if they were asked together
-    said: bytes = b""  # the end of what the process of the game wrote
-    transcript: bytes = b""  # of the table so far, if its rules run elsewhere (transcript.py)
+    answers: str = ""  # the answers at the table so far, as `pack` spells them
+    given_by: tuple[str, ...] = ()  # the bots that gave the last answers: several if they were asked at the same time
+    said: bytes = b""  # the last output of the process with the rules
+    transcript: bytes = b""  # of the table so far, if its rules run in another process (transcript.py)
     cause: UndecidedCause = "game"
 
     @property
     def answer(self) -> int:
-        """The number of the answer at which the game failed, from 1; 0 if it failed before any."""
+        """Return the number, from 1, of the answer at which the game failed; 0 if it failed before the first answer."""
         return len(self.answers.split(",")) if self.answers else 0
 
 
@@ -98,7 +106,7 @@ CAUSES: Mapping[UndecidedCause, str] = {
 
 
 def cause_text(undecided: Iterable[Undecided | None]) -> str:
-    """Return in words what kept some fixtures from a result. Those that have one do not count."""
+    """Return in words why some fixtures have no result. A fixture with a result is None in `undecided`."""
     causes = {why.cause for why in undecided if why}
     return " or ".join(text for cause, text in CAUSES.items() if cause in causes)
 
@@ -106,7 +114,7 @@ def cause_text(undecided: Iterable[Undecided | None]) -> str:
 class Record(NamedTuple):
     """Record of a fixture that has been played: results, answers, faults, and usage.
 
-    The record of an undecided fixture has empty results.
+    In the record of an undecided fixture, the result of each bot has 0 tables.
     """
 
     path: str
@@ -119,42 +127,44 @@ class Record(NamedTuple):
     benched: tuple[str, ...] = ()
     replayed: int = 0  # number of repetitions after host failures: a bot was restarted, or the whole fixture
     seconds: float = 0.0
-    stalls: tuple[str, ...] = ()  # for each of these times at which the machine was busy, the evidence
+    stalls: tuple[str, ...] = ()  # the evidence for each of these repetitions because the machine was busy
     overhead: float = 0.0  # seconds of processor time of croupier itself
-    times: tuple[Timing, ...] = ()  # of the decisions at its first tables
-    states: States = ()  # state files that outlive the fixture, after it
+    times: tuple[Timing, ...] = ()  # times of the decisions at its first tables
+    states: States = ()  # the state files that outlive the fixture, as they are after it
     said: StderrTail = ()
-    failures: tuple[str, ...] = ()  # for each of these times at which a keeper or a worker died, the bot and the reason
-    banks: tuple[BankTime, ...] = ()  # of every question to a bot that has a time bank
+    failures: tuple[str, ...] = ()  # the bot and the reason for each of these repetitions after a keeper or worker died
+    banks: tuple[BankTime, ...] = ()  # the time left in the bank at every question to a bot with a time bank
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
-    lines: bytes = b""  # of tables that can repeat others (lines.py)
-    models: Mapping[str, Mapping[str, ModelCost]] = {}  # by bot, then model; only what was used
-    retries: Mapping[str, Count] = {}  # by bot; only of bots that were asked again after a refused answer
-    transcript: bytes = b""  # of tables whose rules run elsewhere: their questions and events (transcript.py)
+    lines: bytes = b""  # the lines of its tables, if a table can repeat another (lines.py)
+    models: Mapping[str, Mapping[str, ModelCost]] = {}  # costs by bot, then model; only models that were used
+    retries: Mapping[str, Count] = {}  # questions asked again after a refused answer, by bot; no bot with 0 of them
+    transcript: bytes = b""  # questions and events of tables whose rules run in another process (transcript.py)
     undecided: Undecided | None = None
     unrecorded: tuple[str, ...] = ()  # why exchanges of its bots with models were not recorded
 
     def summary(self) -> "Record":
-        """Return the record without the parts that grow with the number of tables. Standings need no more."""
+        """Return the record without the parts that grow with the number of tables. This is enough for standings."""
         return self._replace(
             evidence=(), scores=(), answers=b"", times=(), states=(), said=(), banks=(), seats=(), transcript=b""
         )
 
     def stored_summary(self) -> tuple[Any, ...]:
-        """Return the fields of a decided fixture as a journal stores them: without those that it stores elsewhere."""
+        """Return the first fields of a summary (see `summary`), as a journal stores them for a decided fixture."""
         return tuple(self)[: MAX_STORED_FIELDS if self.retries else STORED_FIELDS + bool(self.models)]
 
 
 STORED_FIELDS = Record._fields.index("models")
-"""Number of fields of a record's summary in a journal. `models` follows them if a bot has used one, with `retries` if a bot
-was asked again. The chain covers their bytes, so later fields are not among them."""
+"""Number of first fields of a summary that a journal always stores.
+
+The field `models` is stored too if a bot has used a model. `models` and `retries` are stored too if a bot was asked again. The
+chain of the journal covers the bytes of these fields, so no later field can be stored with them."""
 
 
 MAX_STORED_FIELDS = STORED_FIELDS + 2
 
 
 def check_sums(record: Record) -> None:
-    """Raise ValueError if a record has no results, or if its sums over units or its costs are not those of its bots."""
+    """Raise ValueError if a record has no results, or if costs, retries, sums over units or units do not fit its results."""
     if not record.results:
         raise ValueError(f"{record.path} has no results")
     if not record.models.keys() <= record.results.keys():
@@ -170,13 +180,13 @@ def check_sums(record: Record) -> None:
 
 
 def undecided_record(path: str, bots: Iterable[str], why: Undecided) -> Record:
-    """Return the record of a fixture without a result: no faults, and results of 0."""
+    """Return the record of an undecided fixture: no faults, and for each bot a result of 0 tables."""
     nothing = Result(tables=0, wins=0, score=0, low=0, high=0, final=0)
     return Record(path, dict.fromkeys(bots, nothing), {}, {}, (), (), b"", undecided=why)
 
 
 class UnpackedLimits(NamedTuple):
-    """The most bytes that the compressed parts of a record can have when they are unpacked."""
+    """Maximum bytes of the compressed parts of a record after they are unpacked."""
 
     answers: int
     tables: int  # scores, seats
@@ -199,9 +209,8 @@ class Replays(NamedTuple):
     """Repetitions because of host failures."""
 
     replayed: int  # number of restarts of bots and of whole fixtures
-    # For each restart at which the machine was busy: the fixture, bot and table, and the evidence.
-    stalls: tuple[str, ...]
-    failures: tuple[str, ...]  # likewise for each restart after a keeper or a worker had died
+    stalls: tuple[str, ...]  # fixture, bot, table and evidence for each restart because the machine was busy
+    failures: tuple[str, ...]  # fixture, bot and reason for each restart after a keeper or a worker had died
 
 
 def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
@@ -214,7 +223,7 @@ def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
 
 
 def causes_of_benching(records: Iterable[Record]) -> dict[str, Counter[str]]:
-    """Count, for each benched bot, the faults for which it was benched, by kind, in the fixtures in which it was."""
+    """Return the number of faults that led to benching, by bot, then kind. Only fixtures in which the bot was benched count."""
     found: dict[str, Counter[str]] = {}
     for record in records:
         for bot, kinds in record.faults.items():
@@ -233,7 +242,11 @@ def after_faults(causes: Mapping[str, int]) -> str:
 def joined_to_causes(
     counts: Mapping[tuple[str, str], int], causes: Mapping[str, Mapping[str, int]]
 ) -> list[tuple[str, str]]:
-    """Return bots and kinds of faults, the most frequent first; a benching follows at once on the faults that caused it."""
+    """Return the keys of `counts`, each a bot and a kind of fault, the most frequent first.
+
+    `causes` are the faults that led to benching, by bot, then kind. These faults of a bot stay together, followed by its
+    benching; their sum decides their position.
+    """
 
     def together(key: tuple[str, str]) -> tuple[str, str]:
         bot, kind = key
@@ -248,7 +261,7 @@ def joined_to_causes(
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
-    """Count the repetitions in some fixtures."""
+    """Return the repetitions in some fixtures."""
     found = [
         (record.replayed, record.path, record.stalls, record.failures)
         for record in records
@@ -262,9 +275,10 @@ def count_replays(records: Iterable[Record]) -> Replays:
 
 
 class _AnswerCache(dict[Answer, str]):
-    """Caches the text of each answer in the journal, such as `B 15` or `!exception ValueError`. There are few different ones.
+    """Caches the journal's text of each answer, such as `B 15` or `!exception ValueError`. Few answers are different.
 
-    A move with a text, `PASS 0 QS%2C2H`, always has its number. It is not cached: each may be a kilobyte, and new.
+    A move with a text is always written with its number: `PASS 0 QS%2C2H`. It is not cached, because each such text may have
+    a kilobyte and occur only once.
     """
 
     def __missing__(self, answer: Answer) -> str:
@@ -283,7 +297,7 @@ class _AnswerCache(dict[Answer, str]):
 
 
 def _escaped(text: str) -> str:
-    """Return a text without tabs, commas and line ends, which separate notes, answers and tables of a fixture."""
+    """Return a text with its tabs, commas and line ends escaped: these separate notes, answers and tables of a fixture."""
     return text.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A").replace("\t", "%09")
 
 
@@ -302,8 +316,8 @@ def spelled_answer(answer: Answer) -> str:
 def pack(tables: Sequence[Sequence[Answer]], notes: NotesByTable = NO_NOTES) -> bytes:
     """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib.
 
-    A note follows its answer after a tab. Notes are left out if nobody could read so many bytes. Raise AnswersTooLong if nobody
-    could read the answers alone.
+    A note follows its answer after a tab. Leave the notes out if answers and notes have more than MAX_UNPACKED_BYTES, which no
+    reader accepts. Raise AnswersTooLong if the answers alone have more.
     """
     spelled = _spelling.__getitem__
     rows: Iterable[Iterable[str]] = (map(spelled, table) for table in tables)
@@ -318,22 +332,25 @@ def pack(tables: Sequence[Sequence[Answer]], notes: NotesByTable = NO_NOTES) -> 
 
 
 def _with_notes(spelled: Iterable[str], notes: Mapping[int, str]) -> Iterator[str]:
-    """Yield the spelled answers of a table, each with its note."""
+    """Yield the spelled answers of a table, each followed by its note if it has one."""
     for number, answer in enumerate(spelled, 1):
         yield f"{answer}\t{_escaped(notes[number])}" if number in notes else answer
 
 
 class AnswersTooLong(ValueError):
-    """Raised for the answers of a fixture that have more bytes than a record can hold."""
+    """Raised when the answers of a fixture have more bytes than a record can hold."""
 
 
 def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
-    """Return the answers of each table. Raise ValueError if the bytes are damaged, or more than `limit` unpacked."""
+    """Return the answers of each table. Raise ValueError if the bytes are damaged, or are more than `limit` when unpacked."""
     return unpack_noted(packed, limit)[0]
 
 
 def unpack_noted(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> tuple[list[list[Answer]], NotesByTable]:
-    """Return the answers of each table, and the notes beside them. Raise ValueError as `unpack` does, or for a long note."""
+    """Return the answers of each table, and the notes by table number, then answer number, both from 1.
+
+    Raise ValueError as `unpack` does, or if a note has more than MAX_NOTE_BYTES.
+    """
     try:
         text = decompress(packed, limit).decode()
     except (zlib.error, ValueError, TypeError) as broken:  # SQLite may contain text instead of bytes
