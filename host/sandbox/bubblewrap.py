@@ -1,4 +1,4 @@
-"""Builds the view of the system that a bot has: read-only system folders, its own folder, an empty /tmp and five devices."""
+"""Defines the files that a bot sees: read-only system folders, its own folder, an empty /tmp and five devices."""
 
 import shutil
 from functools import cache
@@ -18,7 +18,7 @@ NUMBERING = "40"
 
 
 class Home(NamedTuple):
-    """What a sandbox contains besides the system: the bot's folder, read-only or writable, and its state file or kept folder."""
+    """Contents of a sandbox besides the system: the bot's folder, and its state file or the folder that it keeps."""
 
     folder: Path
     writable: bool = False
@@ -42,7 +42,10 @@ def program() -> str | None:
 
 @cache
 def system() -> tuple[str, ...]:
-    """Return the mounts of the read-only system. From /etc they include only what programs need to start."""
+    """Return the options that mount the read-only system folders and the devices.
+
+    Of /etc, they mount only the files that programs need to start.
+    """
     mounts = ["--ro-bind", "/usr", "/usr"]
     for name in SYSTEM:
         path = Path(name)

@@ -26,11 +26,11 @@ REMOVAL_TIMEOUT_S = 2.0  # seconds within which a group must be gone once all it
 
 
 class NoGroup(Exception):
-    """Raised when a control group cannot be created. The message is the reason."""
+    """Raised when a control group cannot be created, used or removed. The message is the reason."""
 
 
 class Words(NamedTuple):
-    """File names in one version of control groups: each is a controller, and a file in the controller's folder."""
+    """Files in one version of control groups that measure usage. Each is a controller and a file in its folder."""
 
     computed: tuple[str, str]
     used: tuple[str, str]
@@ -102,7 +102,7 @@ class Cgroup:
 
     @property
     def folder(self) -> Path:
-        """Return its folder; in version 1 the folder of its first controller."""
+        """Return the folder of the group; in version 1, where it has several, that of its first controller."""
         return next(iter(self._folders.values()))
 
     def computed(self) -> float:
@@ -114,7 +114,7 @@ class Cgroup:
         return int(number[1]) / 1e6 if number else 0.0
 
     def killed(self) -> int:
-        """Return how many processes the kernel has killed because the group reached its memory limit."""
+        """Return the number of processes that the kernel has killed because the group reached its memory limit."""
         number = OOM_KILLS.search(self._read(self._base.words.killed))
         return int(number[1]) if number else 0
 
@@ -133,7 +133,7 @@ class Cgroup:
         return b"0"
 
     def remove(self) -> bool:
-        """Remove the group; return whether it is gone. A group that still has a process cannot be removed."""
+        """Remove the group. Return False if it still exists: a group that has a process cannot be removed."""
         while self._open:
             os.close(self._open.popitem()[1])
         for folder in self._folders.values():
@@ -152,7 +152,10 @@ class Cgroup:
                     os.kill(int(pid), 9)
 
     def waits(self) -> Iterator[float]:
-        """Yield the seconds to wait before each next attempt to remove the group. Raise NoGroup if it cannot be removed."""
+        """Try to remove the group until it is gone. After each failure, yield the seconds until the next attempt.
+
+        Raise NoGroup if the group still exists after REMOVAL_TIMEOUT_S.
+        """
         deadline = time.monotonic() + REMOVAL_TIMEOUT_S
         for tries in count(1):
             if self.remove():
@@ -176,9 +179,9 @@ def _began(pid: int) -> str:
 
 @cache
 def base() -> Base:
-    """Return where this process can create groups, and remove the groups that dead croupier processes left behind.
+    """Return the folders in which this process can create groups. Remove the groups of dead croupier processes there.
 
-    It creates a group in each candidate to find out. Raise NoGroup with all reasons if none can be created.
+    To find the folders, create a group in each candidate until one works. Raise NoGroup with all reasons if none does.
     """
     try:
         first, second = mounts(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
@@ -200,7 +203,10 @@ def base() -> Base:
 
 
 def make_group(limits: Limits) -> Cgroup:
-    """Create a group. If its folders have vanished, because their hierarchy was unmounted, look for others once."""
+    """Create a group with these limits. Raise NoGroup if that fails.
+
+    If the folders for groups have vanished, because their hierarchy was unmounted, search for other folders once.
+    """
     try:
         return Cgroup(base(), limits)
     except NoGroup:
@@ -211,7 +217,7 @@ def make_group(limits: Limits) -> Cgroup:
 
 
 def _try(found: Base) -> None:
-    """Create a group, move a process into it, and remove the group."""
+    """Create a group, move a process into it, and remove the group. Raise NoGroup if a step fails."""
     group = Cgroup(found, Limits())
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
@@ -283,7 +289,7 @@ def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
 
 
 def groups_of(pid: int) -> list[Path]:
-    """Return the folders of the groups that a process is in and that can limit or freeze it, up to the outermost visible."""
+    """Return the folders of the groups that can limit or freeze a process: its own, and all visible groups above it."""
     folders: dict[Path, None] = {}
     with contextlib.suppress(OSError):
         versions = mounts(Path("/proc/self/mountinfo").read_text(), Path(f"/proc/{pid}/cgroup").read_text())
@@ -299,13 +305,13 @@ def _unescaped(path: str) -> str:
 
 
 def _preferred(found: list[Mount]) -> list[Mount]:
-    """Return the mounts that can be seen, those of the system first: another program may unmount its own."""
+    """Return the visible mounts. Those of the system come first, because another program may unmount its own mounts."""
     seen = [mount for mount in found if mount.is_visible()]
     return sorted(seen, key=lambda mount: not mount.point.is_relative_to(SYSTEM_MOUNTS))
 
 
 def _first_version(found: list[Mount]) -> Iterator[Callable[[], Base]]:
-    """Yield candidates in the hierarchies of version 1: all preferred mounts, then the second of each controller, …"""
+    """Yield functions that return a base in version 1: with the first mount of each controller, with the second, …"""
     by_controller = {wanted: [m for m in found if wanted in m.controllers] for wanted in ("memory", "cpuacct", "pids")}
     for nth in range(max(1, *map(len, by_controller.values()))):
         yield partial(_nth_mounts, by_controller, nth)
@@ -319,10 +325,11 @@ def _nth_mounts(by_controller: Mapping[str, list[Mount]], nth: int) -> Base:
 
 
 def _delegated(mount: Mount) -> Base:
-    """Return the group of this process in version 2, ready for groups below it.
+    """Return the group of this process in version 2 as a base, in which groups for sandboxes can be created.
 
-    A group with such groups below it may not contain processes, so croupier moves into a new group below it. Move other
-    processes of the group along only if the group was delegated to us, or is the top group of a container.
+    A group whose children have limits may not contain processes, so croupier moves itself into a new child. If other
+    processes are in the group, move them too if the group was delegated to us or is the top group of a container.
+    Otherwise undo the move and raise NoGroup.
     """
     own = mount.own
     if own.name == LEAF:  # another croupier, for example our parent, has already moved

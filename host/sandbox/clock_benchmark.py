@@ -24,7 +24,12 @@ while os.read(0, 1):
 
 
 async def measure_clocks(level: Level) -> dict[str, float]:
-    """Return times in seconds: medians of what croupier adds to a bot's time, and of the error of its clock."""
+    """Return times in seconds by name: the time that croupier adds to a bot's time, and the error of its clock.
+
+    Medians are `ask` (run a program in a sandbox), `spawn` (run it without a sandbox), `pipe` (send a question to a
+    running process and receive the answer) and `error` (from the writing of an answer until it is recorded). 99 %
+    quantiles are `late` (the delay with which a sleeping task wakes up) and `error_p99`.
+    """
     true = shutil.which("true") or "/bin/true"
     asked, spawned, late = [], [], []
     async with sandboxed(level, Home(Path("/usr/share")), Limits()) as sandbox:
@@ -70,5 +75,5 @@ async def _measure_pipe() -> tuple[list[float], list[float]]:
 
 
 def _quantile(times: list[float], share: float) -> float:
-    """Return a quantile of times."""
+    """Return the time that is not exceeded by this share (0 to 1) of the times; 0.5 is the median."""
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]

@@ -41,7 +41,7 @@ class HostCapabilities(NamedTuple):
 
 @cache
 def detect() -> HostCapabilities:
-    """Return the strongest level that works on this machine."""
+    """Find the strongest level that works on this machine. Return it with the tested mechanisms and their problems."""
     mechanisms: list[Mechanism] = []
     problems: list[Problem] = []
 
@@ -112,9 +112,10 @@ APPARMOR_SETTING = "kernel/apparmor_restrict_unprivileged_userns"
 
 
 def _forbidden_by_apparmor(complaint: str) -> bool:
-    """Return whether AppArmor gives programs without a profile no rights in a user namespace, and bubblewrap failed by it.
+    """Return whether bubblewrap failed because AppArmor gives programs without a profile no rights in a user namespace.
 
-    Such a program may create the namespace, but may neither map its user nor configure its loopback device.
+    Such a program may create the namespace, but may neither map its user nor configure its loopback device. `complaint`
+    is the output of bubblewrap.
     """
     with contextlib.suppress(OSError):
         restricted = (Path("/proc/sys") / APPARMOR_SETTING).read_text().strip() == "1"
@@ -123,15 +124,16 @@ def _forbidden_by_apparmor(complaint: str) -> bool:
 
 
 def apparmor_cure(program: str) -> str:
-    """Return the shell command that allows user namespaces to bubblewrap, now and after each start of the machine."""
+    """Return the shell command that allows bubblewrap user namespaces, now and after each start of the machine."""
     profile = rf"abi <abi/4.0>,\nprofile croupier-bwrap {program} flags=(unconfined) {{\n  userns,\n}}\n"
     return f"printf '{profile}' | sudo tee /etc/apparmor.d/croupier-bwrap | sudo apparmor_parser -r"
 
 
 def _in_chroot() -> bool:
-    """Return whether the root folder of this process is not the root of its mounts.
+    """Return whether this process runs in a chroot.
 
-    Only root can see the root folder of the first process; otherwise no mount is at "/" in most chroots.
+    Root can compare its root folder with that of PID 1. Other users cannot see that folder. For them the sign is that
+    no mount is at "/", as in most chroots.
     """
     with contextlib.suppress(OSError):
         return not Path("/proc/1/root").samefile("/")
@@ -167,8 +169,8 @@ def _group_words() -> str:
 def randomizes_pids(level: Level) -> bool:
     """Return whether process numbers are random, so that a process cannot infer how many came before it in its sandbox.
 
-    Levels with process numbers of their own are tested: in a container with a read-only /proc/sys the keeper cannot set
-    the next number.
+    Test this for levels whose sandboxes have their own process numbers: in a container with a read-only /proc/sys the
+    keeper cannot set the next number. At all other levels a process has a number of the machine: return True.
     """
     if not level.traits.own_namespaces:
         return True

@@ -2,12 +2,12 @@
 
 It runs no line of the bot. It forks ahead of each question, while no process of a bot is alive. The fork becomes the
 bot when the question comes: a child of the keeper, in a process group that it cannot leave, with new globals, its own
-arguments, environment and descriptors. Landlock keeps its signals away from the interpreter.
+arguments, environment and descriptors. Landlock lets it send no signal to the interpreter.
 
 Of the bot's folder the interpreter reads one file, which it compiles. It works in an empty folder, and the bot's folder
-is in no path: the bot may have written to it during its build. It imports only modules of the list `INERT`; all others
-are imported by the fork. The modules of a kit come as text from the host. Standard library only; languages.py passes
-this text to `python3 -c`. Few imports: each fork copies and frees the memory.
+is in no path: the bot may have written to it during its build. It imports only modules of the list `INERT`; the fork
+imports all others. The host passes the modules of an adapter (its kit) as text. This file uses the standard library
+only, because languages.py passes it to `python3 -c`. It imports little: each fork copies and frees the memory.
 """
 
 import _signal  # type: ignore[import-not-found]  # it has no stubs; importing `signal` costs every fork more
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEEPER = 3  # descriptor of its socket
 WHOLE = 1 << 16  # maximum bytes of a question
-ROOM = 256  # bytes for a descriptor: so many that their memory is of a size that nothing else in the loop has
+ROOM = 256  # bytes to receive a descriptor: memory of a size that nothing else in the loop allocates
 SCOPED = (0, 0, 2)  # Landlock's ruleset: only signals are confined
 CREATE_RULESET, RESTRICT_SELF, CLOSE_RANGE = 444, 446, 436  # 445 adds a rule
 CLONE, PRCTL, SETPGID, SETSID, SIGPROCMASK = (
@@ -76,9 +76,10 @@ class Filter(ctypes.Structure):
 
 
 def fork_filter() -> Filter:
-    """Return a filter that denies leaving the process group, and Landlock, whose rules no limit of memory counts.
+    """Return a filter that denies the system calls of Landlock, and those with which a process leaves its group.
 
-    The kernel runs it with every number of a system call when a fork enters it, so most numbers take few instructions.
+    No memory limit counts Landlock's rules. When a fork loads the filter, the kernel runs it once for every number of a
+    system call, so most numbers take few instructions.
     """
     program = (
         (0x20, 0, 0, 0),  # load the call's number
@@ -94,7 +95,7 @@ def fork_filter() -> Filter:
 
 
 def signal_scope() -> int:
-    """Return a Landlock ruleset that confines signals; raise OSError if the kernel cannot."""
+    """Return the descriptor of a Landlock ruleset that confines signals. Raise OSError if the kernel cannot do that."""
     attributes = (ctypes.c_uint64 * 3)(*SCOPED)
     ruleset = call(ctypes.c_long(CREATE_RULESET), attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
     if ruleset < 0:
@@ -103,15 +104,16 @@ def signal_scope() -> int:
 
 
 def compiled(path: str) -> "CodeType":
-    """Return a bot's code, as in a cold start."""
+    """Return the code of a bot's file, compiled as in a cold start."""
     with open(path, "rb") as file:
         return compile(file.read(), path, "exec")
 
 
 def load_kit(kit: "dict[str, tuple[str, str]]", home: str) -> "CodeType":
-    """Import the modules of a kit, each a file and a text; return the code of its program, `__main__`.
+    """Import the modules of a kit. Return the code of its program, the module `__main__`.
 
-    Their paths lie in the bot's folder, `home`, but nothing is read from there.
+    `kit` has the file name and the text of each module, by its name. The modules get paths below `home`, the bot's
+    folder, but nothing is read from there.
     """
     from importlib.machinery import SourceFileLoader  # slow to import, rarely needed
     from importlib.util import spec_from_file_location
@@ -121,7 +123,7 @@ def load_kit(kit: "dict[str, tuple[str, str]]", home: str) -> "CodeType":
 
         @classmethod
         def find_spec(cls, name: str, *_: object) -> "ModuleSpec | None":
-            """Return a module's place, as if its file existed."""
+            """Return the spec of a module of the kit, as if its file existed; None for all other modules."""
             if name not in kit:
                 if name.partition(".")[0] in kit:  # else the library would search the bot's folder
                     raise ModuleNotFoundError(name, name=name)
@@ -142,7 +144,10 @@ def load_kit(kit: "dict[str, tuple[str, str]]", home: str) -> "CodeType":
 
 
 def prepared(path: str) -> "CodeType | None":
-    """Return a bot's code, or None if it does not compile. Enter an empty folder and import its inert modules there."""
+    """Return a bot's code, or None if it does not compile. Import the modules of INERT that the bot imports.
+
+    Enter the folder EMPTY before the imports. Raise ImportError if a file of the bot hides a module of the library.
+    """
     if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
         raise ImportError("it has a file that hides a module of the standard library")
     try:
@@ -169,7 +174,7 @@ def prepared(path: str) -> "CodeType | None":
 
 
 def forking() -> "Callable[[], int]":
-    """Return a function that forks a child of the keeper, and prepares it as Python does.
+    """Return a function that forks a child of the keeper, prepares it as Python does, and returns what `fork` returns.
 
     Python's steps before a fork are done here, once. Its steps in the parent after a fork are left out: the parent only
     forks and needs no locks, and each page that it writes must be copied.
@@ -198,9 +203,10 @@ def forking() -> "Callable[[], int]":
 
 
 def finish(namespace: dict[str, object], status: int) -> "NoReturn":
-    """End a bot as its interpreter would: threads, exit functions, objects, streams.
+    """End the bot's process as Python would: join threads, call exit functions, destroy objects, flush streams.
 
-    Objects from before the bot are left alone: to destroy them would cost more than all the rest.
+    `namespace` has the bot's global variables. Objects that are older than the bot are not destroyed: that would cost
+    more than all other steps.
     """
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()  # no public name
@@ -220,7 +226,10 @@ def finish(namespace: dict[str, object], status: int) -> "NoReturn":
 
 
 def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]":
-    """Return the system calls that separate a fork from the interpreter. One C function makes them, so few pages are touched."""
+    """Return the system calls that separate a fork from the interpreter, each as its number and arguments.
+
+    One C function makes all of them, so few pages of memory are touched.
+    """
     numbers = (
         (SETSID,),
         (RESTRICT_SELF, ruleset, 0),
@@ -232,7 +241,10 @@ def steps(ruleset: int, rules: Filter) -> "tuple[tuple[ctypes.c_long, ...], ...]
 
 
 def apply_request(question: bytes, started: "frozenset[bytes]") -> None:
-    """Set arguments and environment from a question: the number of arguments, then all words."""
+    """Set the arguments and the environment from a question: the number of arguments, the arguments, the variables.
+
+    The variables in `started` are set already.
+    """
     count = int.from_bytes(question[:4], sys.byteorder)
     for at, word in enumerate(question[4:-1].split(b"\0")):
         if at < count:
@@ -243,7 +255,7 @@ def apply_request(question: bytes, started: "frozenset[bytes]") -> None:
 
 
 def warm_up(code: "CodeType") -> None:
-    """Do what every bot does, without a question or output, so that the fork has its own copies of those pages."""
+    """Do what every bot does, without a question or output: so the fork copies the pages before its question comes."""
     apply_request((1).to_bytes(4, sys.byteorder) + b"1\0REHEARSED=\0", frozenset())
     exec(code, {})
     gc.collect(0)
@@ -261,10 +273,11 @@ def forget_age() -> None:
 
 
 def serve(path: str, guest: str, kit: "dict[str, tuple[str, str]]", namespace: dict[str, object]) -> "NoReturn":
-    """Fork a bot for every start. In the fork, run `path` as `__main__` in the given namespace.
+    """Fork a bot for every start, until the keeper closes its socket. In the fork, run `path` as `__main__`.
 
-    With a kit, run its program, which loads the bot from the file `guest`. Only the fork reads its question: the next
-    fork could find it in the interpreter's memory. Return nothing: to free memory costs a fork more than to keep it.
+    `namespace` is for its global variables. With a kit, run the kit's program, which loads the bot from the file
+    `guest`. Only the fork reads its question: the next fork could find it in the interpreter's memory. This function
+    never returns, because freeing the memory costs a fork more than keeping it.
     """
     line, home = _socket.socket(fileno=KEEPER), os.getcwd()
     code, rules = prepared(guest), fork_filter()

@@ -30,14 +30,14 @@ LONGEST_REPLY = 128 << 10
 MOST_WORDS, LONGEST_REQUEST = 1024, 128 << 10
 """Limits of a request: words of the command, as many variables, and bytes in total."""
 MOST_QUESTION_WORDS, LONGEST_QUESTION = 512, 48 << 10
-"""Of the arguments of a question; the rest of a request is the command and the environment of the bot."""
+"""Limits of a question's arguments: words and bytes. The rest of a request is the bot's command and environment."""
 
 LINE_END = 2  # bytes of a line end, allowed beyond the limit of an answer
 TRIAL = 20.0  # seconds for a test of a sandbox; a busy machine needs long
 BUSY_TIMEOUT_S = 20.0
-"""Seconds beyond the given limits after which a silent keeper counts as dead. A keeper that crashes is detected at
-once, because its socket closes. Killed processes with a million mappings can take seconds to exit; they are reaped
-later."""
+"""Seconds beyond the given limits after which a silent keeper counts as dead. A keeper that crashes is detected
+immediately, because its socket closes. Killed processes with a million mappings can take seconds to exit; they are
+reaped later."""
 
 
 class KeeperDied(HostFailure):
@@ -49,14 +49,17 @@ class KeeperOutOfMemory(Exception):
 
 
 def with_gap(first: bytes, left_out: int, last: bytes) -> bytes:
-    """Return two parts of a text, with a line between them that says how many bytes are left out, if any are."""
+    """Return a text of two parts. If bytes are left out between the parts, add a line there with their number."""
     if left_out <= 0:
         return first + last
     return b"%b\n%b\n%b" % (first, f"… {left_out} bytes left out …".encode(), last)
 
 
 class Ended(NamedTuple):
-    """How a process ended and what it and its descendants used: times in seconds, memory of the largest process in bytes."""
+    """The end of a process, and the usage of it and its descendants.
+
+    Times are in seconds. Memory is that of the largest process, in bytes.
+    """
 
     status: int  # from wait4
     error: int  # errno if the process could not be started
@@ -65,7 +68,7 @@ class Ended(NamedTuple):
     cpu: float
     memory: int
     output: bytes
-    stderr: bytes  # if more was written, as much of its start as of its end
+    stderr: bytes  # all, or half from its start and half from its end if it is too long
     complaints: int  # total bytes written to standard error
     own: float  # processor time of the keeper itself since it started
     killed: int = 0  # processes that the kernel killed because the group had no memory left
@@ -88,7 +91,7 @@ class Ended(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return how it ended, as text for people."""
+        """Return how the process ended, as text for people."""
         if self.error:
             return f"could not be started: {os.strerror(self.error)}"
         if self.killed:
@@ -148,7 +151,7 @@ less; to wake a task of trio costs 60 µs."""
 
 
 class Overdue(NamedTuple):
-    """What to do while there is no reply: after some seconds call `look`, and again after as many seconds as it returns."""
+    """A function to call while there is no reply: first after `seconds`, then after the seconds that it returns."""
 
     seconds: float
     look: Callable[[float], float]
@@ -173,7 +176,11 @@ def arguments(control: int, limits: Limits, world: KeeperConfig) -> list[str]:
 
 
 class CgroupSnapshot(NamedTuple):
-    """Usage of a group at one moment: seconds of the group, seconds of its keeper, and processes killed for memory."""
+    """Usage of a control group at one moment.
+
+    `computed` and `own` are processor seconds, of the group and of its keeper. `killed` is the number of processes that
+    the kernel killed because of the memory limit.
+    """
 
     computed: float
     own: float
@@ -190,7 +197,7 @@ class Keeper:
         self, control: socket.socket, said: Mapping[str, str], last_words: Callable[[], str] = lambda: ""
     ) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        # The first words of every command that start an interpreter, which stays alive; 0 = start each process cold.
+        # Number of words at the start of every command that start an interpreter, which stays alive; 0 = cold starts.
         self.warm = 0
         self.pid = 0  # process number of the keeper on the host, known after the first reply
         control.setblocking(False)
@@ -205,7 +212,7 @@ class Keeper:
         self._reap_pending = False  # whether killed processes may still be exiting
 
     def count(self, group: Cgroup) -> None:
-        """Take usage from the group from now on. The keeper has just been moved into it."""
+        """Measure usage by a control group from now on. The caller has just moved the keeper into the group."""
         self._group = group
         self._since = self._spot()
 
@@ -217,16 +224,20 @@ class Keeper:
         wall: float,
         overdue: Overdue | None = None,
     ) -> Ended:
-        """Start the program, and return its whole output. On return everything that it left behind has been killed.
+        """Run a program for at most `wall` seconds. Return how it ended, with its output and usage.
 
-        `overdue` is called while there is no answer.
+        Before it replies, the keeper kills everything that the program left behind. Call `overdue` while there is no
+        reply. Raise KeeperDied or KeeperOutOfMemory.
         """
         return await self._request(b"A", argv, env, limits, wall, overdue=overdue)
 
     async def start(
         self, argv: Iterable[bytes], env: Mapping[str, str], limits: Limits, stdio: tuple[int, int, int]
     ) -> Ended:
-        """Start the program on three descriptors in a cleaned sandbox. `error` of the result is 0, or the errno of a failure."""
+        """Kill everything in the sandbox, then start a program. In the result, `error` is 0, or the errno of a failure.
+
+        `stdio` are the descriptors for its standard input, output and error.
+        """
         return await self._request(b"S", argv, env, limits, limits.startup, stdio)
 
     async def kill_all(self, patience: float = 0.0) -> Ended:
@@ -303,7 +314,7 @@ class Keeper:
         return KeeperDied("; ".join(filter(None, (how, self._last_words()))))
 
     async def _replied(self, wall: float, overdue: Overdue | None) -> bool:
-        """Wait for a reply; return whether it came in time. Call `overdue` meanwhile."""
+        """Wait for a reply, and call `overdue` meanwhile. Return whether the reply came in time."""
         began = trio.current_time()
         last = began + wall + BUSY_TIMEOUT_S
         look = began + overdue.seconds if overdue else last
@@ -324,7 +335,7 @@ class Keeper:
         return CgroupSnapshot(self._group.computed(), self._own, self._group.killed())
 
     def _counted(self, ended: Ended, kind: bytes) -> Ended:
-        """Return the usage since the last start, as counted by the group, without the keeper's own."""
+        """Return `ended` with the usage since the last start as the group counted it, without the keeper's own."""
         self._own, self._reap_pending = ended.own, bool(ended.flags & REAP_PENDING)
         if self._group is None:
             return ended
@@ -344,7 +355,7 @@ class Keeper:
 
 
 def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
-    """Ask a keeper over its socket, without an event loop. Raise OSError if it does not answer."""
+    """Let a keeper run a program, without an event loop. Return how it ended. Raise OSError if there is no reply."""
     control.settimeout(TRIAL + BUSY_TIMEOUT_S)
     control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
     reply = control.recv(LONGEST_REPLY)

@@ -31,7 +31,10 @@ def file_name() -> str:
 
 
 def compile_keeper(target: Path, *linkings: tuple[str, ...], compiler: str = "") -> None:
-    """Compile the keeper into a file, with the first of the linkings that works. Raise BuildError if none does."""
+    """Compile the keeper into the file `target`, with the first of the `linkings` (compiler options) that works.
+
+    Raise BuildError if there is no C compiler, or if no linking works.
+    """
     compiler = compiler or shutil.which("cc") or shutil.which("gcc") or ""
     if not compiler:
         raise BuildError("no C compiler, which croupier needs to compile its keeper")

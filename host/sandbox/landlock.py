@@ -1,8 +1,8 @@
 """Isolates bots in containers without namespaces. Landlock restricts files, network and signals; seccomp does the rest.
 
-This is weaker than namespaces. A bot can find out other processes, and the names and sizes of system files, by asking
-for them. Unless croupier is root, the limit of tasks counts all tasks of its user. A bot's /tmp must stay empty,
-because nothing would limit its size.
+This is weaker than namespaces. A bot can test which other processes exist, and which names and sizes system files have.
+Unless croupier is root, the limit of tasks counts all tasks of its user. A bot's /tmp must stay empty, because nothing
+would limit its size.
 """
 
 import contextlib
@@ -37,13 +37,13 @@ INIT_FILES = ("/etc/sbclrc",)
 """Files that runtimes read at their start if they exist. A runtime gives up on a file that exists but is forbidden."""
 
 WAYS_OUT = ("setsid", "setpgid", "chown", "lchown", "fchownat")
-"""System calls that are harmless in namespaces, but not under Landlock. Some need only the name or owner of a file."""
+"""System calls that are harmless in namespaces, but not under Landlock. Some need no right to open the file."""
 
 AT_PLAY = ("chmod", "fchmodat", 452, "setxattr", "lsetxattr", "removexattr", "lremovexattr")
-"""More of them, which builds need (452 is fchmodat2). A bot could reach other files of the sandboxes' user with them."""
+"""More such calls, which builds need (452 is fchmodat2). With them, a bot could change other files of its user."""
 
 BY_DESCRIPTOR = ("fchmod", "fchown")
-"""No bot needs them. Bots that are built alike share files, and a mode can be changed with a read-only descriptor."""
+"""Calls that no bot needs. Equal bots share their files, and a read-only descriptor is enough to change a mode."""
 
 
 class Room(NamedTuple):
@@ -71,9 +71,9 @@ def task_limit(tasks: int) -> int:
 
 
 def forbidden(home: Home) -> tuple[str | int, ...]:
-    """Return the system calls to forbid at this level in addition to the filter's own.
+    """Return the system calls to forbid at this level in addition to those that the filter forbids at every level.
 
-    A build may change modes if its user owns nothing except builds.
+    A build may change modes if croupier is root: then the user of the build owns nothing except builds.
     """
     if home.writable:
         return WAYS_OUT if os.geteuid() == 0 else (*WAYS_OUT, *AT_PLAY)
@@ -120,11 +120,13 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
 
 
 def confine(writable: Path, *readable: Path) -> bool:
-    """Let this process and its children open only these folders from now on, besides programs, Python and croupier itself.
+    """Restrict this process and its children to one writable folder, and to readable ones.
 
-    It can neither listen nor connect by TCP, connect to no abstract socket of others, and signal only itself and its children.
-    Landlock restricts neither UDP nor sockets with a path. Return whether the kernel can do that. Raise OSError if it can and
-    refuses.
+    Programs of the system, Python and croupier itself stay readable. From now on the processes can neither listen nor
+    connect by TCP, cannot connect to abstract sockets of other processes, and can signal only themselves and their
+    children. Landlock restricts neither UDP nor sockets with a path.
+
+    Return False if the kernel's Landlock is older than WANTED. Raise OSError if the kernel refuses.
     """
     if version() < WANTED:
         return False
@@ -151,7 +153,7 @@ def _with_state(home: Home, state: Path, own: Path) -> Path:
 
 
 def _ruleset(rules: list[tuple[Path, int]]) -> int:
-    """Return the descriptor of a ruleset. It forbids everything that no rule allows."""
+    """Return the descriptor of a ruleset. A rule is a path and the rights below it; all else is forbidden."""
     attributes = struct.pack("=3Q", EVERYTHING, TCP, SIGNALS_AND_ABSTRACT_SOCKETS)
     ruleset = _called(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     try:

@@ -37,15 +37,15 @@ class Sandbox(NamedTuple):
     warm: bool = False
     # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
     tmp: str = ""
-    # Passes on what its bot asks of models, for the length of a block; None if the bot asks none. It takes the bot's clock.
+    # Given the bot's clock, returns a block in which a relay passes the bot's requests to models; None if it asks none.
     serve: Callable[[Any], contextlib.AbstractContextManager[None]] | None = None
-    variables: Mapping[str, str] = {}  # of the environment of such a bot
+    variables: Mapping[str, str] = {}  # environment variables of a bot that asks models
 
     @property
     def warms(self) -> bool:
-        """Return whether an interpreter can stay alive in it.
+        """Return whether an interpreter can stay alive in the sandbox.
 
-        Bots must be unable to signal it, and to leave their process group.
+        The kernel must be able to prevent bots from sending it signals, and from leaving their process group.
         """
         return self.warm and self.level.traits.can_warm and landlock.version() >= landlock.WANTED
 
@@ -56,14 +56,14 @@ class Sandbox(NamedTuple):
 
     @property
     def cores(self) -> int:
-        """Return how many cores its bot may use."""
+        """Return the number of processor cores that the bot may use; 1 if the keeper has died."""
         with contextlib.suppress(OSError):
             return len(os.sched_getaffinity(self.pid))
         return 1  # the keeper has died, as the next request to it will find
 
 
 class LaunchPlan(NamedTuple):
-    """How to start a keeper: command, folder, settings, and the descriptors that it inherits."""
+    """The way to start a keeper: command, current folder, settings, and the descriptors that it inherits."""
 
     command: list[str]
     folder: str
@@ -82,7 +82,7 @@ class SandboxRequest(NamedTuple):
 
 
 Lent = contextlib.ExitStack
-"""Closes our copies of the descriptors that a keeper inherits, as soon as it has been started."""
+"""The stack that closes our copies of the descriptors that a keeper inherits, as soon as the keeper has started."""
 
 
 @contextlib.contextmanager
@@ -184,7 +184,10 @@ async def why_no_sandbox(level: Level) -> str:
 
 
 class Started(NamedTuple):
-    """A keeper that was just started: our end of its socket, its outermost process, its standard error, the bots' variables."""
+    """A keeper that was just started: our end of its socket, its outermost process (bubblewrap, or the keeper itself).
+
+    `complaints` is the descriptor of its standard error. `environment` has the variables of every bot.
+    """
 
     control: socket.socket
     process: subprocess.Popen[bytes]
@@ -208,7 +211,7 @@ class Started(NamedTuple):
 
 
 def start(level: Level, home: Home, limits: Limits, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> Started:
-    """Start a keeper. Push onto the stack what must be undone after it ends. Raise OSError if it cannot be started."""
+    """Start a keeper. Push the steps that clean up after its end onto the stack. Raise OSError if it does not start."""
     with Lent() as lent:
         complaints, complains = os.pipe()
         stack.callback(os.close, complaints)
@@ -240,7 +243,7 @@ def _give(home: Home, user: tuple[int, int]) -> None:
 
 @contextlib.asynccontextmanager
 async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Cgroup | None]:
-    """Create a control group if the level has one; remove it after its sandbox has ended."""
+    """Yield a new control group, or None if the level has none. Remove the group after its sandbox has ended."""
     if not level.traits.exact_cpu:
         yield None
         return
@@ -257,7 +260,7 @@ async def _grouped(level: Level, limits: Limits) -> AsyncIterator[Cgroup | None]
 
 @contextlib.contextmanager
 def _as_keeper_error() -> Iterator[None]:
-    """Raise KeeperDied if the control group fails: without it the sandbox would be weaker than its level."""
+    """Turn a NoGroup of the block into KeeperDied: without its group a sandbox would be weaker than its level."""
     try:
         yield
     except NoGroup as reason:
@@ -266,9 +269,9 @@ def _as_keeper_error() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _preferred_for_oom() -> Iterator[None]:
-    """Let the kernel end what the block starts, and not a worker of croupier, if the machine runs out of memory.
+    """If the machine runs out of memory, let the kernel kill processes started in the block, not a worker of croupier.
 
-    A process inherits the preference when it starts. Later an ordinary user cannot set that of a keeper.
+    A process inherits this preference when it starts. Later an ordinary user cannot set the preference of a keeper.
     """
     own, before = Path("/proc/self/oom_score_adj"), ""
     with contextlib.suppress(OSError):  # without /proc there is no preference
@@ -307,7 +310,10 @@ def _spawn(
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the outermost process ends, also if the caller is cancelled; kill it if it does not. It has no work left."""
+    """Wait until the outermost process ends, also if the caller is cancelled. Kill it after EXIT_TIMEOUT_S.
+
+    The process has no work left.
+    """
     with trio.CancelScope(shield=True, deadline=trio.current_time() + EXIT_TIMEOUT_S):
         while process.poll() is None:
             await trio.sleep(0.0005)
@@ -318,7 +324,7 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def starting_on(cores: Sequence[int]) -> Iterator[None]:
-    """Start every process of the block on some cores; without any, on those of this thread, which processes inherit."""
+    """Start every process in the block on these cores. Without cores, a process inherits those of this thread."""
     if not cores:
         yield
         return

@@ -12,7 +12,7 @@ class Traits(NamedTuple):
     """The mechanisms that separate bots from the machine, for the report."""
 
     name: str = ""
-    """The mechanism that a weaker level does not have, for people."""
+    """The mechanism that the next weaker level does not have, as text for people."""
 
     isolates: bool = True
     """Whether it may run bots of strangers."""
@@ -51,7 +51,7 @@ class Level(StrEnum):
 
     @property
     def label(self) -> str:
-        """The level for people: "L4, control groups"."""
+        """Return the level as text for people: "L4, control groups"."""
         return f"{self}, {self.traits.name}" if self.traits.name else str(self)
 
     @property

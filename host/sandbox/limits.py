@@ -9,14 +9,14 @@ SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 A_DAY = 86400.0
 BANK_SCOPES = ("table", "fixture")
-"""What a bank lasts for: it is full again at the start of each table, or of each fixture."""
+"""The scopes of a time bank: the bank is full again at the start of each table, or of each fixture."""
 
 MAX_RETRIES = 5  # of one question
 MAX_WALL_FACTOR = 4  # the wall clock time of an answer is at most this many times its limit
 
 
 class Bank(NamedTuple):
-    """A time bank: the seconds that all answers of a table or of a fixture may together take beyond their `floor`."""
+    """A time bank: the seconds that all answers of a table or of a fixture together may take beyond `Limits.floor`."""
 
     seconds: float = 0.0  # 0: no bank
     scope: str = ""  # one of BANK_SCOPES
@@ -26,7 +26,7 @@ NO_BANK = Bank()
 
 
 class ModelUse(NamedTuple):
-    """What a bot has used of a language model: its requests, and the tokens that the answers counted."""
+    """A bot's usage of a language model: the number of requests, and the numbers of tokens that the answers state."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -34,27 +34,27 @@ class ModelUse(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Return all tokens."""
+        """Return the number of tokens of both kinds together."""
         return self.prompt_tokens + self.completion_tokens
 
     def plus(self, more: "ModelUse") -> "ModelUse":
-        """Return the sum of both."""
+        """Return the sum of this usage and `more`."""
         return ModelUse(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
 
 
 class ModelAccess(NamedTuple):
-    """A language model that a bot may ask: where it is, how the key is found, and how much of it a bot may use."""
+    """A language model that a bot may ask: its address, the place of its key, and the limits of a bot's usage."""
 
-    name: str  # as bots and croupier.toml call it
+    name: str  # in croupier.toml and for bots
     address: str  # http://…, https://… or unix:/…
-    model: str  # as its address calls it
+    model: str  # the name of the model at that address
     key_env: str  # the variable with the key; "" if the key is in a file, or there is none
     key_file: str
     requests: int  # per table; later tables of a fixture may use what is left over
     tokens: int  # likewise; 0: any number
     answer: int  # bytes of one answer
-    patience: float  # seconds for which a request is repeated that the address cannot answer now
-    counts_time: bool  # whether the time of the answer is the bot's
+    patience: float  # seconds for which croupier repeats a request that the address cannot answer now
+    counts_time: bool  # whether the time of an answer counts as the bot's time
     money: float = 0.0  # per table, as `requests`; 0: any amount
     prompt_price: float = 0.0  # of a million tokens, in the organiser's currency
     completion_price: float = 0.0
@@ -64,19 +64,22 @@ class ModelAccess(NamedTuple):
 
     @property
     def is_limited_in_all(self) -> bool:
-        """Return whether all fixtures of a run share a budget."""
+        """Return whether a budget limits the usage of all bots in all fixtures of a run together."""
         return bool(self.requests_in_all or self.tokens_in_all or self.money_in_all)
 
     @property
     def for_answers(self) -> "ModelAccess":
-        """Return it without what no answer of a bot depends on: where it is, who pays, and what all fixtures may use."""
+        """Return a copy with only the values on which answers of bots can depend.
+
+        The others are reset: address, key, patience and the budgets of a run, and the prices if no money limits a bot.
+        """
         access = self._replace(
             address="", key_env="", key_file="", patience=0.0, requests_in_all=0, tokens_in_all=0, money_in_all=0.0
         )
         return access if self.money else access._replace(prompt_price=0.0, completion_price=0.0)
 
     def cost(self, use: ModelUse) -> float:
-        """Return what tokens cost, in the currency of the prices."""
+        """Return the cost of a usage, in the currency of the prices."""
         return (use.prompt_tokens * self.prompt_price + use.completion_tokens * self.completion_price) / 1_000_000
 
 
@@ -102,7 +105,7 @@ class Limits(NamedTuple):
     retries: int = 0  # times that a question is asked again after a refused answer
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit, and the models that both have. Keep the scope of this time bank."""
+        """Return the smaller value of each limit, the models that both allow, and the scope of this time bank."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),
@@ -111,23 +114,29 @@ class Limits(NamedTuple):
         )
 
     def by_name(self) -> dict[str, Any]:
-        """Return the limits of a bot at play by name, as journals store them: a bank, and retries, only if there are any."""
+        """Return the limits by name, as journals store them.
+
+        `submission` and `models` are left out, `retries` if it is 0, and BANK_KEYS if there is no time bank.
+        """
         left_out = ("submission", "models") if self.retries else ("submission", "models", "retries")
         found = {key: value for key, value in self._asdict().items() if key not in left_out}
         return found if self.bank.seconds else {key: value for key, value in found.items() if key not in BANK_KEYS}
 
     @property
     def per_move(self) -> float:
-        """Return the seconds that every answer has: `move`, or less if `floor` says so."""
+        """Return the seconds of an answer that cost nothing from the bank: `move`, or `floor` if it is set and less."""
         return min(self.floor, self.move) if self.floor else self.move
 
 
 BANK_KEYS = ("bank", "increment", "floor")
-"""The limits of a time bank."""
+"""The fields of Limits that define a time bank."""
 
 
 def amount(text: str, units: dict[str, float] | dict[str, int]) -> float:
-    """Return an amount such as "1.5 s" or "512 MiB" in the base unit. Raise ValueError, with the units, if it has none."""
+    """Return an amount such as "1.5 s" or "512 MiB" in the base unit: the unit with the factor 1 in `units`.
+
+    Raise ValueError, with the list of units, if the text is not a number with one of them.
+    """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
     if match is None or match[2] not in units:
         raise ValueError(f'"{text}" needs a number and a unit ({", ".join(units)})')

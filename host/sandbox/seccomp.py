@@ -47,17 +47,18 @@ FORBIDDEN = (
     *("io_setup", "io_submit", "setsockopt"),
 )
 CONNECTING = ("socket", "connect", "setsockopt")
-"""Allowed, for streams, to a bot that asks models: the one socket with a path in its sandbox is that of the relay, and so is the
-one port. No local stream has an address of its own, because the bot can neither bind it nor let the kernel do that. A stream of
-TCP has one when it is connected, perhaps to itself; the relay has limited the buffers of all (host/relay/listen_inside.py)."""
+"""Allowed, for streams only, to a bot that asks models. The only socket with a path in its sandbox and the only port
+belong to the relay. A local stream has no address of its own: the bot can neither bind it nor let the kernel bind it.
+A TCP stream has an address when it is connected, perhaps to itself; the relay has limited the buffers of all streams
+(host/relay/listen_inside.py)."""
 ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr")
 """Denied with EOPNOTSUPP, as on a file system without attributes: `cp -p`, `install -m` and copy2 ignore that error in builds."""
 SETS_TIMES, LOCKS_FILES = "utimensat", "flock"
 BOT_ONLY = ("utime", "utimes", "futimesat", SETS_TIMES, LOCKS_FILES, "timer_create", "setpgid", "sync", "syncfs")
-"""Denied to bots but not in builds. In a build, flock does nothing and reports success: `go` and `cargo` end
-if they cannot lock their own files, but a lock on a file of the system is visible in every sandbox. So are the timestamps of a
-device. A timer, or the exit of the last parent of a process group, can send SIGCONT to a bot that is stopped off turn. sync
-makes the whole machine wait for its disks."""
+"""Denied to bots but not in builds. In a build, flock does nothing and reports success: `go` and `cargo` end if they
+cannot lock their own files, but a lock on a file of the system is visible in every sandbox. So are the timestamps of a
+device. A timer, or the exit of the last parent of a process group, can send SIGCONT to a bot that is stopped while
+another bot is thinking. sync makes the whole machine wait for its disks."""
 SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2, "pidfd_send_signal": 1}
 """The system calls that send a signal, and the position of the argument with the signal's number."""
 INFO_LEAKS = ("statfs", "fstatfs", "openat2")
@@ -106,11 +107,13 @@ Forbid = Callable[..., None]
 def program(
     more: tuple[str | int, ...] = (), *, shared_memory: bool = False, own_descriptor: int = -1, connects: bool = False
 ) -> bytes:
-    """Return the filter of a keeper and its bots. It also denies `more`. Raise ImportError if libseccomp is missing.
+    """Return the filter of a keeper and its bots, as BPF bytecode. It also denies the system calls in `more`.
 
-    `shared_memory` is whether it allows shared memory without a file. Only a control group counts it. `own_descriptor`
-    is a number that only the keeper's descriptors can have: the keeper may set the times of that file. `connects` is whether
-    it allows streams of local sockets and of TCP, for the relay to models.
+    `shared_memory`: whether to allow shared memory without a file, which only a control group counts.
+    `own_descriptor`: a number that only a descriptor of the keeper can have; the keeper may set the times of its file.
+    `connects`: whether to allow local streams and TCP streams, for the relay to models.
+
+    Raise ImportError or RuntimeError if pyseccomp or libseccomp is not installed.
 
     A denied call fails with EPERM. clone3, whose flags no filter can read, fails with ENOSYS, so that libc uses clone.
     """
@@ -129,13 +132,19 @@ def program(
 
 @cache
 def sigcont_filter() -> bytes:
-    """Return the filter of bots but not of their keeper. It denies SIGCONT, so that only the keeper resumes a stopped bot."""
+    """Return a filter for bots, but not for their keeper, as BPF bytecode.
+
+    It denies SIGCONT, so that only the keeper can resume a stopped bot.
+    """
     return _exported(_forbid_waking)
 
 
 @cache
 def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
-    """Return both filters as one, for bots whose keeper is outside the sandbox."""
+    """Return one filter, as BPF bytecode, with the rules of `program` and of `sigcont_filter`.
+
+    It is for bots whose keeper is outside the sandbox. It also denies the system calls in `more`.
+    """
 
     def both(forbid: Forbid) -> None:
         _forbid_most(forbid, more)
@@ -146,7 +155,7 @@ def combined_filter(more: tuple[str | int, ...] = ()) -> bytes:
 
 
 def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
-    """Return a filter as BPF bytecode, exported by libseccomp. Raise RuntimeError if that is not installed."""
+    """Return a filter as BPF bytecode. `forbid_all` adds its rules. Raise as `program` does."""
     import pyseccomp as seccomp
 
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
@@ -164,7 +173,7 @@ def _exported(forbid_all: Callable[[Forbid], None]) -> bytes:
 
 
 def _forbid_waking(forbid: Forbid) -> None:
-    """Deny all ways to cause a SIGCONT: to send it, and to request it for the death of a parent or a child."""
+    """Deny all ways to cause a SIGCONT: sending it, and requesting it for the death of a parent or a child."""
     from pyseccomp import MASKED_EQ, Arg
 
     for name, place in SENDS.items():
@@ -220,9 +229,9 @@ def _forbid_most(forbid: Forbid, more: tuple[str | int, ...], allowed: tuple[str
 
 
 def _forbid_other_sockets(forbid: Forbid) -> None:
-    """Deny all sockets but streams, local ones and those of TCP, and all their options but one.
+    """Deny all sockets except local streams and TCP streams, and all socket options except TCP_NODELAY.
 
-    The type of a socket is in four bits, and is 1 for a stream.
+    The type of a socket is in the lowest four bits of an argument; 1 is a stream.
     """
     from pyseccomp import EQ, GT, MASKED_EQ, NE, Arg
 
@@ -239,7 +248,7 @@ def _forbid_other_sockets(forbid: Forbid) -> None:
 
 
 def _forbid_times(forbid: Forbid, own_descriptor: int) -> None:
-    """Deny setting the times of all files but the one with this descriptor."""
+    """Deny setting the times of all files except the one with the descriptor `own_descriptor`."""
     from pyseccomp import NE, Arg
 
     forbid(SETS_TIMES, Arg(0, NE, own_descriptor))
@@ -247,7 +256,7 @@ def _forbid_times(forbid: Forbid, own_descriptor: int) -> None:
 
 
 def _forbid_shared_memory(forbid: Forbid) -> None:
-    """Deny memory that stays in use when no page table has its pages any more: no counter of a process shows it."""
+    """Deny shared memory without a file: no counter of a process shows it while no process maps it."""
     import pyseccomp as seccomp
 
     forbid("mmap", seccomp.Arg(3, seccomp.MASKED_EQ, KIND_OF_MAPPING, SHARED))

@@ -12,10 +12,10 @@ MAX_USERS = 1000  # sandboxes on one machine
 
 @contextlib.contextmanager
 def borrow_uid() -> Iterator[tuple[int, int]]:
-    """Yield a uid and gid that no other sandbox of this machine uses. Without root these are always the current user's.
+    """Yield the uid and gid for a sandbox. As root, no other sandbox of this machine uses them; else they are our own.
 
-    Raise OSError if all are in use. The lock is the name of an abstract socket: it is not a file, and the kernel
-    removes it when this process ends.
+    Raise OSError if all MAX_USERS are in use. A uid is reserved by an abstract socket whose name contains it: the name
+    is not a file, and the kernel removes it when this process ends.
     """
     if os.geteuid() != 0:
         yield sandbox_user()
