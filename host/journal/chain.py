@@ -20,23 +20,24 @@ from host.play.transcript import MAX_STORED_TRANSCRIPT_BYTES
 ChainEntryKind = Literal["terms", "stage", "version", "fixture", "undecided", "change"]
 
 SALT_BYTES = 32
-"""Random bytes of a fixture: the first half for the hash of its answers, the second half for that of its private part."""
+"""Number of random bytes of a fixture. The first half is the salt for the hashes of its answers and its transcript, the
+second half the salt for the hash of its private part."""
 
 PUBLIC_FIELDS = ("faults", "benched", "replayed")
-"""The parts of a record's summary that a line shows. The private part has only a hash of the others."""
+"""The fields of a record's summary that a line shows. The private part has a hash of the whole summary."""
 
 
 def canonical(value: Any) -> str:
     """Return the JSON text of a value: sorted keys, no spaces, ASCII.
 
-    A number with a fraction has the fewest digits from which the same 64-bit number is read. Raise ValueError for NaN and
-    infinite numbers, which JSON does not have.
+    A number with a fraction has the fewest digits that a reader converts back to the same 64-bit number. Raise
+    ValueError for NaN and infinite numbers, which JSON does not have.
     """
     return _encode(value)
 
 
 def parsed(text: str) -> Any:
-    """Return the value of a JSON text. Raise ValueError if it is not canonical."""
+    """Return the value of a JSON text. Raise ValueError if the text is not canonical JSON."""
     try:
         value = json.loads(text)
         if canonical(value) == text:
@@ -47,7 +48,7 @@ def parsed(text: str) -> Any:
 
 
 def line_after(seal: str, kind: str, content: Mapping[str, Any]) -> str:
-    """Return the line of an entry, without a line end. `seal` is the one before it; empty before the first line."""
+    """Return the line of an entry, without a line end. `seal` is that of the line before, or empty for the first line."""
     return canonical({"before": seal, kind: content})
 
 
@@ -57,7 +58,7 @@ def seal_of(line: str) -> str:
 
 
 def content_of(line: str, kind: ChainEntryKind, before: str) -> Any:
-    """Return the content of a line. Raise ValueError if it is not one of this kind after the seal `before`."""
+    """Return the content of a line. Raise ValueError if the line has another kind or another seal than `before`."""
     entry = parsed(line)
     if not isinstance(entry, dict) or entry.keys() != {"before", kind} or entry["before"] != before:
         raise ValueError(f"not a line of the kind {kind} after {before or 'nothing'}")
@@ -65,7 +66,7 @@ def content_of(line: str, kind: ChainEntryKind, before: str) -> Any:
 
 
 class StoredFixture(NamedTuple):
-    """What a journal stores of a fixture. Blobs are as they are stored, packed or compressed."""
+    """Data of a played fixture as the journal stores it. The blobs stay packed or compressed."""
 
     number: int  # from 1, in the order in which fixtures ended
     path: str
@@ -85,7 +86,7 @@ class StoredFixture(NamedTuple):
 
 
 def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
-    """Return the content of a fixture's line. Raise ValueError, TypeError or zlib.error if what is stored is damaged."""
+    """Return the content of a fixture's line. Raise ValueError, TypeError or zlib.error if stored data is damaged."""
     about = stored.about
     if about["path"] != stored.path or len(salt) != SALT_BYTES:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
@@ -104,7 +105,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
         "answers": salted(salt[:half], decompress(stored.answers, limits.answers) if stored.answers else b""),
         "private": salted(salt[half:], canonical(private).encode()),
     }
-    if stored.transcript:  # of a game whose rules run elsewhere
+    if stored.transcript:  # only games whose rules run in another process have one
         said = decompress(stored.transcript, MAX_STORED_TRANSCRIPT_BYTES)
         hashes["transcript"] = salted(salt[:half], said)
     public = {key: summary[key] for key in PUBLIC_FIELDS}
@@ -116,7 +117,7 @@ def fixture_content(stored: StoredFixture, salt: bytes) -> dict[str, Any]:
 
 
 class StoredUndecided(NamedTuple):
-    """What a journal stores of a fixture without a result."""
+    """Data of a fixture without a result, as the journal stores it."""
 
     number: int  # from 1, in the order in which games failed
     path: str
@@ -127,9 +128,10 @@ class StoredUndecided(NamedTuple):
 
 
 def undecided_content(stored: StoredUndecided) -> dict[str, Any]:
-    """Return the content of the line of a fixture without a result. What is stored of the failure has only a hash.
+    """Return the content of the line for a fixture without a result.
 
-    Raise ValueError if what is stored is damaged.
+    The line names the table, the answer and the reason of the failure, and has a hash of everything stored about it.
+    Raise ValueError if the stored data is damaged.
     """
     if stored.about["path"] != stored.path:
         raise ValueError(f"the description of {stored.path!r} is that of another fixture")
@@ -148,12 +150,15 @@ def _sha256(content: bytes) -> str:
 
 
 def salted(salt: bytes, content: bytes) -> str:
-    """Return the hash of something that stays hidden, in hexadecimal. Without the salt nobody can try what it may be."""
+    """Return the hash of salt and hidden content, in hexadecimal. Without the salt nobody can test a guess."""
     return _sha256(salt + content)
 
 
 def differing(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield each key at which two JSON values differ, spelled with dots, and both values; "absent" if there is no such key."""
+    """Yield (key, old value, new value) for each difference between two JSON values.
+
+    Nested keys are joined with dots. The items of a list have the keys 1, 2 … A missing value is "absent".
+    """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         pairs = [(each, old.get(each, "absent"), new.get(each, "absent")) for each in sorted(old.keys() | new.keys())]
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):

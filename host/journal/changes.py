@@ -1,7 +1,7 @@
-"""Defines the changes of a run that organisers make and that the journal keeps: what each kind says, and who has left.
+"""Defines the changes that organisers make to a run: their kinds, their sentences, and the bots that they withdraw.
 
-A change is appended to the journal and sealed like a fixture. Nothing that was recorded is deleted: a change can set
-fixtures aside, which then no longer count.
+The journal appends a change and seals it like a fixture. A change deletes no record. It can set fixtures aside: their
+records then no longer count.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,7 +17,8 @@ MAX_REASON_CHARS = 500
 class Change(NamedTuple):
     """A change of a run. `number` counts the changes from 1; `after` is the number of the last fixture before it.
 
-    `what` is what was changed: a fixture's path, or a bot's name. `about` has further JSON values of this kind of change.
+    `what` names the changed thing: a path of fixtures, a bot, or a key of the stage in croupier.toml. `about` has
+    further JSON values, which depend on the kind.
     """
 
     number: int
@@ -32,11 +33,11 @@ class Change(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What was changed, without the time and the reason."""
+        """Return the sentence that says what was changed, without the time and the reason."""
         return CHANGE_TEXTS[self.kind](self) if self.kind in CHANGE_TEXTS else f"{self.kind} {self.what}"
 
     def json(self) -> dict[str, Any]:
-        """Return the change as JSON keys."""
+        """Return the values of the change for JSON output, by key."""
         return {
             "number": self.number,
             "at": self.at,
@@ -49,12 +50,12 @@ class Change(NamedTuple):
         }
 
     def text(self) -> str:
-        """Return the time, what was changed, and the reason."""
+        """Return the change as one line: the time, the sentence, and the reason if there is one."""
         return f"{day(self.at)}  {self.sentence}" + (f"; reason: {self.reason}" if self.reason else "")
 
 
 class Draft(NamedTuple):
-    """A change that is to be appended to the journal (`Journal.change`)."""
+    """A change before the journal has appended it (`JournalWriter.change`)."""
 
     kind: str
     what: str
@@ -69,7 +70,10 @@ LATE, MORE, REPLACE = "late", "more", "replace"
 
 
 def _revealed(change: Change) -> str:
-    """Return what to say of a program that was added when its author could have known the cards."""
+    """Return the end of the sentence about a program added after the seed was revealed; empty for other programs.
+
+    The author of such a program could have known the cards.
+    """
     return ", after the seed was revealed" if change.about.get("revealed") else ""
 
 
@@ -85,18 +89,18 @@ CHANGE_TEXTS: Mapping[str, Callable[[Change], str]] = {
         f"a new version of {change.what} plays again what the old one played, which no longer counts{_revealed(change)}"
     ),
 }
-"""The kinds of change, with the sentence that says what was changed."""
+"""The function that returns the sentence of a change, by kind of change."""
 
 
 def explains(change: Change, path: str, bots: Collection[str]) -> bool:
-    """Return whether a change of this kind says that a fixture of these bots no longer counts."""
+    """Return whether a change is a reason why the fixture at `path`, played by `bots`, no longer counts."""
     if change.kind == REDO:
         return is_within(path, change.what)
     return change.kind == REPLACE and change.what in bots
 
 
 def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:
-    """Return the bots that are withdrawn after these changes, each with the change that withdrew it."""
+    """Return the change that withdrew a bot, by bot name. Bots that a later change readmitted are not included."""
     found = dict[str, Change]()
     for change in changes:
         if change.kind == WITHDRAW:
@@ -107,7 +111,10 @@ def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:
 
 
 def checked_reason(reason: str) -> str:
-    """Return the reason of a change. Raise UserError if it is empty or too long: every change is published with one."""
+    """Return the reason of a change, with single spaces. Raise UserError if it is empty or too long.
+
+    croupier publishes each change with its reason.
+    """
     text = " ".join(reason.split())
     if text and len(text) <= MAX_REASON_CHARS:
         return text

@@ -36,13 +36,13 @@ def reject_corrupt(path: Path | str) -> Iterator[None]:
 
 
 def check_file(path: Path, registry: Registry) -> None:
-    """Raise UserError if a file is not a journal, is damaged, or has another format version. It is not changed."""
+    """Raise UserError if a file is not a journal, is damaged, or has another format version. Do not change the file."""
     try:
         with connected(path) as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
             readable = application == APPLICATION and version == VERSION
-            # Before anything is read: the check of a file computes what its definitions say.
+            # Before anything else is read: SQLite's own check evaluates expressions in the definitions of the file.
             wrong = strange_definition(database) if readable else ""
             (health,) = ("ok",) if wrong else database.execute("PRAGMA quick_check(1)").fetchone()
             wrong = wrong or (_misfit(database, registry) if readable and health == "ok" else "")
@@ -61,7 +61,7 @@ def check_file(path: Path, registry: Registry) -> None:
 
 
 def stored_state(database: sqlite3.Connection, registry: Registry) -> RunState:
-    """Return what a run knows of itself, without its changes. Raise ValueError with the reason if that is damaged."""
+    """Return the stored state of a run, without its changes. Raise ValueError with the reason if it is damaged."""
     stages = database.execute("SELECT name, number, config, status, field, places, known FROM stage ORDER BY number")
     return run_from_rows(
         dict(database.execute("SELECT key, value FROM run")), stages, registry, played=has_begun(database)
@@ -75,7 +75,7 @@ def has_begun(database: sqlite3.Connection) -> bool:
 
 
 def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
-    """Return what is missing or malformed in a journal; empty if nothing is."""
+    """Return the first missing or malformed part of a journal, as text for people; empty if the journal is sound."""
     if wrong := "".join(_wrong_types(database)):
         return wrong
     try:
@@ -94,9 +94,9 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
 
 
 def _wrong_types(database: sqlite3.Connection) -> Iterator[str]:
-    """Yield the first column with a value of another type than its own, or the first table with a text that is not UTF-8.
+    """Yield at most one problem: a column with a value of a wrong type, or a table with a text that is not UTF-8.
 
-    SQLite stores any value in any column, and any bytes as a text.
+    SQLite accepts any value in any column, and any bytes as a text.
     """
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = database.execute(f"PRAGMA table_info({table})").fetchall()
@@ -118,7 +118,7 @@ def _wrong_types(database: sqlite3.Connection) -> Iterator[str]:
 
 
 def _wrong_change(database: sqlite3.Connection) -> str:
-    """Return what is malformed in the changes of a journal; empty if nothing is."""
+    """Return the first malformed change, or the first path with two records that count; empty if there is neither."""
     query = "SELECT id, kind, what, stage, reason, about FROM change ORDER BY id"
     for number, *texts in database.execute(query):
         try:
@@ -132,7 +132,11 @@ def _wrong_change(database: sqlite3.Connection) -> str:
 
 
 def connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
-    """Connect for reading only. A journal that nobody can write, for example on read-only media, is read without a lock."""
+    """Return a connection for reading only, which the `with` block closes.
+
+    SQLite takes no lock if this process cannot write the folder (for example on read-only media) and no write-ahead log
+    is left.
+    """
     log, _index = wal_files(path)
     still = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
     how = "mode=ro&immutable=1" if still else "mode=ro"
@@ -147,7 +151,7 @@ def refusal(path: Path | str, what: str) -> Problem:
 
 
 def does_not_fit(path: Path, why: Exception) -> UserError:
-    """Return the error for a journal whose fixtures or answers are not those of its games."""
+    """Return the error for a journal whose fixtures or answers contradict the rules of its games."""
     return UserError([Problem("R008", str(path), f"the journal does not fit the rules: {why}")], 1)
 
 

@@ -24,7 +24,10 @@ class Description(msgspec.Struct, frozen=True):
     first: int
 
     def fixture(self, registry: Registry) -> Fixture:
-        """Return the fixture. Raise LookupError, ValueError or UserError if its game has no such rules or number of bots."""
+        """Return the fixture.
+
+        Raise LookupError, ValueError or UserError if its game does not allow these rules or this number of bots.
+        """
         game = registry.game(self.game)
         kind = rules_type(game)
         rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
@@ -39,18 +42,21 @@ class Description(msgspec.Struct, frozen=True):
 
 
 def description_text(fixture: Fixture) -> str:
-    """Return what the journal stores about a fixture, as canonical JSON."""
+    """Return the description of a fixture that the journal stores, as canonical JSON."""
     return canonical(fixture._asdict() | {"rules": fixture.rules._asdict()})
 
 
 def read_description(text: Any) -> Description:
-    """Return the description of a fixture from the journal. Raise ValueError if it is damaged."""
+    """Return the description of a fixture from its JSON text in a journal. Raise ValueError if the text is damaged."""
     found: Description = stored_value(text, Description)
     return found
 
 
 def stored_value(text: Any, shape: Any) -> Any:
-    """Return a value of a type from its JSON text. Raise ValueError if the text has none. Journals are not trusted."""
+    """Return the value of type `shape` from a JSON text in a journal. Raise ValueError if the text has no such value.
+
+    Nothing in a journal is trusted.
+    """
     text = msgspec.convert(text, str)
     try:
         value = read_json(text)

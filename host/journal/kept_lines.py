@@ -1,4 +1,4 @@
-"""Keeps the lines of fixtures whose answers have been removed from a journal, in a compressed file beside it."""
+"""Keeps the lines (chain.py) of fixtures whose answers have been removed, in a compressed file beside the journal."""
 
 import contextlib
 import gzip
@@ -14,20 +14,20 @@ MAX_BYTES = 1 << 30  # of all lines; a stranger could have written the file
 
 
 def kept_lines_file(journal: Path) -> Path:
-    """Return the file of the lines. It exists if the answers of the journal have been removed, or are being removed."""
+    """Return the path of the file for the kept lines. It exists once croupier begins to remove the answers."""
     return journal.with_name("lines.json.gz")
 
 
 def write_kept_lines(journal: Path, lines: Mapping[int, str]) -> None:
-    """Write the lines of the fixtures, by their numbers, completely or not at all."""
+    """Write `lines`, which has them by fixture number, into their file, completely or not at all."""
     content = json.dumps({str(number): line for number, line in lines.items()}).encode()
     write_atomically(kept_lines_file(journal), gzip.compress(content, 9, mtime=0), mode=None)
 
 
 def kept_lines(journal: Path) -> Mapping[int, str]:
-    """Return the lines by the numbers of their fixtures; none if there is no such file, or if it is damaged.
+    """Return the kept lines, by fixture number; empty if their file is missing or damaged.
 
-    Then the entries of the chain are not sound.
+    If a line is missing, the entry of its fixture in the chain is not sound.
     """
     damaged = (OSError, ValueError, EOFError, zlib.error)
     with contextlib.suppress(*damaged), gzip.open(kept_lines_file(journal)) as file:

@@ -12,7 +12,7 @@ from host.base.errors import Problem, UserError
 
 
 def lock_holder(path: Path) -> str:
-    """Return the process that is writing a journal, from its lock file; empty if there is none."""
+    """Return a text about the process that writes a journal (id, machine, time); empty if no process writes it."""
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -28,7 +28,7 @@ def lock_holder(path: Path) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a run and write the holder into it. The kernel releases it when the process ends."""
+    """Hold the lock of a run, and write this process's id into its file. The kernel releases it if the process dies."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _take(descriptor, path)
