@@ -48,7 +48,7 @@ def parsed(text: str) -> Any:
 
 
 def line_after(seal: str, kind: str, content: Mapping[str, Any]) -> str:
-    """Return the line of an entry, without a line end. `seal` is that of the line before, or empty for the first line."""
+    """Return the line of an entry, without a line end. `seal` is that of the line before; empty for the first line."""
     return canonical({"before": seal, kind: content})
 
 

@@ -1,4 +1,4 @@
-"""Reads what has been played from the journal, one SQLite file."""
+"""Reads the state and the records of a run from its journal, which is one SQLite file."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Version(NamedTuple):
-    """A version of a bot: what plays. `sha256` is that of what was built."""
+    """A version of a bot, as it was entered. `sha256` is the hash of the built program."""
 
     number: int
     bot: str
@@ -64,11 +64,11 @@ class UndecidedFixture(NamedTuple):
 
     @property
     def record(self) -> Record:
-        """The record of the fixture, with empty results."""
+        """Return the record of the fixture, with results of 0."""
         return undecided_record(self.path, self.bots, self.why)
 
     def json(self) -> dict[str, Any]:
-        """Return the fixture as JSON keys."""
+        """Return the values of the fixture for JSON output, by key."""
         why = self.why
         return {
             "fixture": self.path,
@@ -92,7 +92,7 @@ class Journal:
         self._database.execute(COUNTED)
 
     def state(self) -> RunState:
-        """Return what the run knows of itself. A run without a live process is interrupted, however it ended.
+        """Return the state of the run. If no process plays it, the status RUNNING is returned as INTERRUPTED.
 
         Raise UserError if the journal is damaged.
         """
@@ -111,10 +111,10 @@ class Journal:
         return replace(found, stages=stages, changes=changes)
 
     def bots(self, fixture: int | None = None) -> dict[str, RecordedBot]:
-        """Return the bots by name, in the order in which they were entered. With the number of a fixture, return them as they
-        were when it was played.
+        """Return the newest version of each bot, by bot name, in the order in which the bots were entered.
 
-        Raise UserError if the journal is damaged.
+        With the number of a fixture, return the versions that played at that time. Raise UserError if the journal is
+        damaged.
         """
         query = (
             "SELECT name, sha256, language, about FROM version JOIN "
@@ -126,18 +126,18 @@ class Journal:
             return {row[0]: bot_from_row(*row) for row in rows}
 
     def versions(self) -> list[Version]:
-        """Return all versions of bots that have been entered, in that order."""
+        """Return all versions of all bots, in the order in which they were entered."""
         query = "SELECT id, name, sha256, entered, entered_by, replaces FROM version ORDER BY id"
         with reject_corrupt(self.path):
             return [msgspec.convert(row, Version) for row in self._database.execute(query)]
 
     @cached_property
     def game(self) -> Game:
-        """The game of the run, which never changes. Raise UserError (exit code 3) if its code is not known here."""
+        """Return the game of the run; it never changes. Raise UserError (exit code 3) if its code is missing here."""
         return self.registry.game(self.state().game)
 
     def undecided(self, stage: str | None = None) -> list[UndecidedFixture]:
-        """Return the fixtures without a result, of a stage or of all, in the order in which their games failed."""
+        """Return the fixtures without a result, of one stage or of all stages, in the order of the failures."""
         return self._undecided("?1 IS NULL OR stage = ?1", stage)
 
     def undecided_at(self, path: str) -> UndecidedFixture | None:
@@ -156,11 +156,14 @@ class Journal:
             ]
 
     def states(self, stage: str) -> dict[str, bytes]:
-        """Return the state files with lifetime "stage", as the last fixture of a stage left them."""
+        """Return the contents of the state files with lifetime "stage" after a stage's last fixture, by bot name."""
         return self._states(stage, None)
 
     def initial_states(self, path: str) -> dict[str, bytes]:
-        """Return the state files with lifetime "stage" as a fixture found them. The first one finds an empty file."""
+        """Return the contents of the state files with lifetime "stage" before a fixture, by bot name.
+
+        A bot's first fixture begins with an empty file. Return {} if no fixture with this path counts.
+        """
         place = self.place_of(path)
         if place is None:
             return {}
@@ -169,7 +172,10 @@ class Journal:
         return {name: left.get(name, b"") for name, bot in self.bots(number).items() if bot.lasting and name in seated}
 
     def _states(self, stage: str, before: int | None) -> dict[str, bytes]:
-        """Return the state files after the fixtures of a stage, of all or of those before a number."""
+        """Return the contents of the state files after a stage's fixtures, by bot name.
+
+        `before`: use only the fixtures with a lower number.
+        """
         query = (
             "SELECT bot, content, max(state.fixture) FROM state JOIN fixture ON fixture.id = state.fixture "
             "WHERE stage = ?1 AND (?2 IS NULL OR fixture.id < ?2) AND fixture.id > "
@@ -189,7 +195,7 @@ class Journal:
             return [Change._make([*row[:6], stored_value(row[6], dict[str, Any]), *row[7:]]) for row in rows]
 
     def copy_to(self, target: Path) -> None:
-        """Write a copy of the journal, as it is now, into a new file. A run may be writing it."""
+        """Write a copy of the journal, as it is now, into a new file. A run may be writing the journal meanwhile."""
         with reject_corrupt(self.path):
             self._database.execute("VACUUM INTO ?", (str(target),))
 
@@ -200,7 +206,10 @@ class Journal:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read everything as it is at one moment, while a run may be writing. For a journal opened by `reading`."""
+        """Let the block read the journal as it is at one moment, although a run may be writing it.
+
+        Only for a journal opened by `reading`.
+        """
         if self._database.in_transaction:  # the live page opens its journal in one
             yield
             return
@@ -211,11 +220,15 @@ class Journal:
             self._database.rollback()
 
     def entries(self) -> Iterator[Link]:
-        """Yield the entries of the chain in their order, and whether they are what was sealed."""
+        """Yield the entries of the chain in order. `Link.sound` says whether an entry still matches its seal."""
         return self._seals.entries()
 
     def unsealed(self) -> Iterator[str]:
-        """Yield where the state of the run is not what was sealed, and what is not in the chain."""
+        """Yield a sentence for each difference between the run's state and the chain.
+
+        Also yield a sentence for each row without an entry in the chain, and for each row with a value that croupier would
+        write in another form.
+        """
         state = self.state()
         yield from self._seals.differences(state)
         stored = dict(self._database.execute("SELECT key, value FROM run WHERE key != 'status'"))
@@ -227,23 +240,27 @@ class Journal:
                 yield f"stage {due.name}: its row is not spelled as croupier spells it"
 
     def seal(self, stage: str | None = None) -> str:
-        """Return the seal of what was last played or changed in a stage, or in all; empty if nothing has been played.
+        """Return the last seal of a stage, or of the run if `stage` is None; empty if nothing has been played.
 
-        It depends on everything before it. A published seal proves that nothing was changed in secret, or cut off.
+        A seal depends on all entries before it. With a published seal, everybody can detect that an entry before it was
+        changed or removed.
         """
         return self._seals.last(stage)
 
     def set_aside(self) -> dict[int, int]:
-        """Return the numbers of the fixtures that no longer count, each with the number of the change that says so."""
+        """Return the number of the change that set a fixture aside, by fixture number."""
         return dict(self._database.execute("SELECT fixture, change FROM set_aside"))
 
     @property
     def begun(self) -> bool:
-        """Whether a fixture has been recorded, also if it no longer counts or has no result."""
+        """Whether a fixture has been recorded, even if it no longer counts or has no result."""
         return has_begun(self._database)
 
     def paths(self, stage: str | None = None, without: Collection[str] = ()) -> list[str]:
-        """Return the paths of the fixtures that count, in the order in which they ended. Omit those of bots in `without`."""
+        """Return the paths of the fixtures that count, in the order in which they ended.
+
+        Omit the fixtures in which a bot in `without` plays.
+        """
         query = "SELECT path FROM counted WHERE (?1 IS NULL OR stage = ?1)"
         if without:
             query += " AND NOT EXISTS (SELECT 1 FROM json_each(about, '$.bots') WHERE value IN (SELECT value FROM json_each(?2)))"
@@ -260,17 +277,20 @@ class Journal:
         return bool(found)
 
     def paths_of(self, stage: str, bot: str) -> list[str]:
-        """Return the paths of the played fixtures of a bot in a stage."""
+        """Return the paths of a bot's fixtures in a stage that count, in the order in which they ended."""
         query = "SELECT path FROM counted WHERE stage = ? AND ? IN (SELECT value FROM json_each(about, '$.bots')) ORDER BY id"
         return [path for (path,) in self._database.execute(query, (stage, bot))]
 
     def sizes(self, stage: str) -> dict[str, int]:
-        """Return the number of tables of every fixture ever recorded in a stage, by path, also of those set aside."""
+        """Return the number of tables of each fixture recorded in a stage, by path. Include fixtures set aside."""
         query = "SELECT path, json_extract(about, '$.tables') FROM fixture WHERE stage = ? AND json_valid(about)"
         return {path: int(tables) for path, tables in self._database.execute(query, (stage,)) if type(tables) is int}
 
     def place_of(self, path: str) -> tuple[str, int] | None:
-        """Return the stage of a played fixture and its number, from 1 in the order in which fixtures ended."""
+        """Return the stage and the number of the fixture with this path; None if no such fixture counts.
+
+        Fixtures are numbered from 1 in the order in which they ended.
+        """
         row = self._database.execute("SELECT stage, id FROM counted WHERE path = ?", (path,)).fetchone()
         return None if row is None else (row[0], row[1])
 
@@ -280,29 +300,36 @@ class Journal:
         return None if row is None else row[0]
 
     def records(self, stage: str | None = None) -> Iterator[tuple[int, Record]]:
-        """Yield the id and the record of each fixture in the order of their paths.
+        """Yield (fixture number, record) for each fixture that counts, of one stage or of all stages, sorted by path.
 
-        The records have no answers and evidence, and no scores in most stages unless tables can repeat others.
+        The records have no answers and no evidence. They have scores only if `JournalWriter.add` was called
+        `with_scores`, or if tables can repeat others.
         """
         return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
 
     def records_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the id and the record of each fixture of a stage with an id above `since`, in the order in which they ended."""
+        """Yield (fixture number, record) for the fixtures of a stage with a number above `since`, sorted by number."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
 
     def all_records(self) -> Iterator[Record]:
-        """Yield the records of all fixtures, like `records`, also of those that no longer count."""
+        """Yield the records of all fixtures, like `records`. Include fixtures that no longer count."""
         return (record for _, record in self._records("ORDER BY path", (), "fixture"))
 
     def played_by(self, bot: str, version: int) -> Iterator[tuple[int, Record]]:
-        """Yield what a version of a bot, from 1, has played, like `records`, also if it no longer counts."""
+        """Yield (fixture number, record) for each fixture that a version of a bot has played, like `records`.
+
+        `version` counts the versions of the bot from 1. Fixtures that no longer count are included.
+        """
         where = "WHERE counted.id > ?1 AND (?2 IS NULL OR counted.id <= ?2) ORDER BY path"
         for number, record in self._records(where, self._span(bot, version), "fixture"):
             if bot in record.results:
                 yield number, record
 
     def _span(self, bot: str, version: int) -> tuple[int, int | None]:
-        """Return the numbers of the fixtures before the first one of a version, and of its last one; None: up to now."""
+        """Return the number of the last fixture before a version was entered, and that of the version's last fixture.
+
+        The second is None for the newest version.
+        """
         query = "SELECT after FROM version WHERE name = ? ORDER BY id LIMIT 2 OFFSET ?"
         first, *end = (after for (after,) in self._database.execute(query, (bot, version - 1)))
         return first, end[0] if end else None
@@ -326,21 +353,21 @@ class Journal:
             yield fixture, record
 
     def sums(self, stage: str) -> StageSums:
-        """Return the sums over the records of a stage that count: those stored, and the records after them."""
+        """Return the sums over the records of a stage that count: the stored sums plus all later records."""
         since, found = self._stored_sums().get(stage, (0, StageSums()))
         for _, record in self._counted_since(stage, since):
             found.add(record)
         return found
 
     def _counted_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
-        """Yield the records of a stage after a fixture, as its kind counts them."""
+        """Yield (fixture number, record) like `records_since`, with each record as the kind of the stage counts it."""
         config = self.state().stage(stage).config
         for fixture, record in self.records_since(stage, since):
             (counted,) = as_counted_by(config, [record])
             yield fixture, counted
 
     def wrong_sums(self) -> Iterator[str]:
-        """Yield the stages whose stored sums are not those of their records."""
+        """Yield each stage whose stored sums differ from the sums of its records."""
         for stage, (last, sums) in self._stored_sums().items():
             found = StageSums()
             for fixture, record in self._counted_since(stage):
@@ -350,9 +377,9 @@ class Journal:
                 yield stage
 
     def _stored_sums(self) -> dict[str, tuple[int, StageSums]]:
-        """Return the stored sums of each stage, with the last fixture in them; none from before the last change.
+        """Return (number of the last fixture in the sums, stored sums) by stage. Omit sums from before the last change.
 
-        An older croupier stored other sums, without those of bots. They do not count.
+        Also omit sums that an older croupier stored: they lack the sums of bots.
         """
         query = "SELECT stage, fixture, sums FROM summed WHERE changes = ? AND stage IN (SELECT name FROM stage)"
         rows = self._database.execute(query, (len(self.changes()),))
@@ -362,23 +389,26 @@ class Journal:
         return {stage: (last, sums) for stage, last, sums in found if sums.bots}
 
     def stage_records(self, stage: str) -> "StageRecords":
-        """Return the records of a stage, as a mapping that follows what is added to the journal."""
+        """Return a mapping of a stage's records by path. It includes records that are added to the journal later."""
         return StageRecords(self, self._database, stage)
 
     def first_number(self, stage: str) -> int | None:
-        """Return the number of the first fixture of a stage, also if it no longer counts; None if none has a record."""
+        """Return the number of a stage's first fixture, even if it no longer counts; None if there is no record."""
         found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
         return None if found is None else found[0]
 
     def blank(self) -> Fixture:
-        """Return a fixture to fill in, with the game and the rules of the run. Raise UserError if nothing has been played."""
+        """Return a fixture without bots and tables, with the game and the rules of the run.
+
+        Raise UserError if nothing has been played.
+        """
         query = "SELECT about FROM fixture UNION ALL SELECT about FROM undecided LIMIT 1"
         row = self._database.execute(query).fetchone()
         played = self._fixture(row[0] if row else None)
         return Fixture(played.game, played.rules, plan="", path="", bots=(), tables=0)
 
     def fixture(self, path: str, fixture: int | None = None) -> Fixture:
-        """Return the fixture with a path; with its number, also one that no longer counts.
+        """Return the fixture with a path that counts. With its number in `fixture`, it need not count.
 
         Raise UserError if it has not been played, or does not match the rules of its game.
         """
@@ -391,9 +421,9 @@ class Journal:
         return self._fixture(row[0])
 
     def full_record(self, path: str, fixture: int | None = None) -> Record:
-        """Return the complete record of a fixture; with its number, also of one that no longer counts.
+        """Return the complete record of the fixture with a path that counts.
 
-        Raise UserError if it has not been played.
+        With the number of a fixture in `fixture`, it need not count. Raise UserError if it has not been played.
         """
         query = (
             "SELECT fixture.id, summary, seats, scores, answers, banks, transcript FROM fixture "
@@ -420,9 +450,10 @@ class Journal:
         return record._replace(evidence=pieces)
 
     def salted_answers(self) -> Iterator[tuple[int, str, bytes, str]]:
-        """Yield the number, the stage, the salt and the text of the answers of each fixture, also of one that no longer counts.
+        """Yield (number, stage, salt, text of the answers) for each fixture. Include fixtures that no longer count.
 
-        The line of a fixture in the chain has the hash of the salt and the text. Yield nothing if the answers have been removed.
+        The line of a fixture in the chain has the hash of the salt and the text. Yield nothing if the answers have been
+        removed.
         """
         query = (
             "SELECT fixture.id, stage, salt, answers, summary FROM fixture JOIN record ON fixture.id = record.fixture "
@@ -470,16 +501,25 @@ class Journal:
             return msgspec.msgpack.decode(decompress(row[0], limits.questions), type=tuple[Timing, ...])
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
-        """Yield the id, fixture path and evidence of faults and of the slowest decisions, in fixtures that count."""
+        """Yield (id, fixture path, evidence) for faults and the slowest decisions, in fixtures that count.
+
+        `where` is a WHERE clause in SQL, with the parameters `values`.
+        """
         return self._evidence("counted", where, values)
 
     def evidence_by(self, bot: str, version: int) -> Iterator[tuple[int, str, Evidence]]:
-        """Yield the same of the faults of a version of a bot, from 1, also in fixtures that no longer count."""
+        """Yield (id, fixture path, evidence) for each fault of a version of a bot.
+
+        `version` counts the versions of the bot from 1. Fixtures that no longer count are included.
+        """
         where = "WHERE bot = ?1 AND kind != 'slowest' AND fixture.id > ?2 AND (?3 IS NULL OR fixture.id <= ?3)"
         return self._evidence("fixture", where, (bot, *self._span(bot, version)))
 
     def fault(self, number: int) -> tuple[int, str, Evidence] | None:
-        """Return the number and the path of the fixture of a fault, and its evidence, also if it no longer counts."""
+        """Return (fixture number, fixture path, evidence) of the fault with this id; None if there is no such fault.
+
+        The fixture may no longer count.
+        """
         for (fixture,) in self._database.execute("SELECT fixture FROM fault WHERE id = ?", (number,)):
             for _, path, piece in self._evidence("fixture", "WHERE fault.id = ?", (number,)):
                 return fixture, path, piece
@@ -494,9 +534,9 @@ class Journal:
 
 
 class StageRecords(Mapping[str, Record]):
-    """The records of a stage by path, without answers, scores and evidence. Each is read from the journal when it is used.
+    """Mapping of a stage's records by path, without answers, scores and evidence. Each access reads the journal.
 
-    Fixtures without a result have a record too, so that what follows them can be played.
+    A fixture without a result has a record with results of 0, so that the fixtures after it can be played.
     """
 
     def __init__(self, journal: Journal, database: sqlite3.Connection, stage: str) -> None:
@@ -534,27 +574,27 @@ class StageRecords(Mapping[str, Record]):
 
 
 class Packed(NamedTuple):
-    """Compressed scores, or seats, and the most bytes that they can have when they are unpacked."""
+    """Compressed scores or seats, and the maximum number of bytes that they can have when decompressed."""
 
     squeezed: bytes
     limit: int
 
 
 def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
-    """Return the scores, or the seats, of a fixture's tables from their compressed form."""
+    """Return the decompressed scores or seats of a fixture: one tuple for each table."""
     with reject_corrupt("the journal"):
         return msgspec.msgpack.decode(decompress(*packed), type=tuple[tuple[int, ...], ...])
 
 
 def not_played(path: str) -> UserError:
-    """Return the error for a path of which no fixture counts."""
+    """Return the error for a path without a fixture that counts."""
     return UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
 
 
 def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
-    """Return the bots that are withdrawn from the first of these stages, which is followed by the others.
+    """Return the bots that are withdrawn from the stage `names[0]`. The other names are the stages after it.
 
-    `first` has the number of the first fixture of each stage that has begun, also if it no longer counts.
+    `first` has the number of a stage's first fixture, by stage name, for each stage that has begun.
     """
     own, later = first.get(names[0]), min((first[name] for name in names[1:] if name in first), default=None)
     before, during = (
@@ -567,7 +607,7 @@ def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence
 def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
     """Open a journal for reading; a run may be writing it. Raise UserError if it is missing or not a journal.
 
-    `registry` knows what the names in it stand for.
+    `registry` has the games, kinds of stage and rankings that the journal names.
     """
     if not path.exists() or not path.stat().st_size:
         raise nothing_played(path)

@@ -1,4 +1,4 @@
-"""The tables of a journal, and the check that a stranger's file has these and nothing else."""
+"""Defines the tables of a journal, and checks that a stranger's file has these tables and nothing else."""
 
 import contextlib
 import sqlite3
@@ -40,17 +40,18 @@ CREATE INDEX fault_by_fixture ON fault(fixture);
 """
 """The tables of a journal.
 
-run, stage: what the run knows of itself (state.py). version: the versions of bots; the newest of a name plays the fixtures
-after number `after`. record: what a fixture produced; times of decisions, time left in banks and the transcript are empty
-if there are none. undecided: each time that a game left a fixture without a result, and whether that stands: not if the
-fixture is tried again. state: the state files with lifetime "stage", compressed, as a fixture left them, if it changed
-them. summed: the sums over the records of a stage that count, up to a fixture and after a number of changes; they follow
-from the records, are not sealed, and no longer count after the next change. set_aside: the fixtures that no longer count;
-a path can be there again after that. chain: the seals (seals.py).
+run, stage: the state of the run (state.py). version: the versions of bots; each plays the fixtures with numbers above
+`after`, until the next version of the same bot. record: the result of a fixture; the times of decisions, the time left
+in banks and the transcript are empty if there are none. undecided: one row for each failure that left a fixture without
+a result; `open` is 0 once the fixture has a result or is tried again. state: the content of each state file with
+lifetime "stage" that a fixture changed, compressed, after this fixture. summed: the sums over the records of a stage
+that count, up to the fixture with the number `fixture`, after the given number of changes; they follow from the
+records, are not sealed, and do not count after the next change. set_aside: the fixtures that no longer count; a later
+fixture can have the same path. chain: the seals (seals.py).
 """
 
 COUNTED = "CREATE TEMP VIEW counted AS SELECT * FROM fixture WHERE id NOT IN (SELECT fixture FROM set_aside)"
-"""The fixtures that count."""
+"""Creates a view of the fixtures that count."""
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
@@ -61,14 +62,14 @@ def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
 
 @cache
 def _schema() -> Mapping[str, tuple[str, str]]:
-    """Return the definitions of a journal."""
+    """Return the definitions of an empty journal, like `_definitions`."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.executescript(JOURNAL_TABLES + CHAIN_TABLE)
         return _definitions(database)
 
 
 def strange_definition(database: sqlite3.Connection) -> str:
-    """Return the first table, index or view that is not defined as in a journal; "" if there is none.
+    """Return a text about the first definition that is missing or is not that of a journal; "" if all are right.
 
     In a stranger's file, a view, a trigger or a computed column could let any query use unlimited time or memory. With a
     journal's own tables and indexes no query can: each one reads only rows of the file, and none is recursive.

@@ -1,4 +1,4 @@
-"""Keeps the chain of a journal (chain.py): appends its entries, and compares them with what the journal holds."""
+"""Keeps the chain of a journal (chain.py): appends its entries, and compares them with the rows of the journal."""
 
 import secrets
 import sqlite3
@@ -29,31 +29,31 @@ CREATE TABLE chain     (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, ref INTE
                         salt BLOB NOT NULL, seal TEXT NOT NULL);
 CREATE INDEX chain_by_kind ON chain(kind, ref);
 """
-"""The table of the chain. Lines of terms and stages are stored. The others follow from the row `ref` of their table."""
+"""The table of the chain. It stores the lines of terms and stages. Other lines follow from row `ref` of their table."""
 
 FREE_TERMS = ("workers", "parallel_tables", "version", "machine")
-"""The terms that may be others when a run continues."""
+"""The terms that may differ when a run continues."""
 
 
 class Link(NamedTuple):
-    """An entry of the chain. It is sound if it is what was sealed, after the seal before it."""
+    """An entry of the chain. It is sound if it still has the sealed content and follows the seal before it."""
 
     kind: ChainEntryKind
     ref: int  # the number of the fixture, undecided fixture, change or version
-    name: str  # of the fixture, or what it is in words
+    name: str  # the path of the fixture, or a description of the entry
     seal: str
     sound: bool
     line: str  # empty if the journal is too damaged for it
 
 
 class Seals:
-    """The chain of an open journal. `kept` has the lines of fixtures whose answers have been removed, by their numbers."""
+    """The chain of an open journal. `kept` returns the lines of fixtures whose answers have been removed, by number."""
 
     def __init__(self, database: sqlite3.Connection, kept: Callable[[], Mapping[int, str]] = dict) -> None:
         self._database, self._kept = database, kept
 
     def last(self, stage: str | None = None) -> str:
-        """Return the last seal, or with `stage` that of the last entry that concerns this stage; empty if there is none."""
+        """Return the last seal, or with `stage` the seal of the last entry about this stage; empty if there is none."""
         query = "SELECT seal FROM chain ORDER BY number DESC LIMIT 1"
         if stage is not None:
             query = (
@@ -68,12 +68,15 @@ class Seals:
         return str(found[0]) if found else ""
 
     def add(self, kind: ChainEntryKind, ref: int) -> None:
-        """Append the entry of a fixture, an undecided fixture, a change or a version, whose rows are in the journal already."""
+        """Append the entry of a fixture, an undecided fixture, a change or a version.
+
+        `ref` is the id of its row, which must already be in the journal.
+        """
         salt = secrets.token_bytes(SALT_BYTES) if kind == "fixture" else b""
         self._append(kind, ref, "", salt, self._content(kind, ref, salt))
 
     def update(self, state: RunState) -> None:
-        """Append what has changed of the terms, the versions of bots and the stages since it was sealed."""
+        """Append an entry for each new version of a bot, and for the terms and each stage that have changed."""
         sealed = self._sealed()
         for kind, name, content in documents(state):
             if kind == "stage" and sealed.get((kind, name)) is None and content["status"] == StageStatus.WAITING:
@@ -85,7 +88,7 @@ class Seals:
                     self.add("version", number)
 
     def entries(self) -> Iterator[Link]:
-        """Yield the entries in their order."""
+        """Yield the entries in order, each compared with its seal."""
         before = ""
         rows = self._database.execute(
             "SELECT number, kind, ref, line, salt, seal FROM chain ORDER BY number"
@@ -106,15 +109,18 @@ class Seals:
             before = str(seal)
 
     def _kept_line(self, fixture: int, before: str, content: Mapping[str, Any]) -> str:
-        """Return the line of a fixture whose answers have been removed, if the rest of it is what the line says."""
+        """Return the kept line of a fixture whose answers have been removed.
+
+        Return "" if there is none, or if it differs from `content` in more than the hashes of removed data.
+        """
         line = self._kept().get(fixture, "")
         kept = content_of(line, "fixture", before) if line else {}
-        hashes = {"answers", "private"}  # what these are of has been removed
+        hashes = {"answers", "private"}  # their data has been removed
         same = canonical({key: kept[key] for key in kept.keys() - hashes})
         return line if kept and same == canonical({key: content[key] for key in content.keys() - hashes}) else ""
 
     def differences(self, state: RunState) -> Iterator[str]:
-        """Yield where the journal holds something else than its chain says, apart from entries that are not sound."""
+        """Yield a sentence for each difference between the journal and its chain, except for changed entries."""
         played = self._without_entry("fixture")
         if not played and not self.last():  # nothing has been played, so nothing is sealed
             return
@@ -135,7 +141,7 @@ class Seals:
         yield from self._unexplained_terms([stage.name for stage in state.stages])
 
     def _unexplained_terms(self, stages: Sequence[str]) -> Iterator[str]:
-        """Yield each change of the terms that no change of the run explains."""
+        """Yield a sentence for each changed term that may not change and that no `Change` in the chain explains."""
         before, free, raised = dict[str, Any](), {*FREE_TERMS}, dict[str, int]()
         for kind, ref, line in self._database.execute("SELECT kind, ref, line FROM chain ORDER BY number").fetchall():
             if kind == "change":
@@ -159,18 +165,18 @@ class Seals:
         self._database.execute("INSERT INTO chain(kind, ref, line, salt, seal) VALUES (?, ?, ?, ?, ?)", row)
 
     def _sealed(self) -> dict[tuple[str, str], Any]:
-        """Return the terms and the stages as they were sealed last."""
+        """Return the last sealed content of the terms, by ("terms", ""), and of each stage, by ("stage", name)."""
         query = "SELECT kind, line FROM chain WHERE kind IN ('terms', 'stage') ORDER BY number"
         found = [(kind, _content(line, kind)) for kind, line in self._database.execute(query)]
         return {(kind, str(content.get("name")) if kind == "stage" else ""): content for kind, content in found}
 
     def _without_entry(self, kind: str) -> list[int]:
-        """Return the numbers of the fixtures, changes or versions that are not in the chain."""
+        """Return the ids of the rows in the table `kind` that have no entry in the chain, ascending."""
         query = f"SELECT id FROM {kind} WHERE id NOT IN (SELECT ref FROM chain WHERE kind = ?) ORDER BY id"
         return [number for (number,) in self._database.execute(query, (kind,))]
 
     def _content(self, kind: str, ref: int, salt: bytes) -> dict[str, Any]:
-        """Return what the line of a row says. Raise LookupError, ValueError or TypeError if the row is damaged."""
+        """Return the content of a row's line. Raise LookupError, ValueError or TypeError if the row is damaged."""
         match kind:
             case "fixture":
                 return fixture_content(self._fixture(ref), salt)
@@ -216,7 +222,7 @@ class Seals:
         return str(row[0]) if row else f"fixture {fixture}"
 
     def _version_then(self, bot: str, fixture: int) -> int | None:
-        """Return the number of the version of a bot that plays a fixture with this number."""
+        """Return the number of the version with which a bot plays the fixture with this number."""
         query = "SELECT max(id) FROM version WHERE name = ? AND after < ?"
         (found,) = self._database.execute(query, (bot, fixture)).fetchone()
         return None if found is None else int(found)
@@ -246,7 +252,7 @@ class Seals:
 
 
 def documents(state: RunState) -> Iterator[tuple[ChainEntryKind, str, dict[str, Any]]]:
-    """Yield what is sealed of the state of a run: its terms, then each stage by name."""
+    """Yield (kind, name, content) for the sealed parts of a run's state: its terms, without a name, then each stage."""
     yield "terms", "", state.sealed()
     for stage in state.stages:
         yield "stage", stage.name, stage_content(stage.name, stage.status, [*stage.field], [*stage.places])
@@ -255,7 +261,7 @@ def documents(state: RunState) -> Iterator[tuple[ChainEntryKind, str, dict[str, 
 def stage_content(
     name: str, status: StageStatus, field: list[str] | None = None, places: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return what the line of a stage says."""
+    """Return the content of the line for a stage."""
     return {"name": name, "status": str(status), "field": field or [], "places": places or []}
 
 
@@ -269,7 +275,7 @@ def _content(line: str, kind: str) -> Mapping[str, Any]:
 
 
 def _name(kind: str, content: Mapping[str, Any]) -> str:
-    """Return what to call an entry."""
+    """Return the name of an entry in messages."""
     match kind:
         case "fixture" | "undecided":
             return str(content["path"])

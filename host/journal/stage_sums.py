@@ -1,6 +1,6 @@
 """Adds up the records of a stage, one by one: the sums that `status` and a live view show.
 
-A journal stores the sums up to some fixture (`Journal.sums`), so that a large one need not be read from its beginning.
+A journal stores the sums up to some fixture (`Journal.sums`), so that a long stage need not be read from its beginning.
 """
 
 import msgspec
@@ -10,7 +10,7 @@ from host.play.records import Record
 from host.rating.results import Sums
 
 SHOWN_REPLAYS = 3
-"""How many reasons of replays are kept, the newest ones."""
+"""Number of reasons for replays that are kept: the newest."""
 
 
 class StageSums(msgspec.Struct):
@@ -22,9 +22,9 @@ class StageSums(msgspec.Struct):
     late: dict[str, int] = {}  # timeouts of each bot
     last_fault: tuple[str, str, str] | None = None  # bot, kind and path of the fixture
     replayed: int = 0  # restarts of bots and of whole fixtures after host failures
-    stalled: int = 0  # how often because the machine was busy
-    stalls: list[str] = []  # the newest of these: fixture, bot and table, and the evidence
-    failures: list[str] = []  # likewise after a keeper or a worker had died
+    stalled: int = 0  # number of restarts because the machine was busy
+    stalls: list[str] = []  # the newest of these restarts: fixture, bot and table, and the evidence
+    failures: list[str] = []  # the newest restarts because a keeper or a worker had died
 
     @property
     def won(self) -> bool:

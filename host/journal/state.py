@@ -1,4 +1,4 @@
-"""Defines what a run knows of itself: its terms, its stages and its bots. Only the journal reads and writes these values."""
+"""Defines the state of a run: its terms, its stages and its bots. Only the journal reads and writes these values."""
 
 import json
 import os
@@ -22,11 +22,14 @@ from host.stages.kind import SkippedStage, StageConfig
 from protocols import PROTOCOLS
 
 LIMIT_TYPES = {name: kind for name, kind in get_type_hints(Limits).items() if name != "models"}
-"""The limits that a journal can have. A stranger's must not name an address, nor the variable with a key for it."""
+"""The types of the limits that a journal can have, by the names of the limits.
+
+`models` is left out: a stranger's journal must not name an address, nor the environment variable with the key for it.
+"""
 
 
 class RunStatus(StrEnum):
-    """Whether a process plays a run. A run without a live process is interrupted, however it ended."""
+    """Status of a run: a process plays it, no process plays it, or all stages have been played."""
 
     RUNNING = "running"
     INTERRUPTED = "interrupted"
@@ -34,7 +37,7 @@ class RunStatus(StrEnum):
 
 
 class StageStatus(StrEnum):
-    """How far a stage is."""
+    """Progress of a stage."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -43,9 +46,9 @@ class StageStatus(StrEnum):
 
 
 class Withdrawn(NamedTuple):
-    """The bots that are withdrawn when a stage begins, and those when the next one begins, or now.
+    """The bots that are withdrawn when a stage begins (`before`) and when a later stage begins, or now (`during`).
 
-    A withdrawal after the next stage has begun does not change which bots play that one.
+    A withdrawal after the next stage has begun does not change the bots of the next stage.
     """
 
     before: Collection[str] = frozenset()
@@ -57,18 +60,18 @@ NOBODY = Withdrawn()
 
 @dataclass(frozen=True)
 class StageState:
-    """What a run knows of a stage. `places` are those of its end, best first; they are empty until then."""
+    """State of a stage. `places` are the bots in their final order, best first; empty until the stage ends."""
 
     config: StageConfig
     status: StageStatus = StageStatus.WAITING
-    field: Sequence[str] = ()  # the bots that begin it, best first if an earlier stage has ranked them
+    field: Sequence[str] = ()  # the bots at its beginning, best first if an earlier stage has ranked them
     places: Sequence[str] = ()
     known: int = 0  # fixtures played and due
     withdrawn: Withdrawn = NOBODY
 
     @property
     def name(self) -> str:
-        """The name of the stage."""
+        """Return the name of the stage."""
         return self.config.name
 
     @property
@@ -77,12 +80,12 @@ class StageState:
         return self.status is StageStatus.FINISHED
 
     def bots(self, entered: Iterable[str]) -> list[str]:
-        """Return the bots that take part. Until that is recorded these are all that are entered."""
+        """Return the bots that take part. Until the journal has recorded them, return all entered bots."""
         return list(self.field or entered)
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that the results of a run depend on, besides its game and its stages. They are fixed when it begins."""
+    """The settings that a run's results depend on, besides game and stages. They are fixed when the run begins."""
 
     seed: str = "random"  # the seed in croupier.toml; "random" if it is drawn
     bind_seed: bool = False
@@ -112,13 +115,13 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain(value: Any) -> Any:
-    """Return a list instead of a tuple, as JSON has it."""
+    """Return a tuple as a list, as JSON has it. Return any other value unchanged."""
     return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
 class RunState:
-    """What a run knows of itself."""
+    """State of a run: its settings, its status, its stages and its changes."""
 
     name: str = ""
     game: str = ""
@@ -126,12 +129,12 @@ class RunState:
     status: RunStatus = RunStatus.INTERRUPTED
     seed_sha256: str = ""
     seed: bytes | None = None  # of a run that does not keep it secret
-    bound: str = ""  # the digest of the bots that the seed is bound to, in hexadecimal; empty: it is bound to none
+    bound: str = ""  # the digest of the bots to which the seed is bound, in hexadecimal; empty if it is not bound
     committed: float | None = None  # when the seed was fixed before the run, in seconds since 1970
     terms: Terms | None = None  # None: a game outside a tournament
     guests: Sequence[str] = ()  # bots that play only as references
     parallel_tables: int = 0
-    workers: str = ""  # how many have played, and on which cores
+    workers: str = ""  # their number, and their cores
     version: str = ""  # of croupier
     machine: str = ""
     began: float | None = None  # in seconds since 1970
@@ -145,12 +148,12 @@ class RunState:
 
     @property
     def withdrawn(self) -> frozenset[str]:
-        """The bots that are withdrawn now."""
+        """Return the names of the bots that are withdrawn now."""
         return frozenset(withdrawn(self.changes))
 
     @property
     def max_faults(self) -> int:
-        """The most faults of a bot in a stage; 0 if there is no limit."""
+        """Return the maximum number of faults of a bot in a stage; 0 if there is no limit."""
         return self.terms.max_faults if self.terms else 0
 
     @property
@@ -160,27 +163,27 @@ class RunState:
 
     @property
     def chosen_seed(self) -> str:
-        """The seed in croupier.toml; "random" if it is drawn."""
+        """Return the seed in croupier.toml; "random" if croupier draws it."""
         return self.terms.seed if self.terms else "random"
 
     @property
     def configs(self) -> list[StageConfig]:
-        """The stages as configured."""
+        """Return the configurations of the stages, in their order."""
         return [stage.config for stage in self.stages]
 
     @property
     def skipped(self) -> list[SkippedStage]:
-        """The stages that too few bots have reached."""
+        """Return the stages that were skipped because too few bots reached them."""
         return [
             SkippedStage(stage.config, len(stage.field)) for stage in self.stages if stage.status is StageStatus.SKIPPED
         ]
 
     def stage(self, name: str) -> StageState:
-        """Return the stage with this name. Raise LookupError if there is none."""
+        """Return the stage with this name. Raise ValueError if there is none."""
         return self.stages[[stage.name for stage in self.stages].index(name)]
 
     def with_stages(self, *configs: StageConfig) -> "RunState":
-        """Return the state with these stages. A stage that it has already keeps what is known of it."""
+        """Return the state with these stages instead. A stage with a known name keeps its status, bots and places."""
         known = {stage.name: stage for stage in self.stages}
         stages = (
             replace(before, config=config.as_begun(before.config))
@@ -191,15 +194,15 @@ class RunState:
         return replace(self, stages=tuple(stages))
 
     def root(self, seed: bytes) -> bytes:
-        """Return the bytes from which all cards and draws follow: the seed, or the one bound to the entered bots."""
+        """Return the bytes from which all cards and draws follow: the seed, or the seed bound to the entered bots."""
         return bound_root(seed, bytes.fromhex(self.bound)) if self.bound else seed
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that results depend on, by the keys of croupier.toml; empty of a game outside a tournament."""
+        """Return the settings that results depend on, by the keys of croupier.toml; {} outside a tournament."""
         return self.terms.settings(self.game, self.configs) if self.terms else {}
 
     def sealed(self) -> dict[str, Any]:
-        """Return what is sealed when the run begins: all that its results depend on and that was fixed before them.
+        """Return the values that are sealed when the run begins: everything fixed by then that its results depend on.
 
         A seed in croupier.toml stays secret; its hash is sealed.
         """
@@ -222,7 +225,7 @@ class RunState:
 
 
 class RecordedBot(NamedTuple):
-    """A bot as its journal describes it: everything that asking it again depends on."""
+    """A bot as a journal describes it, with all values needed to ask the bot again."""
 
     name: str
     sha256: str = ""
@@ -239,7 +242,7 @@ class RecordedBot(NamedTuple):
 
     @classmethod
     def of(cls, bot: BuiltBot, source: str = "") -> "RecordedBot":
-        """Return a built bot as a journal describes it."""
+        """Return the description of a built bot for a journal. `source` is its original folder, if known."""
         spec = bot.spec
         return cls(
             name=bot.name,
@@ -247,7 +250,7 @@ class RecordedBot(NamedTuple):
             language=spec.language,
             author=spec.author,
             protocol=spec.protocol,
-            limits=bot.limits._replace(models=()),  # a journal says nothing of where they are
+            limits=bot.limits._replace(models=()),  # a journal has no addresses of models
             parallel_tables=spec.parallel_tables,
             table_ids=spec.table_ids,
             lifetime=spec.process_lifetime,
@@ -268,16 +271,16 @@ class RecordedBot(NamedTuple):
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether it takes one table at a time, so that the order of its questions is known."""
+        """Whether the bot plays one table at a time, so that the order of its questions is known."""
         return self.parallel_tables == 1 or self.lifetime != "fixture" or bool(self.state)
 
     @property
     def lasting(self) -> bool:
-        """Whether it keeps its state file from fixture to fixture."""
+        """Whether the bot keeps its state file from one fixture to the next."""
         return self.state_lifetime == "stage"
 
     def row(self) -> tuple[str, str, str, str]:
-        """Return its row in the journal: name, sha256, language, and the rest as JSON."""
+        """Return the bot's row in the journal: name, sha256, language, and all other values as JSON."""
         about = {key: getattr(self, key) for key in _About.__struct_fields__} | {"limits": self.limits.by_name()}
         about["source"] = quote(os.fsencode(self.source))  # it may contain any bytes
         if not self.source:
@@ -286,7 +289,7 @@ class RecordedBot(NamedTuple):
 
 
 class _About(msgspec.Struct):
-    """What the last column of a bot's row says. Keys with their default value may be absent."""
+    """The last column of a bot's row. Keys with their default value may be absent."""
 
     author: str = ""
     protocol: str = ""
@@ -300,7 +303,7 @@ class _About(msgspec.Struct):
 
 
 def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedBot:
-    """Return a bot from its row in the journal. Raise ValueError or LookupError if that is damaged."""
+    """Return a bot from its row in the journal. Raise ValueError or LookupError if the row is damaged."""
     texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
     stored = msgspec.structs.asdict(stored_value(about, _About))
     limits = {key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()}
@@ -313,7 +316,7 @@ def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedB
 DIGEST_BYTES = 32
 
 REQUIRED = ("name", "game", "level", "status", "seed_sha256")
-"""What every run knows once a fixture has been played."""
+"""The keys that the state of a run must have once a fixture has been played."""
 
 JSON_KEYS: Mapping[str, Any] = {"terms": Terms, "guests": list[str]}
 
@@ -331,7 +334,7 @@ class StageRow(NamedTuple):
 
 
 def run_rows(state: RunState) -> dict[str, str]:
-    """Return the rows of a run by their keys, without its stages and changes."""
+    """Return the values of a run's state as texts, by the keys of the rows. Stages and changes are not included."""
     seed = {} if state.seed is None else {"seed": state.seed.hex()}
     terms = {} if state.terms is None else {"terms": json.dumps(msgspec.structs.asdict(state.terms))}
     known = {key: getattr(state, key) for key in RUN_KEYS if key not in ("seed", *JSON_KEYS)}
@@ -358,9 +361,9 @@ def stage_rows(state: RunState) -> list[StageRow]:
 def run_from_rows(
     run: Mapping[Any, Any], stages: Iterable[Sequence[Any]], registry: Registry, *, played: bool
 ) -> RunState:
-    """Return the state of a run from its rows. `registry` knows what the names in them stand for.
+    """Return the state of a run from its rows. `registry` has the games, kinds of stage and rankings that they name.
 
-    Raise ValueError with the reason if they are damaged.
+    `played`: whether a fixture has been recorded. Raise ValueError with the reason if the rows are damaged.
     """
     if lacking := [key for key in REQUIRED if played and key not in run]:
         raise ValueError(f"its run's {lacking[0]} is missing")

@@ -19,15 +19,15 @@ from host.journal.reader import Journal
 from protocols.strict_json import read_json
 
 BEGIN_AGAIN = "restore it from a backup, or start again with  croupier run --fresh"
-"""The hint of a file with a seed that is damaged."""
+"""The hint for a damaged file with a seed or a commitment."""
 
 
 RECORDINGS = "run/models"
-"""The folder in that of a tournament for what bots and models say to each other, if croupier.toml wants it recorded."""
+"""The path, in a tournament's folder, of the recorded messages between bots and models, if croupier.toml wants them."""
 
 
 class Commitment(NamedTuple):
-    """The hash of a seed that was fixed before the tournament, and the time of that in seconds since 1970."""
+    """The hash of a seed, and the time before the tournament when the seed was fixed, in seconds since 1970."""
 
     sha256: str
     at: float
@@ -54,7 +54,10 @@ class Folder:
         draw_seed(self.seed_file)
 
     def seed(self, chosen: str) -> bytes:
-        """Return the seed: the text in the config, or the drawn seed. Raise UserError if that cannot be read."""
+        """Return the seed: the text `chosen` in the config, or the drawn seed if that is "random".
+
+        Raise UserError if the drawn seed cannot be read.
+        """
         if chosen != "random":
             return read_seed(chosen)
         return drawn_seed(self.seed_file, BEGIN_AGAIN)
@@ -65,9 +68,10 @@ class Folder:
             self.seed_file.chmod(0o644)
 
     def revealed(self, journal: Journal) -> bool:
-        """Return whether authors could know the drawn seed: others can read it, or the run has been finished.
+        """Return whether authors could know the drawn seed: others can read its file, or the run has been finished.
 
-        After a finished run the seed is public, whatever the mode of its file is now. The changes of a run keep that.
+        After a finished run the seed is public, whatever the mode of its file is now. Later changes of the run record
+        this as `revealed`.
         """
         if not self.seed_file.exists():
             return False
@@ -76,7 +80,7 @@ class Folder:
         return bool(self.seed_file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
     def commit(self) -> Commitment:
-        """Fix the seed before the tournament, drawing one if there is none. Return the commitment to publish."""
+        """Fix the seed before the tournament; draw one if there is none. Return the commitment to publish."""
         if before := self.committed():
             return before
         self.create_seed()
@@ -94,13 +98,13 @@ class Folder:
             raise damaged_seed(self.commitment_file, "is not a commitment", BEGIN_AGAIN) from broken
 
     def reset(self) -> None:
-        """Delete what has been played, and its seed. Only `--fresh` does this.
+        """Delete the journal, the seed, and the folders that the run has written. Only `--fresh` does this.
 
         A committed seed that no table has used is not deleted, because its hash may have been published.
         """
         unused = self.commitment_file.exists() and not self.journal.exists()
         seed = () if unused else (self.seed_file, self.commitment_file)
-        # The journal first, because it is useless without its seed.
+        # Delete the journal first: it is useless without its seed.
         for path in (self.journal, *wal_files(self.journal), kept_lines_file(self.journal), *seed):
             path.unlink(missing_ok=True)
         for path in (self.run / "stderr", self.run / "build", self.undecided, self.open, self.recordings):
@@ -111,12 +115,15 @@ class Folder:
 
 
 def draw_seed(file: Path) -> None:
-    """Draw 128 random bits into a file that only its owner can read. Anybody could compute the deals of an empty seed."""
+    """Write 128 random bits into a file that only its owner can read, completely or not at all.
+
+    Anybody could compute the deals of an empty seed.
+    """
     write_atomically(file, f"{secrets.token_hex(16)}\n".encode(), 0o600)
 
 
 def drawn_seed(file: Path, hint: str) -> bytes:
-    """Return the seed that was drawn into a file. Raise UserError with a hint if it cannot be read."""
+    """Return the seed in a file that `draw_seed` wrote. Raise UserError with `hint` if the seed cannot be read."""
     try:
         text = file.read_text().strip()
     except (OSError, UnicodeDecodeError) as failed:
@@ -128,7 +135,7 @@ def drawn_seed(file: Path, hint: str) -> bytes:
 
 
 def write_commitment(file: Path, made: Commitment) -> None:
-    """Write a commitment that `read_commitment` reads."""
+    """Write a commitment into a file, as `read_commitment` reads it."""
     write_atomically(file, json.dumps(made._asdict()).encode() + b"\n", mode=None)
 
 
@@ -142,7 +149,7 @@ def read_commitment(file: Path) -> Commitment:
 
 
 def damaged_seed(file: Path, why: str, hint: str) -> UserError:
-    """Return the error of a file with a seed or a commitment."""
+    """Return the error for a damaged file with a seed or a commitment."""
     return UserError([Problem("R010", str(file), why, hint=hint)], 3)
 
 
@@ -156,7 +163,7 @@ def read_seed(text: str) -> bytes:
 
 
 def seed_text(seed: bytes) -> str:
-    """Return the text that `read_seed` reads as this seed."""
+    """Return the text of a seed, which `read_seed` converts back to the same bytes."""
     return seed.hex() if len(seed) == 16 else seed.decode(errors="surrogateescape")
 
 
@@ -166,7 +173,7 @@ def commitment(seed: bytes) -> str:
 
 
 def hash_command(text: str) -> str:
-    """Return a command of a shell that prints the commitment to a seed, given as `seed_text` spells it."""
+    """Return a shell command that prints the hash of a seed, as in its commitment. `text` comes from `seed_text`."""
     as_bytes = (
         f"printf {text} | xxd -r -p" if len(read_seed(text)) == 16 and len(text) == 32 else f"printf %s {quote(text)}"
     )

@@ -1,4 +1,4 @@
-"""Writes the journal of a run. It has one writer at a time, and stores each fixture completely or not at all."""
+"""Writes the journal of a run, by one process at a time. Each fixture is stored completely or not at all."""
 
 import contextlib
 import json
@@ -32,14 +32,15 @@ from host.play.records import Fixture, Record
 from host.stages import CROUPIERS, Registry
 
 SUMS_INTERVAL = 1000
-"""Number of fixtures after which the sums are stored: it costs the host 10 µs a record, and `status` at most 10 ms."""
+"""Number of fixtures after which the journal stores the sums. This costs the host 10 µs per record; `status` then takes
+at most 10 ms for the records after the stored sums."""
 
 
 class JournalWriter(Journal):
-    """A journal opened by `writing`, the only one that can be changed."""
+    """A journal opened by `writing`. Only such a journal can be changed."""
 
     def set_state(self, state: RunState) -> None:
-        """Write what the run knows of itself. Changes are not written: `change` appends them."""
+        """Write the state of the run, except its changes: `change` appends them."""
         with self._written():
             self._database.execute("DELETE FROM run")
             self._database.execute("DELETE FROM stage")
@@ -75,12 +76,15 @@ class JournalWriter(Journal):
                 self._reseal()
 
     def _reseal(self) -> None:
-        """Add the changes of the run's state to the chain, if it has begun."""
+        """Append the parts of the run's state that have changed to the chain, if the run has begun."""
         if self.begun:
             self._seals.update(self.state())
 
     def add_bot(self, bot: RecordedBot) -> None:
-        """Enter a version of a bot. It replaces the one before from now on; if nothing has been played, as if it never was."""
+        """Enter a version of a bot, which plays all later fixtures instead of the version before.
+
+        If nothing has been played, delete the version before.
+        """
         with self._written():
             if not self.begun:
                 self.remove_bot(bot.name)
@@ -95,14 +99,14 @@ class JournalWriter(Journal):
             self._reseal()
 
     def remove_bot(self, name: str) -> None:
-        """Delete a bot that does not play."""
+        """Delete all versions of a bot. Call this only before the bot has played."""
         with self._written():
             self._database.execute("DELETE FROM version WHERE name = ?", (name,))
 
     def add(self, stage: str, record: Record, fixture: Fixture, *, with_scores: bool = False) -> None:
-        """Add one complete fixture. If it is already there, change nothing.
+        """Add one fixture with its result. If a fixture with its path already counts, change nothing.
 
-        `record.states` has the state files that it changed. `with_scores`: `records` returns the scores too.
+        `record.states` has the state files that the fixture changed. `with_scores`: `records` yields the scores too.
         """
         with self._written():
             if self.place_of(record.path) is not None:
@@ -152,7 +156,7 @@ class JournalWriter(Journal):
             self._database.executemany("UPDATE undecided SET open = 0 WHERE path = ?", [(path,) for path in paths])
 
     def change(self, draft: Draft, then: Callable[[], None] = lambda: None) -> Change:
-        """Append a change. Everything is written, also what `then` writes to the journal, or nothing.
+        """Append a change, then call `then`. Commit both the change and everything that `then` writes, or nothing.
 
         Raise UserError if a fixture to be set aside does not count.
         """
@@ -178,10 +182,10 @@ class JournalWriter(Journal):
         return self.changes()[-1]
 
     def remove_answers(self) -> None:
-        """Remove the answers, and the times of all decisions. The lines of the fixtures stay in a file beside the journal.
+        """Remove all answers, times of decisions and times left in banks. Write the fixtures' lines into another file.
 
-        Results, scores, faults with their evidence, and all seals stay; tables can no longer be played again. Nothing is
-        removed if the journal is not what was sealed. It can be repeated after a crash. Raise UserError.
+        Results, scores, faults with their evidence, and all seals stay. Tables can no longer be played again. Raise
+        UserError and remove nothing if an entry was changed after it was sealed. After a crash, call this again.
         """
         if not self.reduced:
             lines = {}
@@ -255,7 +259,7 @@ def writing(
 
 
 def _make(path: Path) -> None:
-    """Create an empty journal completely or not at all: a process killed on the way leaves no partial journal."""
+    """Create an empty journal completely or not at all: a process killed during this leaves no partial journal."""
     making = path.with_suffix(".making")
     for stale in (making, *wal_files(making), *wal_files(path)):
         stale.unlink(missing_ok=True)  # SQLite would replay a leftover log into the new file
