@@ -1,4 +1,4 @@
-"""Keeps the rounds of a season in its store: what the scheduler was given, and what each round has brought."""
+"""Stores the rounds of a season: the input of the scheduler, and the results of each round."""
 
 import time
 from collections import Counter, defaultdict
@@ -16,31 +16,32 @@ from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerm
 TableOrder = tuple[tuple[str, ...], ...]
 
 CRASH_SERIES = RESTS_AFTER
-"""Fixtures in a row in which a version crashed, after which it is taken off the ladder until its author acts."""
+"""Fixtures in a row in which a version crashed, until the season takes it off the ladder. Its author can put it
+back."""
 
 
 class RoundSums(msgspec.Struct, frozen=True):
-    """What a finished round adds to the sums of the season."""
+    """Results of one finished round, summed up. `SeasonTotals` adds up those of all rounds."""
 
-    orders: tuple[tuple[TableOrder, float], ...]
+    orders: tuple[tuple[TableOrder, float], ...]  # each order in which tables ended, and how often it occurred
     tables: dict[str, int]  # by label
-    faults: dict[str, int]
-    crashed: dict[str, tuple[bool, ...]]  # for fixtures of a version, in their order, whether it crashed
+    faults: dict[str, int]  # by label
+    crashed: dict[str, tuple[bool, ...]]  # by label: for each fixture of the version in order, whether it crashed there
     meetings: tuple[MeetingRow, ...]
-    speed: float  # tables in a second, as measured; 0: it was not
-    seconds: dict[str, float] = {}  # by label: what its tables have taken of the time of workers
-    bytes: int = 0  # of the journal
+    speed: float  # tables per second, as measured; 0: not measured
+    seconds: dict[str, float] = {}  # by label: the version's share of the time that workers spent on its tables
+    bytes: int = 0  # size of the journal
 
     @property
     def all_tables(self) -> int:
-        """The number of tables of the round."""
+        """Return the number of tables of the round."""
         return sum(meeting.tables for meeting in self.meetings)
 
 
 class Round(NamedTuple):
-    """A round: what its list follows from, besides the results of the rounds before it, and what it has brought.
+    """A round: the input of the scheduler without earlier results, the planned meetings, and the results of the round.
 
-    Its tables are in an ordinary tournament folder, rounds/NUMBER.
+    The tables of the round are in an ordinary tournament folder, rounds/NUMBER.
     """
 
     number: int  # from 1
@@ -51,18 +52,18 @@ class Round(NamedTuple):
     began: float | None = None
     ended: float | None = None
     seal: str = ""
-    seed: str = ""  # revealed when it is over
+    seed: str = ""  # revealed when the round is over
     note: str = ""
     sums: RoundSums | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The versions that may play it."""
+        """Return the labels of the versions that may play the round, in the order of `players`."""
         return tuple(player.label for player in self.players)
 
     @property
     def counted(self) -> RoundSums | None:
-        """What the round has brought; None if it is not over, or damaged."""
+        """Return the results of the round; None if it is not over, or is damaged."""
         return self.sums if self.state == "finished" else None
 
 
@@ -70,34 +71,43 @@ ROUND = Table("round", Round, "number")
 
 
 class Book:
-    """The rounds of a season. Each change is on the disk when its method returns."""
+    """The rounds of a season, as its store has them.
+
+    A method that changes a round returns when the change is on the disk.
+    """
 
     def __init__(self, store: Store) -> None:
         self._database = store.database
 
     def rounds(self) -> list[Round]:
-        """Return all rounds in their order. Raise UserError if the store is damaged."""
+        """Return all rounds in ascending order of their numbers. Raise UserError if the store is damaged."""
         return self._database.select(ROUND, "ORDER BY number") if self._database.has(ROUND) else []
 
     def plan(self, terms: RoundTerms, players: Sequence[Player], meetings: Sequence[Meeting]) -> Round:
-        """Store a round that will be played, and return it."""
+        """Store a new round that waits to be played, and return it."""
         self._database.change(ROUND.create)
         return self._write(Round(terms.number, "waiting", terms, tuple(players), tuple(meetings)))
 
     def begin(self, which: Round) -> Round:
-        """Store that a round plays. A round that is resumed keeps its first time."""
+        """Store that a round is being played, and return the changed round.
+
+        A resumed round keeps the time of its first start.
+        """
         return self._write(which._replace(state="running", began=which.began or time.time()))
 
     def finish(self, which: Round, sums: RoundSums, seal: str, seed: str) -> Round:
-        """Store what a round has brought, with its seal and its revealed seed."""
+        """Store the results of a finished round, with its seal and its revealed seed. Return the changed round."""
         return self._write(which._replace(state="finished", ended=time.time(), seal=seal, seed=seed, sums=sums))
 
     def damage(self, which: Round, why: str) -> Round:
-        """Store that a round cannot be played to its end, or read. Its tables do not count."""
+        """Store that a round cannot be played to its end, or its journal not read. Return the changed round.
+
+        The tables of a damaged round do not count.
+        """
         return self._write(which._replace(state="damaged", ended=time.time(), note=why, sums=None))
 
     def note(self, which: Round, text: str) -> Round:
-        """Store a note about a round."""
+        """Store a note about a round, and return the changed round."""
         return self._write(which._replace(note=text))
 
     def _write(self, which: Round) -> Round:
@@ -106,31 +116,34 @@ class Book:
 
 
 class SeasonTotals:
-    """Adds up the rounds of a season, one after another. A damaged round does not count.
+    """Adds up the results of the rounds of a season, one round after another. A damaged round does not count.
 
-    A version that was taken off the ladder for its crashes begins again with none.
+    When a version is taken off the ladder for its crashes, its count of crashes begins again at 0.
     """
 
     def __init__(self) -> None:
         self._orders, self._tables, self._faults = Counter[TableOrder](), Counter[str](), Counter[str]()
         self._crashes = dict[str, int]()
-        self._met = defaultdict[str, dict[str, tuple[int, float]]](dict)  # tables and wins against each other version
+        self._met = defaultdict[str, dict[str, tuple[int, float]]](dict)  # by version and opponent: tables and wins
         self.fallen: tuple[str, ...] = ()
-        """The versions that the last round has taken off the ladder."""
+        """The labels of the versions that crash in the last added round takes off the ladder."""
         self.since = dict[str, int]()
-        """The number of the first round that had each version in its list of players."""
+        """By label: the number of the first round whose list of players has the version."""
         self.speed = 0.0
-        """Tables in a second, as measured last; 0: not yet."""
+        """Tables per second, as measured last; 0: not measured yet."""
         self.pace = dict[str, float]()
-        """The seconds that a table has taken of a worker for each version, in the last round that it has played and that was
-        not uniform: in those, versions meet others, and their tables are shorter or longer."""
+        """By label: the version's share of the worker time of one table, in seconds.
+
+        The value comes from the version's last round that was not uniform: in a uniform round, versions meet other
+        opponents, and their tables are shorter or longer. A uniform round only sets the value of a version without
+        one."""
         self.uniform_pace = 1.0
-        """The time of a table in the last uniform round, in that of the rounds before it."""
+        """The time of a table in the last uniform round, divided by that in rounds that were not uniform: a median."""
         self.workers = 1.0
-        """How many workers have played at the same time, on average of the last round."""
+        """The average number of workers that played at the same time, from the last round with enough tables."""
 
     def add(self, which: Round) -> None:
-        """Add a round. Rounds must come in their order."""
+        """Add the results of a round. Call it for one round after another, in ascending order of their numbers."""
         for label in which.labels:
             self.since.setdefault(label, which.number)
         self.fallen, sums = (), which.counted
@@ -167,21 +180,24 @@ class SeasonTotals:
             self.speed = sums.speed
         if (
             sums.speed and 2 * sums.all_tables >= which.terms.tables
-        ):  # otherwise one slow meeting may have been all of it
+        ):  # otherwise the round may have been a single slow meeting
             self.workers = sum(sums.seconds.values()) * sums.speed / sums.all_tables
 
     @property
     def sums(self) -> Sums:
-        """What the scheduler and the ladder get."""
+        """Return the sums over all rounds that the scheduler and the ladder use."""
         return Sums(orders=dict(self._orders), tables=dict(self._tables), crashes=dict(self._crashes))
 
     @property
     def faults(self) -> Mapping[str, int]:
-        """The faults of each version over all rounds."""
+        """Return the number of faults over all rounds, by label."""
         return self._faults
 
     def opponents(self) -> dict[str, list[tuple[str, int, float]]]:
-        """Return for each version its opponents over all rounds, with tables and wins against each, most tables first."""
+        """Return the opponents of each version over all rounds, by label of the version.
+
+        Each opponent is a tuple of its label, the tables against it and the version's wins. The most tables come first.
+        """
         return {
             label: sorted(((other, *counts) for other, counts in own.items()), key=lambda each: (-each[1], each[0]))
             for label, own in self._met.items()

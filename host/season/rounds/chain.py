@@ -1,8 +1,9 @@
-"""Keeps the chain of a season: one line for each thing that happens, as in the chain of a journal (host/journal/chain.py).
+"""Writes the chain of a season: one line of JSON for each version, round and event, after the seal of the line before.
 
-The lines are in the store, and in published/chain.ndjson, which everybody may read. They follow from the rest of the store:
-whatever it lacks is appended, so nothing is forgotten after a crash, and what is changed later is appended again.
-docs/checking.md describes the lines.
+The lines have the form of those of a journal (host/journal/chain.py). They are in the store, and in
+published/chain.ndjson, which everybody may read. They follow from the rest of the store: the season process appends
+each line that the chain lacks, so no line is missing after a crash. If something changes later, the process appends
+another line about it. docs/checking.md describes the lines.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from host.season.rounds.season import Season
 
 TERMS = "terms"
-"""The setting of the store with [season] and how tables are played, as it was shown last."""
+"""The name of the setting of the store that has the terms in force as JSON: [season], and how tables are played."""
 
 NOTICES = (
     "terms",
@@ -48,16 +49,17 @@ NOTICES = (
     "final",
     "damaged",
 )
-"""The events that everybody may see."""
+"""The kinds of events that everybody may see."""
 
 CHANGES = (*NOTICES, "off ladder")
-"""The events that are in the chain."""
+"""The kinds of events that are in the chain."""
 
 HOSTS = ("address", "proxy", "login_header")
-"""Keys of [season] that concern the site alone."""
+"""Keys of [season] that concern only the site. The chain does not have them."""
 
 UNTIMED = {"speed": 0.0, "seconds": {}, "bytes": 0}
-"""What sums have of the machine, which no record proves."""
+"""The fields of `RoundSums` that depend on the machine, with their defaults. No record proves them, so the chain lacks
+them."""
 
 
 class Link(NamedTuple):
@@ -69,7 +71,7 @@ class Link(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """What a line says."""
+    """The content of a line that the chain must have, with its kind and its subject (`Link.about`)."""
 
     kind: str
     about: str
@@ -77,34 +79,40 @@ class Fact(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a chain need not be told, because it has it: lines about things that never change, and all of some time ago."""
+    """Facts that `facts` may leave out, because the chain has them already."""
 
-    about: Container[str] = ()
-    authors: Collection[str] | None = None  # the versions of others have not changed; None: nobody's are known
-    event: int = 0  # the number of the last one
+    about: Container[str] = ()  # the subjects of the lines that the chain has
+    authors: Collection[str] | None = None  # authors whose versions may have changed; None: all authors
+    event: int = 0  # the number of the last event that the chain has
 
 
 NOTHING = Known()
 
 CHAIN = Table("chain", Link, "number")
-READ_LINES = 100  # at a time; that of a round may have many kilobytes
+READ_LINES = 100  # that are read at a time; the line of a round may have many kilobytes
 FIXED = ("change", "list", "round")
-"""Kinds of lines about things that never change."""
+"""The kinds of lines whose content never changes."""
 
 
 class SeasonChain:
-    """The chain of a season that is open in this process. The lines are in the store; here is what the next one needs."""
+    """The chain of a season that is open in this process.
+
+    The lines are in the store. This object has the number, the seal and the last lines, which the next line depends on.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store, self._number, self._seal = store, 0, ""
-        self._last = dict[str, str]()  # the last line about each thing; it is empty for a thing that never changes
-        self._event = 0  # the last one that has been looked at; 0: none since the season was opened
-        self._written: int | None = None  # lines in the published file; None: it is not known
+        self._last = dict[str, str]()  # by subject: the last line about it; empty if its content never changes
+        self._event = 0  # the number of the last event that `update` has read; 0: none since the season was opened
+        self._written: int | None = None  # the number of lines in the published file; None: not known
         for link in _links(store, 0):
             self._take(link)
 
     def update(self, season: "Season", rounds: Sequence[Round]) -> None:
-        """Append what the chain lacks, and publish it. Raise UserError or OSError if it cannot be written."""
+        """Append the lines that the chain lacks, to the store and to the published file.
+
+        Raise UserError or OSError if one of them cannot be written.
+        """
         new, seal, last = list[Link](), self._seal, season.store.events.last(1)
         known = Known(self._last, season.store.touched().authors, self._event)
         for kind, about, content in facts(season, rounds, known):
@@ -128,7 +136,7 @@ class SeasonChain:
         self._last[link.about] = "" if link.about.startswith(FIXED) else link.line
 
     def _publish(self, folder: SeasonFolder) -> None:
-        """Write the lines that the published file lacks."""
+        """Append the lines that the published file lacks. If their number is not known, write the file again."""
         written, self._written = self._written if folder.chain_file.exists() else None, None
         lines = (f"{link.line}\n".encode() for link in _links(self._store, written or 0))
         if written is None:
@@ -140,12 +148,15 @@ class SeasonChain:
 
 
 def links_of(store: Store) -> list[Link]:
-    """Return the chain of a season; it is empty if an older croupier has written the store."""
+    """Return all lines of the chain of a season, in their order; empty if an older croupier has written the store."""
     return [*_links(store, 0)]
 
 
 def _links(store: Store, after: int) -> Iterator[Link]:
-    """Yield the lines after the one with this number. Few of them are in memory at the same time."""
+    """Yield the lines that follow line number `after`, in their order.
+
+    READ_LINES of them are in memory at the same time.
+    """
     found = [Link(after, "", "")] if store.database.has(CHAIN) else []
     while found:
         condition = "WHERE number > ? ORDER BY number LIMIT ?"
@@ -154,7 +165,7 @@ def _links(store: Store, after: int) -> Iterator[Link]:
 
 
 def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> Iterator[Fact]:
-    """Yield what a chain must say, besides what is known to have been said."""
+    """Yield the facts that the chain of a season must have, except most of those that `known` describes."""
     yield Fact("terms", "terms", _terms(season))
     for label, content in _versions(season.store, known.authors):
         yield Fact("version", f"version {label}", content)
@@ -176,7 +187,7 @@ def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> 
 
 
 def public_terms(said: str) -> dict[str, Any]:
-    """Return the terms of a season as everybody may see them, from the setting of the store."""
+    """Return the terms of a season as everybody may see them. `said` is the text of the setting TERMS."""
     terms: dict[str, Any] = json.loads(said)
     own = {key: value for key, value in terms.get("season", {}).items() if key not in HOSTS}
     return terms | {"season": own}
@@ -196,7 +207,10 @@ def _terms(season: "Season") -> dict[str, Any]:
 
 
 def _versions(store: Store, authors: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each version, or those of some authors, with the hash of the file that was handed in, and when."""
+    """Yield the label of each version of some authors, or of all authors if it is None, and the content of its line.
+
+    The content also has the hash of the submitted file, and the time of its submission.
+    """
     if authors is None:
         authors = [author.name for author in store.authors.all()]
     files = store.submissions.files(authors)
@@ -216,7 +230,7 @@ def _versions(store: Store, authors: Collection[str] | None) -> Iterator[tuple[s
 
 
 def _list(which: Round, root: bytes) -> dict[str, Any]:
-    """Return who plays a round, with the hash of its seed."""
+    """Return the content of the line about the players and meetings of a round, with the hash of its seed `root`."""
     return {
         "number": which.number,
         "seed_sha256": _sha256(root),
@@ -227,7 +241,7 @@ def _list(which: Round, root: bytes) -> dict[str, Any]:
 
 
 def round_content(which: Round) -> dict[str, Any]:
-    """Return what the line of a round that is over says."""
+    """Return the content of the line about the results of a finished or damaged round."""
     sums: dict[str, Any] = msgspec.to_builtins(which.counted) if which.counted else {}
     return {
         "number": which.number,
@@ -243,14 +257,14 @@ def round_content(which: Round) -> dict[str, Any]:
 def is_final_over(season: "Season") -> bool:
     """Return whether the final has been played: then the seed of the season decides nothing any more.
 
-    It may be called in a thread, because it checks all of the final's journal, which takes a while.
+    The function checks the whole journal of the final, which takes a while. It may be called in a thread.
     """
     if (final := season.folder.final()) is None:
         return False
     journal = Folder(season.folder.path / final.folder).journal
     try:
         found = journal.stat()
-    except OSError:  # it has not begun, or lies on another machine
+    except OSError:  # the final has not begun, or another machine plays it
         return False
     registry = season.tournament.registry
     return not lock_holder(journal) and _has_ended(journal, registry, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -258,7 +272,10 @@ def is_final_over(season: "Season") -> bool:
 
 @lru_cache(maxsize=1)
 def _has_ended(journal: Path, registry: Registry, *_state: int) -> bool:
-    """Return whether the tournament of a journal has ended. It is opened once for each state of its file."""
+    """Return whether the tournament of a journal has ended; False if the journal cannot be read.
+
+    `_state` identifies a state of the journal's file: the cache opens the journal once for each state.
+    """
     try:
         with reading(journal, registry) as opened:
             return opened.state().finished

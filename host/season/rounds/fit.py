@@ -1,17 +1,18 @@
 """Fits the model of `elo` to all tables of a season: strengths, their covariance, and a test whether the model holds.
 
-The model is that of host/rating/strength.py. Its weak prior is there in every case: drawn tables of each version against one
-of average strength. So a version that has won its first tables has a finite rating, and no rating jumps when the last pair
-of a field has met. How many drawn tables follows from the field: as many as its strengths are close to each other, at least
-one (empirical Bayes: the prior has the variance of the strengths). In a round robin that makes no difference. In adaptive
-rounds it does, because versions that are far apart are compared over others between them: with a single drawn table, fields
-of 50 simulated versions came out 10 to 35 % too wide, and orders called 90 % sure were right in 82 to 89 %
-(benchmarks/adaptive_rounds.py).
+The model is that of host/rating/strength.py. Its weak prior is always used: some drawn tables of each version against a
+version of average strength. So a version that has won its first tables has a finite rating, and no rating jumps when
+the last pair of a field has met. The number of drawn tables follows from the field: the closer its strengths are to
+each other, the more drawn tables, and at least one (empirical Bayes: the prior has the variance of the strengths). In a
+round robin the number makes no difference. In adaptive rounds it does, because versions that are far apart are compared
+by way of the versions between them: with a single drawn table, the ratings of 50 simulated versions were spread 10 to
+35 % too widely, and orders called 90 % sure were right in 82 to 89 % (benchmarks/adaptive_rounds.py).
 
-One number for each version does not describe every field: A may beat B, B beat C, and C beat A. The residuals of the pairs
-show it. Then each pair has a strength of its own around the difference of its versions, with a standard deviation that
-follows from the residuals (Williams, "Extra-binomial variation in logistic linear models", 1982). Many tables of one pair
-then say less about two ratings than as many tables of many pairs, and count as fewer.
+One rating for each version does not describe every field: A may beat B, B beat C, and C beat A. The residuals of the
+pairs show such a field. In this case each pair has its own strength. It scatters around the difference of the two
+ratings, with a standard deviation that follows from the residuals (Williams, "Extra-binomial variation in logistic
+linear models", 1982). Many tables of one pair then say less about two ratings than the same number of tables of many
+pairs, and count as fewer.
 """
 
 import math
@@ -32,38 +33,40 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 FEWEST_DRAWN, MOST_DRAWN = 1.0, 100.0
-"""Drawn tables of each version in the prior: at least and at most. They are the variances of 347² and of 35² Elo."""
+"""The least and the greatest number of drawn tables of each version in the prior: variances of 347² and of 35² Elo²."""
 
 PRIOR_STEPS, PRIOR_PRECISION = 6, 0.05
-"""Steps of the expectation-maximisation that finds the number, and the part of it that the last step may change."""
+"""Most steps of the expectation-maximisation that finds the number of drawn tables. It ends earlier if a step changes
+the number by no more than this part of it."""
 
 SURE_SURPLUS = 2.0
-"""Standard deviations by which residuals exceed what is expected before pairs have strengths of their own."""
+"""Standard deviations by which chi² must exceed its expected value before pairs get their own strengths."""
 
 DIGITS = 4
-"""Of Elo points and variances: the last digits of linear algebra differ between machines, and decisions must not."""
+"""Decimal places of Elo points and variances. The last digits of linear algebra differ between machines; decisions must
+not differ."""
 
 
 class PairCounts(NamedTuple):
-    """The tables of every two versions that have met: numbers of the two, tables, and those that the first has won."""
+    """The tables of each pair of versions that have met. Each array has one element for each pair."""
 
-    one: IntArray
-    other: IntArray
+    one: IntArray  # the number of the first version
+    other: IntArray  # the number of the second version
     tables: FloatArray
-    won: FloatArray  # a draw counts half
+    won: FloatArray  # tables that the first version has won; a draw counts half
 
 
 class Residuals(NamedTuple):
-    """How far the results of pairs are from what the ratings of the two versions imply."""
+    """Test of the fit: the differences between the results of pairs and the results that their two ratings imply."""
 
-    chi2: float
-    expected: float  # of chi2 if the model holds
+    chi2: float  # sum over all pairs of the squared difference, divided by its variance
+    expected: float  # the expected value of chi2 if the model holds
     deviation: float  # the standard deviation of chi2 if the model holds
     spread: float  # standard deviation of the strength of a pair around the difference of its versions, in Elo
 
     @property
     def sure(self) -> float:
-        """The probability (0 to 1) that residuals of a field that the model describes would be smaller."""
+        """Return the probability (0 to 1) that a field that the model describes has a smaller chi2 than this one."""
         return NORMAL.cdf((self.chi2 - self.expected) / self.deviation) if self.deviation else 0.5
 
 
@@ -71,15 +74,15 @@ class Residuals(NamedTuple):
 class Fit:
     """Ratings of versions above their mean, and the covariance of these ratings."""
 
-    number: Mapping[str, int]  # of each version in the arrays
+    number: Mapping[str, int]  # the index of each version in the arrays, by label
     counts: PairCounts
-    elo: FloatArray
+    elo: FloatArray  # the ratings
     covariance: FloatArray  # in Elo²
     residuals: Residuals
 
     @cached_property
     def errors(self) -> FloatArray:
-        """The standard errors of the ratings, in Elo."""
+        """Return the standard errors of the ratings, in Elo, in the order of `elo`."""
         found: FloatArray = np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
         return found
 
@@ -98,7 +101,7 @@ class Fit:
 
 
 def fitted(orders: Mapping[TableOrder, float]) -> Fit:
-    """Return the ratings of all versions of these tables. Each order has how often it has occurred."""
+    """Return the ratings of all versions in `orders`, which counts how often tables ended in each order."""
     number, counts = pair_counts(orders)
     likely = _most_likely(orders, _Prior())
     residuals = _residuals(counts, likely)
@@ -116,9 +119,10 @@ def fitted(orders: Mapping[TableOrder, float]) -> Fit:
 
 
 def pair_counts(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], PairCounts]:
-    """Return the number of each version, and the results of every two that have met.
+    """Return the number of each version by label, and the results of each pair of versions that have met.
 
-    At a table of several, each two of them are a result: by the model their order does not depend on the others.
+    A table of more than two versions counts as one table of each pair of them: by the model, the order of two versions
+    does not depend on the others.
     """
     labels = sorted({label for order in orders for equal in order for label in equal})
     number = {label: nth for nth, label in enumerate(labels)}
@@ -137,14 +141,14 @@ def pair_counts(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], Pai
 
 
 class _Prior(NamedTuple):
-    """The drawn tables of each version, and strengths that may be near the most likely ones."""
+    """The number of drawn tables of each version, and the strengths with which the iteration begins."""
 
     drawn: float = FEWEST_DRAWN
     strengths: Sequence[float] = ()
 
 
 class _Likely(NamedTuple):
-    """Log strengths and their covariance, and the prior with which they were found."""
+    """The most likely log strengths in the order of the labels, their covariance, and the prior that they depend on."""
 
     logs: FloatArray
     covariance: FloatArray
@@ -152,7 +156,10 @@ class _Likely(NamedTuple):
 
 
 def _most_likely(orders: Mapping[TableOrder, float], prior: _Prior) -> _Likely:
-    """Return the strengths of the versions in the order of their labels, with the prior that suits the field."""
+    """Return the strengths of the versions, in the order of their labels. The prior gets the variance of the strengths.
+
+    The iteration begins with `prior`.
+    """
     _, choices = choices_of(orders)
     if not choices.above:
         return _Likely(np.zeros(0), np.zeros((0, 0)), prior)
@@ -171,9 +178,10 @@ def _most_likely(orders: Mapping[TableOrder, float], prior: _Prior) -> _Likely:
 
 
 def _residuals(counts: PairCounts, likely: _Likely) -> Residuals:
-    """Return the test of the fit, from all pairs.
+    """Return the test of the fit, computed from all pairs.
 
-    A pair whose versions have met nobody else shows nothing: its residual is small in any case (its leverage is near 1).
+    A pair whose two versions have met no other version tests nothing: its residual is always small (its leverage is
+    near 1).
     """
     if not len(counts.tables):
         return Residuals(0.0, 0.0, 0.0, 0.0)
@@ -187,13 +195,16 @@ def _residuals(counts: PairCounts, likely: _Likely) -> Residuals:
     variance = float((free**2 * np.maximum(2 + (1 - 6 * chance * (1 - chance)) / known, 0.1)).sum())
     scale = float((free**2 * (tables - 1) * chance * (1 - chance)).sum())
     deviation, surplus = math.sqrt(variance), chi2 - expected
-    # What chance may explain counts as nothing; of the rest, one standard deviation is subtracted.
+    # A surplus that chance may explain counts as 0. From a greater one, one standard deviation is subtracted.
     spread = math.sqrt((surplus - deviation) / scale) if surplus > SURE_SURPLUS * deviation and scale > 0 else 0.0
     return Residuals(chi2, expected, deviation, ELO * spread)
 
 
 def _weights(counts: PairCounts, logs: FloatArray, spread: float) -> FloatArray:
-    """Return as how many tables each table of a pair counts, if pairs have strengths of their own; `spread` is in logs."""
+    """Return for each pair the weight (0 to 1) of one of its tables, if pairs have their own strengths.
+
+    `spread` is the standard deviation of the log strength of a pair.
+    """
     chance = 1 / (1 + np.exp(logs[counts.other] - logs[counts.one]))
     found: FloatArray = 1 / (1 + np.maximum(counts.tables - 1, 0) * chance * (1 - chance) * spread**2)
     return found
@@ -202,7 +213,10 @@ def _weights(counts: PairCounts, logs: FloatArray, spread: float) -> FloatArray:
 def _weighted(
     orders: Mapping[TableOrder, float], number: Mapping[str, int], counts: PairCounts, weights: FloatArray
 ) -> dict[TableOrder, float]:
-    """Return orders in which tables count as fewer; those of several versions by the mean of their pairs."""
+    """Return how often each order occurred, multiplied by the weights of its pairs of versions.
+
+    A table of more than two versions has the mean weight of its pairs.
+    """
     by_pair = dict(zip(zip(counts.one.tolist(), counts.other.tolist(), strict=True), weights.tolist(), strict=True))
     found = {}
     for order, times in orders.items():

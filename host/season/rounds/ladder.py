@@ -1,4 +1,4 @@
-"""Makes the ladder of a season from all tables of all rounds: ratings, what they are worth, and why a version moved."""
+"""Computes the ladder of a season from the tables of all rounds: ratings, their errors, and why a version moved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,20 +20,25 @@ MEAN_RATING = 1500
 """The rating of a version of average strength."""
 
 NEIGHBOURS = 3
-"""Distance in rank up to which an opponent is a neighbour."""
+"""The greatest difference in rank at which an opponent is a neighbour."""
 
 SAMPLES, SAMPLING_SEED = 2000, 1979
-"""Of the ratings that the results allow; for the ranges of ranks, and for the chance that the first places are right."""
+"""The number of samples of the ratings that the results allow, and the seed of their generator.
+
+The samples give the ranges of ranks, and the chance that the first places are right."""
 
 JITTER = 0.01
-"""Variance in Elo² that rounding may take from a covariance; it makes the root of the covariance exist."""
+"""Variance in Elo² that is added to each rating. Rounding may take as much, and then the covariance has no root."""
 
 CYCLES_FROM = 0.99
-"""How sure it must be that one rating a version does not describe the results, until the ladder says so."""
+"""The probability from which the ladder says that one rating for each version does not describe the results."""
 
 
 class Listed(NamedTuple):
-    """A version as the ladder lists it. Versions with a note are not ranked: taken off the ladder, or withdrawn."""
+    """A version as the ladder lists it.
+
+    A version with a note is not ranked: it was taken off the ladder, or withdrawn.
+    """
 
     label: str
     bot: str
@@ -46,9 +51,10 @@ class Listed(NamedTuple):
 
 
 class LastRound(NamedTuple):
-    """The round after which the ladder is made. `orders` are those of its tables alone.
+    """The last round that counts, whose results the ladder explains.
 
-    In `orders` mirrored tables have weights. `tables` has how many tables each set of versions has played, without them.
+    `orders` counts how often the tables of this round ended in each order; mirrored tables may have weights. `tables`
+    is the number of tables without weights, by set of versions.
     """
 
     number: int
@@ -58,14 +64,14 @@ class LastRound(NamedTuple):
 
 
 class Before(NamedTuple):
-    """The ladder before the last round: ranks (0: not ranked), and the ratings after each round, newest last, by label."""
+    """The ladder before the last round, by label: ranks (0: not ranked), and ratings after each round, newest last."""
 
     ranks: Mapping[str, int]
     history: Mapping[str, tuple[float, ...]]
 
     @classmethod
     def of(cls, document: LadderDocument | None) -> "Before":
-        """Return what a published ladder says."""
+        """Return the ranks and ratings of a published ladder; both are empty if there is none."""
         rows = document.rows if document else ()
         return cls({row.label: row.rank for row in rows}, {row.label: row.history for row in rows})
 
@@ -76,7 +82,11 @@ NO_LADDER = Before({}, {})
 def ladder(
     versions: Sequence[Listed], sums: Sums, last: LastRound, before: Before = NO_LADDER, places: int = 8
 ) -> LadderDocument:
-    """Return the ladder after a round. Versions that have not played yet are not on it."""
+    """Return the ladder after a round. It has only versions that have played.
+
+    `sums` are the results of all rounds, `last` are those of the last round, and `places` is the number of first places
+    that the season has to find.
+    """
     fit = fitted(sums.orders)
     table = _Table.of(versions, fit)
     chances = Chances(fit, [each.label for each in table.ranked], places)
@@ -115,7 +125,10 @@ def _rating(fit: Fit, label: str) -> float:
 
 
 class _Table(NamedTuple):
-    """The versions in the order of the ladder. Of several versions of one author, the best one is ranked."""
+    """The versions in the order of the ladder. Of several versions of one author, only the best one is ranked.
+
+    `ranks` and `notes` are by label.
+    """
 
     all: Sequence[Listed]
     ranked: Sequence[Listed]
@@ -139,7 +152,7 @@ class _Table(NamedTuple):
 
 
 def _near(ranks: Mapping[str, int], fit: Fit) -> dict[str, float]:
-    """Return the share of each version's tables against its neighbours in rank."""
+    """Return the share (0 to 1) of a version's tables that it played against its neighbours in rank, by label."""
     number, counts = fit.number, fit.counts
     rank = np.array([ranks.get(label, 0) for label in number], np.int64)
     one, other = rank[counts.one], rank[counts.other]
@@ -154,7 +167,7 @@ def _near(ranks: Mapping[str, int], fit: Fit) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Chances:
-    """What the ratings and their covariance allow, from samples of the joint normal distribution of the ranked versions."""
+    """Probabilities of ranks, from samples of the joint normal distribution of the ratings of the ranked versions."""
 
     fit: Fit
     labels: Sequence[str]  # best first
@@ -162,7 +175,7 @@ class Chances:
 
     @cached_property
     def _orders(self) -> IntArray:
-        """The versions in the order of each sample, best first."""
+        """Return a row for each sample: the positions of the versions in `labels`, ordered by their sampled ratings."""
         rows = np.array([self.fit.number[label] for label in self.labels], np.int64)
         covariance = self.fit.covariance[np.ix_(rows, rows)] + JITTER * np.eye(len(rows))
         root = np.linalg.cholesky(covariance)
@@ -173,7 +186,7 @@ class Chances:
 
     @cached_property
     def ranks(self) -> Mapping[str, tuple[int, int]]:
-        """The best and the worst rank of each version that is likely (95 %)."""
+        """Return the best and the worst likely rank (95 %) of each ranked version, by label."""
         if not self.labels:
             return {}
         ranks: IntArray = np.argsort(self._orders, axis=1, kind="stable") + 1
@@ -183,12 +196,12 @@ class Chances:
 
     @property
     def nobody_outside(self) -> float:
-        """The chance (0 to 1) that nobody outside the first places belongs inside."""
+        """Return the probability (0 to 1) that the versions on the first `places` ranks are really the best ones."""
         return float((self._orders[:, : self.places] < self.places).all(axis=1).mean())
 
     @property
     def sentence(self) -> str:
-        """A sentence about the first places."""
+        """Return a sentence with the chance that the first places are right; empty if all versions have one of them."""
         if len(self.labels) <= self.places:
             return ""
         chance = percent(self.nobody_outside)
@@ -196,7 +209,7 @@ class Chances:
 
 
 def fit_sentence(fit: Fit) -> str:
-    """Return what the test of the fit says, in plain words."""
+    """Return the result of the test of the fit in plain words; empty if too few pairs have met for a test."""
     residuals = fit.residuals
     if residuals.expected < 1:
         return ""
@@ -211,7 +224,10 @@ def fit_sentence(fit: Fit) -> str:
 
 
 def _example(fit: Fit) -> str:
-    """Return a sentence about three versions that beat each other in a circle, or else about the most surprising pair."""
+    """Return a sentence about three versions that beat each other in a circle.
+
+    If there is no circle, the sentence is about the pair whose results differ most from its ratings.
+    """
     labels, counts = [*fit.number], fit.counts
     surplus = counts.won - counts.tables / 2
     sure = np.abs(surplus) > np.sqrt(counts.tables)  # two standard deviations of even tables

@@ -1,4 +1,4 @@
-"""Opens what plays a season: workers on this machine, or those of a Dask cluster."""
+"""Opens the backends of a season: workers on this machine, or those of a Dask cluster."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from host.tournament.stage_runner import Backend, Executor
 
 
 class Backends(NamedTuple):
-    """What plays rounds and practice. Submissions are examined on this machine."""
+    """The backends that play rounds and practice. Practice is always played on this machine."""
 
     rounds: OpenedBackend
     practice: Executor
@@ -23,7 +23,10 @@ class Backends(NamedTuple):
 
 @asynccontextmanager
 async def opened_backends(cluster: str) -> AsyncIterator[Backends]:
-    """Open what plays: workers of this machine, which are kept with their sandboxes, or the workers of a cluster."""
+    """Open the backends for a block. `cluster` is the address of a Dask scheduler; if it is empty, this machine plays.
+
+    The workers of this machine keep their sandboxes from one round to the next.
+    """
     practice, kept = KeptWorkers(), KeptWorkers()
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Says in a sentence why a version moved on the ladder: its own results that were not expected, or those of who passed it."""
+"""Explains in a sentence why a version moved on the ladder: its own surprising results, or those of another version."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,19 +11,20 @@ from host.rating.strength import TableOrder
 from host.season.rounds.fit import pair_counts
 
 NEW = "new versions"
-"""Stands for all opponents that played their first round."""
+"""The name that stands for all opponents that played their first round."""
 
 NOTICED_ELO = 0.5
-"""The change of a rating that a sentence is about."""
+"""The least change of a rating that a sentence explains."""
 
 NOTICED_TABLES = 1.0
-"""The surprise of a result that a sentence names as the cause."""
+"""The least surprise of a result that a sentence names as the cause."""
 
 
 def played(orders: Mapping[TableOrder, float], tables: Mapping[frozenset[str], int]) -> dict[TableOrder, float]:
-    """Return the orders of tables without the weights of mirrored ones: as many as each set of versions has played.
+    """Return how often tables ended in each order, scaled so that each set of versions has its number of played tables.
 
-    Sets of versions that `tables` does not have stay as they are.
+    `orders` may count mirrored tables with weights. `tables` is the number of played tables by set of versions. The
+    orders of a set that `tables` does not have stay unchanged.
     """
     weights = Counter[frozenset[str]]()
     for order, times in orders.items():
@@ -35,20 +36,23 @@ def played(orders: Mapping[TableOrder, float], tables: Mapping[frozenset[str], i
 
 
 class Result(NamedTuple):
-    """The tables of a version in the last round against one opponent, or against all new ones. A draw counts half."""
+    """The results of a version in the last round against one opponent, or against all new versions.
+
+    A draw counts half.
+    """
 
     against: str
     tables: float
     won: float
-    expected: float
+    expected: float  # tables that the ratings let the version win
 
     @property
     def surprise(self) -> float:
-        """By how many tables it won more than its rating before the round implied."""
+        """Return how many tables more than expected the version won. The number is negative if it won fewer."""
         return self.won - self.expected
 
     def words(self, up: bool) -> str:
-        """Return "won 12 of 20 tables against ada-2 (8.3 expected)", or how many it lost."""
+        """Return "won 12 of 20 tables against ada-2 (8.3 expected)". If `up` is False, return how many it lost."""
         count, due = (self.won, self.expected) if up else (self.tables - self.won, self.tables - self.expected)
         number = thousands(count, 0 if count == round(count) else 1)
         verb, tables = "won" if up else "lost", counted(round(self.tables), "table")
@@ -59,10 +63,10 @@ class Moves(NamedTuple):
     """The results of the last round, the ratings after it, and the ladder before it."""
 
     results: Mapping[str, Mapping[str, Result]]  # by label and opponent
-    now: Mapping[str, float]
-    ranks: Mapping[str, int]
-    ratings: Mapping[str, float]
-    tables: Mapping[str, float]  # of each version, however many others sat at them
+    now: Mapping[str, float]  # ratings after the round, by label
+    ranks: Mapping[str, int]  # ranks before the round, by label; 0: not ranked
+    ratings: Mapping[str, float]  # ratings before the round, by label
+    tables: Mapping[str, float]  # tables of the round, by label
 
     @classmethod
     def of(
@@ -72,7 +76,10 @@ class Moves(NamedTuple):
         ranks: Mapping[str, int],
         ratings: Mapping[str, float],
     ) -> "Moves":
-        """Return the results of a round: its orders, the ratings after it, and ranks and ratings before it."""
+        """Return the moves of a round: `now` are the ratings after it; `ranks` and `ratings` are from before it.
+
+        `orders` counts how often the tables of the round ended in each order.
+        """
         number, counts = pair_counts(orders)
         labels, found = [*number], dict[str, dict[str, Result]]()
         columns = (each.tolist() for each in counts)
@@ -91,7 +98,11 @@ class Moves(NamedTuple):
         return cls(found, now, ranks, ratings, tables)
 
     def sentence(self, label: str, ranks: Mapping[str, int]) -> str:
-        """Return why a version moved; empty if neither its rank nor its rating did. `ranks` are those of all versions now."""
+        """Return why a version moved; empty if its rank is the same, and its rating has changed by less than
+        NOTICED_ELO.
+
+        `ranks` are the ranks of all versions after the round.
+        """
         if label not in self.ratings:
             return f"new: its first {counted(round(self.tables[label]), 'table')}"
         before, rank, change = self.ranks.get(label, 0), ranks.get(label, 0), self.now[label] - self.ratings[label]
@@ -108,7 +119,7 @@ class Moves(NamedTuple):
         return f"{change:+.0f} Elo because {why}"
 
     def _others(self, before: int, rank: int, ranks: Mapping[str, int]) -> str:
-        """Return why the rank of a version has changed without its own results: which version it passed, or which passed it."""
+        """Return which version a version passed, or was passed by, if its own results do not explain its new rank."""
         up, gone = rank < before, list[str]()
         if up:
             ahead = [each for each, old in self.ranks.items() if 0 < old < before]
@@ -126,7 +137,7 @@ class Moves(NamedTuple):
         return f"{first} {own.words(not up)}" if own else f"{first} {'fell behind it' if up else 'passed it'}"
 
     def _own(self, label: str, up: bool) -> Result | None:
-        """Return the result of a version that explains best why it rose or fell; None if none does."""
+        """Return the result that best explains why a version rose (`up`) or fell; None if no result does."""
         sign = 1 if up else -1
         mine = [each for each in self.results.get(label, {}).values() if sign * each.surprise >= NOTICED_TABLES]
         return max(mine, key=lambda each: (sign * each.surprise, each.against), default=None)

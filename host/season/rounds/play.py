@@ -1,4 +1,4 @@
-"""Plays one round of a season: writes its tournament folder, plays it, and reads from its journal what it has brought."""
+"""Writes the tournament folder of a round of a season, and reads the results of the round from its journal."""
 
 import json
 import shutil
@@ -32,9 +32,9 @@ from host.stages import results_of
 
 STAGE = "round"
 REFEREE = "referee"
-"""The folder of the game in a round's folder, if its rules are a program."""
+"""The folder inside a round's folder that has the game, if its rules are a program."""
 MEETINGS = "meetings.txt"
-"""The file of a round's folder with the meetings that the scheduler has written down."""
+"""The file in a round's folder that lists the meetings of the scheduler."""
 
 
 def how_tables_are_played(tournament: Tournament) -> str:
@@ -51,11 +51,13 @@ def write_round(
     bots: Sequence[str],
     meetings: Sequence[Meeting],
 ) -> Path | None:
-    """Write the tournament folder of a round, whole or not at all. It names its bots in the store and copies none.
+    """Write the tournament folder of a round, completely or not at all. Return None, or the new path of an older
+    folder.
 
-    The seed lies in `run/seed`, readable for its owner, with its commitment. A folder with these meetings and bots stays: this
-    function wrote it before a crash. Rename a folder with others, and return its new path: somebody unpacked a backup over a
-    season that had gone on.
+    The folder's croupier.toml names the bots in the store; no bot is copied. The seed is in `run/seed`, which only its
+    owner may read, and its commitment is beside it. If the folder exists with these meetings and bots, it stays as it
+    is: this function wrote it before a crash. A folder with other meetings or bots is renamed: somebody unpacked a
+    backup over a season that had gone on.
     """
     listed = "".join(f"{meeting.tables} {' / '.join(meeting.labels)}\n" for meeting in meetings).encode()
     aside = None
@@ -81,7 +83,7 @@ def write_round(
 
 
 def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: list[dict[str, Any]]) -> str:
-    """Return the text of a croupier.toml with the game, rules, limits and sandbox of a season, and these bots and stages."""
+    """Return the text of a croupier.toml with these bots and stages, and a season's game, rules, limits and sandbox."""
     settings = settings_of(tournament)
     settings["sandbox"]["level"] = str(tournament.level)
     game = f"{REFEREE}/" if ref_of(tournament.game).has_referee else settings["game"]
@@ -91,9 +93,9 @@ def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: list
 
 
 def copy_own_code(tournament: Tournament, target: Path) -> None:
-    """Copy the organiser's modules and packages beside croupier.toml, if it names a value of one.
+    """Copy the organiser's Python modules and packages beside croupier.toml into `target`, if croupier.toml uses any.
 
-    Copy a referee as well: a round is verified with the program that it was played with.
+    Copy the folder of a referee as well: a round is verified with the program that it was played with.
     """
     known = ref_of(tournament.game)
     if known.has_referee:
@@ -109,11 +111,11 @@ def copy_own_code(tournament: Tournament, target: Path) -> None:
         shutil.copy(file, copy)
 
 
-# What a round has brought.
+# The results of a round.
 
 
 class Brought(NamedTuple):
-    """What a round has brought, its last seal, and its seed, which may be known now."""
+    """The results of a finished round, the last seal of its journal, and its seed, which may be published now."""
 
     sums: RoundSums
     seal: str
@@ -121,15 +123,15 @@ class Brought(NamedTuple):
 
 
 def reading_round(folder: Path, tournament: Tournament) -> AbstractContextManager[Journal]:
-    """Open the journal of a round. A round has a copy of the referee that it was played with."""
+    """Open the journal of a round. If its game has a referee, use the copy that is in the folder of the round."""
     has_referee = ref_of(tournament.game).has_referee
     return reading(Folder(folder).journal, registry_of(folder) if has_referee else tournament.registry)
 
 
 def read_round(folder: Path, tournament: Tournament, speed: float = 0.0) -> Brought:
-    """Return what a round that is over has brought. Raise UserError if its journal is damaged.
+    """Return the results of a finished round. Raise UserError if it is not finished, or its journal is damaged.
 
-    `speed` is the number of tables in a second that has been measured; 0: none has been.
+    `speed` is the measured number of tables per second; 0 if it was not measured.
     """
     place = Folder(folder)
     with reading_round(folder, tournament) as journal:
@@ -150,7 +152,7 @@ def read_round(folder: Path, tournament: Tournament, speed: float = 0.0) -> Brou
 
 
 def _orders(journal: Journal, records: Sequence[Record]) -> tuple[tuple[tuple[tuple[str, ...], ...], float], ...]:
-    """Return how often the versions of a table ended in each order, in a fixed order."""
+    """Return pairs, sorted: an order in which the versions of a table ended, and how often it occurred."""
     (position,) = positions_of(journal)
     found = orders(results_of(position.config, records, journal.bots()))
     return tuple(sorted((order, times) for order, times in found.items() if times))
@@ -164,7 +166,10 @@ def _tables(records: Iterable[Record]) -> dict[str, int]:
 
 
 def _seconds(records: Iterable[Record]) -> dict[str, float]:
-    """Return what the tables of each version have taken of the time of workers: its part by the time of its answers."""
+    """Return the worker time of each version in seconds, by label.
+
+    The time of a fixture is divided among its versions in proportion to the time of their answers.
+    """
     found = Counter[str]()
     for record in records:
         walls = {label: record.usage[label].wall for label in record.results if label in record.usage}
@@ -183,9 +188,9 @@ def _faults(records: Iterable[Record]) -> dict[str, int]:
 
 
 def _crashed(records: Iterable[Record]) -> dict[str, tuple[bool, ...]]:
-    """Return for each version, in the order of the paths, whether it crashed in a fixture.
+    """Return by label whether the version crashed in each of its fixtures, in the order of the fixtures' paths.
 
-    It did if it was benched, or if its process ended or was late at half of the tables.
+    A version crashed if it was benched, or if it had one fault of the kinds BENCHING for every two tables, or more.
     """
     ends = defaultdict[str, list[bool]](list)
     for record in sorted(records, key=lambda record: FixtureId.parse(record.path).sort_key):
@@ -198,7 +203,7 @@ def _crashed(records: Iterable[Record]) -> dict[str, tuple[bool, ...]]:
 
 
 def meetings_of(records: Iterable[Record]) -> tuple[MeetingRow, ...]:
-    """Return the tables of each meeting, with what each version has won and its faults."""
+    """Return a row for each set of versions that met, sorted by labels: tables, and each version's wins and faults."""
     met = dict[tuple[str, ...], list[Record]]()
     for record in records:
         met.setdefault(tuple(sorted(record.results)), []).append(record)

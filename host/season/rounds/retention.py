@@ -15,7 +15,10 @@ REDUCED = "answers removed"
 
 
 def too_old(rounds: Sequence[Round], keep: Keep) -> list[Round]:
-    """Return the rounds whose answers are to be removed: all but the newest ones that fit into `keep`."""
+    """Return the finished rounds whose answers must be removed, oldest first: those that do not fit into `keep`.
+
+    The newest rounds are kept. Rounds whose answers have been removed are left out.
+    """
     found, size, number = list[Round](), 0, 0
     for each in reversed(rounds):
         if each.counted is None:
@@ -27,9 +30,9 @@ def too_old(rounds: Sequence[Round], keep: Keep) -> list[Round]:
 
 
 def remove_answers(folder: SeasonFolder, which: Round, tournament: Tournament) -> str:
-    """Remove the answers of a round from its journal; return the note. Raise UserError if the journal is damaged.
+    """Remove the answers of a round from its journal, and return a note for the round that says so.
 
-    It may be called in a thread.
+    Raise UserError if the journal is damaged. The function may be called in a thread.
     """
     journal = Folder(folder.round(which.number)).journal
     before = journal.stat().st_size

@@ -21,14 +21,14 @@ from host.season.rounds.book import Round
 from host.season.rounds.play import STAGE, reading_round
 
 OWN_TABLES = 20
-"""Tables of each version of a round that its author gets."""
+"""The number of tables of a round that the author of a version gets of it."""
 
 KEPT_FILES = 10
-"""Rounds whose reports and own tables are kept."""
+"""The number of rounds whose reports and own tables are kept."""
 
 
 class RoundFiles(NamedTuple):
-    """The name of a round's report below published/, and its tables from the seats of each bot, NDJSON."""
+    """The name of a round's report below published/, and by bot the tables as seen from its seats, as NDJSON."""
 
     report: str
     tables: dict[str, str]
@@ -37,8 +37,8 @@ class RoundFiles(NamedTuple):
 def has_records(folder: SeasonFolder, which: Round) -> bool:
     """Return whether the records of a round are written: whether the last line of their file has the seal of the round.
 
-    A season that was restored from a backup may have the file of another round with this number. Altered records are not found
-    here: check.py finds them.
+    A season that was restored from a backup may have the file of another round with this number. This function does not
+    find altered records; check.py does.
     """
     try:
         with (folder.published / records_of(which.number)).open("rb") as file:
@@ -46,21 +46,26 @@ def has_records(folder: SeasonFolder, which: Round) -> bool:
                 return False
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
                 last = lines[lines.rfind(b"\n", 0, len(lines) - 1) + 1 :]
-    except OSError:  # the records are written again then, and that says what is wrong with the place
+    except OSError:  # then the records are written again, and the error of this attempt is reported
         return False
     return hashlib.sha256(last).hexdigest() == which.seal
 
 
 def write_records(folder: SeasonFolder, number: int, tournament: Tournament) -> None:
-    """Write the records of a round. It may be called in a thread. Raise UserError if the journal of the round cannot be read."""
+    """Write the records of a round into published/. Raise UserError if the journal of the round cannot be read.
+
+    The function may be called in a thread.
+    """
     with reading_round(folder.round(number), tournament) as journal:
         write_atomically(folder.published / records_of(number), (line.encode() for line in public_lines(journal).lines))
 
 
 def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
-    """Write the report of a round, and remove those of old rounds. `bots` has the bot of each label.
+    """Write the report of a round and remove the reports of old rounds. Return the report's name and the bots' own
+    tables.
 
-    It may be called in a thread. Raise UserError if the journal of the round cannot be read.
+    `bots` has the name of each bot, by the label of its version. Raise UserError if the journal of the round cannot be
+    read. The function may be called in a thread.
     """
     report = report_of(number)
     with reading_round(folder.round(number), tournament) as journal:
@@ -91,7 +96,7 @@ def _own_tables(journal: Journal, bots: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(journal: Journal, root: bytes, path: str, tables: int) -> Iterable[ReplayedTable]:
-    """Return the first tables of a fixture; none if they cannot be played again."""
+    """Return the first tables of a fixture, up to `tables` of them; none if they cannot be replayed."""
     wanted = range(min(tables, len(journal.full_record(path).scores)))
     try:
         return list(load(journal, root, path, wanted))
