@@ -1,11 +1,11 @@
-"""Finds tables that repeat another one: the line of a table identifies what happened at it.
+"""Finds tables that repeat another one. The *line* of a table is a digest of everything that happened at it.
 
-Chance deals every table again, so a table at which something was drawn repeats no other. Without chance a table follows
-from its seats, its rules, its opening and the moves of its bots. The tables of the same bots in the same seats are compared:
+A table at which something was drawn repeats no other table, because each table has its own luck. A table without chance
+follows from its seats, its rules, its opening and the moves of its bots. Tables of the same bots in the same seats are compared:
 
-- if two of them have the same opening and different moves, a bot has answered the same history of questions in two ways. Its
-  moves are drawn, so all these tables are independent, the equal ones too;
-- otherwise equal tables are one game that was played again: it is evidence only once.
+- if two of them have the same opening and different moves, a bot has answered the same history of questions in two ways. So
+  this bot draws its moves at random, and all these tables are independent, even the equal ones;
+- otherwise equal tables are one game that was played again: together they are evidence only once.
 """
 
 import zlib
@@ -22,8 +22,8 @@ from host.play.table_plans import TableSetup
 from protocols.wire import Answer, Fault
 
 ORDER_BYTES, OPENING_BYTES, MOVES_BYTES = 4, 8, 8
-"""Of the digests of a line: the seats and rules, with the opening, with the moves too. Two of a million different digests of
-eight bytes are equal with a probability of 1 in 30 million."""
+"""Sizes of the three digests in a line: of seats and rules; of seats, rules and opening; of seats, rules, opening and moves.
+Among a million different texts, two have the same digest of eight bytes with a probability of 1 in 30 million."""
 LINE_BYTES = ORDER_BYTES + OPENING_BYTES + MOVES_BYTES
 NO_LINE = bytes(LINE_BYTES)
 """The line of a table that repeats no other, because chance took part in it."""
@@ -32,7 +32,7 @@ NO_LINE = bytes(LINE_BYTES)
 def line_of(table_setup: TableSetup, table: Table) -> bytes:
     """Return the line of a table that has ended.
 
-    If the game does not return its moves, the answers are the moves; what an error message says is left out.
+    If the game does not return its moves, the answers are taken as moves, and faults without their details.
     """
     return line_of_moves(table_setup, moves_of(table))
 
@@ -54,22 +54,25 @@ def line_of_moves(table_setup: TableSetup, moves: Moves | None) -> bytes:
 
 
 def digest(text: str, size: int = MOVES_BYTES) -> bytes:
-    """Return a digest of a text."""
+    """Return the BLAKE2b digest of a text, with `size` bytes."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=size).digest()
 
 
 def spelled_for_lines(answer: Answer) -> str:
-    """Return an answer as it stands in the line of its table: a fault without its detail."""
+    """Return the text of an answer that the line of its table is made of: a fault without its detail."""
     return f"!{answer.kind}" if isinstance(answer, Fault) else spelled_answer(answer)
 
 
 def pack_lines(lines: Sequence[bytes]) -> bytes:
-    """Return the lines of the tables of a fixture for its record; empty if no table can repeat another."""
+    """Return the lines of a fixture's tables, compressed for its record; b"" if no table can repeat another."""
     return b"" if all(line == NO_LINE for line in lines) else zlib.compress(b"".join(lines), 1)
 
 
 def lines_of(record: Record) -> list[bytes]:
-    """Return the line of each table of a fixture; none if no table can repeat another. Raise ValueError if damaged."""
+    """Return the line of each table of a fixture, in order; [] if no table can repeat another.
+
+    Raise ValueError if the stored lines are damaged.
+    """
     if not record.lines:
         return []
     most = LINE_BYTES * sum([result.tables for result in record.results.values()])
@@ -83,20 +86,21 @@ def lines_of(record: Record) -> list[bytes]:
 
 
 class Repeats(NamedTuple):
-    """How many tables there were, and how many of them were different."""
+    """The number of tables, and the number of different tables among them."""
 
     tables: int = 0
     different: int = 0
     per_unit: float = 1.0
-    """Tables that count as one in statistics: the sum of the squares of how often each line was played, by `tables`.
+    """Number of tables that count as one unit in statistics: count² of each line, added over all lines, divided by `tables`.
 
-    Equal tables are one unit (Kish, "Survey Sampling", 1965). If each was played equally often, as many count as are
-    different. A game that makes up half of all tables leaves at most four.
+    The count of a line is the number of tables with this line. Equal tables are one unit (Kish, "Survey Sampling", 1965).
+    If all lines have the same count, there are as many units as different tables. If one line has half of all tables, there
+    are at most four units.
     """
 
     @property
     def figure(self) -> str:
-        """How many tables are different: "2 different tables in 400"."""
+        """Return how many tables are different: "2 different tables in 400"."""
         return f"{thousands(self.different)} different tables in {thousands(self.tables)}"
 
     @property
@@ -106,7 +110,7 @@ class Repeats(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What that means for intervals and certainties; empty if no table repeats another."""
+        """Return a sentence about the effect on intervals and certainties; "" if no table repeats another."""
         return f"{self.figure}: a table that repeats another is not evidence" if self.different < self.tables else ""
 
 
@@ -135,7 +139,10 @@ def repeats_in(records: Iterable[Record]) -> Repeats:
 
 
 def _drawn_orders(lines: Iterable[bytes]) -> set[bytes]:
-    """Return the seatings at which a bot has answered the same history in two ways: one opening, but different moves."""
+    """Return the digests of seats and rules for which a bot has answered the same history in two ways.
+
+    These are the digests whose lines have the same opening but different moves.
+    """
     of_opening, found = dict[bytes, bytes](), set[bytes]()
     for line in lines:
         opening, moves = line[:-MOVES_BYTES], line[-MOVES_BYTES:]

@@ -1,9 +1,9 @@
-"""Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at once.
+"""Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at the same time.
 
-How it works. In turn, `ask` collects the open questions of all tables into one batch for each seat and stores the answers
-with the questions, and `advance` gives each table its answers. The rules of croupier's own games run in this process, all
-others are a source of questions in another one (sources/source.py); the match does not know which. A table that is played
-alone in this process takes a short cut, without batches.
+How it works. Two steps alternate. First `ask` collects the open questions of all tables into one batch for each seat, and
+stores each answer in its question. Then `advance` gives each table its answers. The rules of croupier's own games run in this
+process. All other rules run in another process, which is a source of questions (sources/source.py). The match treats both
+kinds of rules alike. A table that is played alone in this process is played without batches, which is faster.
 """
 
 import time
@@ -28,12 +28,12 @@ from protocols.wire import Answer, View
 
 MAX_PARALLEL_TABLES = 128
 YIELD_INTERVAL_S = (
-    0.01  # seconds after which other tasks get a turn, even if all answers are fast; it costs 10 to 40 µs
+    0.01  # seconds after which other tasks may run, even if all answers are fast; each time costs 10 to 40 µs
 )
 
 
 class OpenQuestion:
-    """A question to one of several seats that a table asks at the same time, and the answer to it."""
+    """A question to one of several seats that a table asks at the same time, with its answer."""
 
     __slots__ = ("answer", "bot", "limit", "number", "table", "view")
     answer: Answer
@@ -43,10 +43,12 @@ class OpenQuestion:
 
 
 class OpenTable(ABC):
-    """A table that is being played. While it asks one seat, it is itself the question, to `bot`.
+    """A table that is being played.
 
-    If it asks several seats, `bot` is "", and `together` has the questions. If it has neither, it is over, or has not begun.
-    `index` is its index among the tables yielded together, `table` its number in the fixture.
+    While a table asks one seat, the table itself is the question, and `bot` is the name of the asked process. While it asks
+    several seats, `bot` is "" and `together` has the questions. Without `bot` and `together`, it is over or has not begun.
+
+    `index` is the index of the table among the tables that the plan yielded together. `table` is its number in the fixture.
     """
 
     __slots__ = ("answer", "bot", "bots", "index", "limit", "table", "table_setup", "together", "view")
@@ -66,7 +68,7 @@ class OpenTable(ABC):
 
     @abstractmethod
     def played(self) -> "PlayedTable":
-        """Return the table, which is over."""
+        """Return the table as a PlayedTable. It must be over."""
 
     @property
     def questions(self) -> Sequence["OpenTable | OpenQuestion"]:
@@ -74,7 +76,10 @@ class OpenTable(ABC):
         return (self,) if self.bot else self.together
 
     def ask(self, requests: Sequence[Request], limits: Sequence[float | None] = ()) -> None:
-        """Take over the open requests; none if the table is over. `limits` are their own limits of time, in seconds."""
+        """Store the open requests as questions. A table without requests is over.
+
+        `limits` are the time limits of the requests, in seconds; None or () means the bot's own limit.
+        """
         self.bot, self.together = "", []
         if len(requests) == 1:
             (seat, self.view), self.limit = requests[0], limits[0] if limits else None
@@ -102,7 +107,7 @@ class OwnTable(OpenTable):
         return len(self.game.answers) + 1
 
     def played(self) -> "PlayedTable":
-        """Return the table, which is over."""
+        """Return the table as a PlayedTable. It must be over."""
         game = self.game
         return PlayedTable(self.table_setup, game.scores or (), tuple(game.answers), line_of(self.table_setup, game))
 
@@ -123,7 +128,7 @@ class ForeignTable(OpenTable):
         return self.first
 
     def played(self) -> "PlayedTable":
-        """Return the table, which is over."""
+        """Return the table as a PlayedTable. It must be over."""
         setup, last, table = self.table_setup, self.source_table.last, self.source_table
         line = line_of_moves(setup, last.moves)
         return PlayedTable(setup, last.scores or (), tuple(table.answers), line, table.transcript)
@@ -136,36 +141,41 @@ class PlayedTable(NamedTuple):
     scores: Scores
     answers: tuple[Answer, ...]
     line: bytes = NO_LINE
-    transcript: bytes = b""  # of a table of a referee
+    transcript: bytes = b""  # only of a table with a referee
 
 
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
-    """Return how many tables these bots can play at once, at most `most`.
+    """Return how many tables these bots can play at the same time: the smallest `max_open_tables` of the bots.
 
-    For an argv bot this is also the number that its bot.toml declares: several of its processes running at once would
-    use each other's time.
+    Benched bots do not count; if all are benched, return `most`. The number in the bot.toml of an argv bot counts too: if
+    several of its processes run at the same time, they use each other's time.
     """
     return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
 
 
 def max_open_tables(bot: BuiltBot) -> int:
-    """Return how many tables one bot can play at once: 1 if they would share its process, state file, bank or retries."""
+    """Return how many tables one bot can play at the same time.
+
+    It is 1 for a bot whose process does not live for the whole fixture, and for a bot with a state file, a time bank or
+    retries.
+    """
     alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables
 
 
 class Seating(NamedTuple):
-    """The seats of a fixture, by the name of the process, and how many tables they play at once at most."""
+    """The seats of a fixture by process name, and the maximum number of tables that they play at the same time."""
 
     seats: Mapping[str, Seat]
-    monitor: Monitor  # gets a turn when it is due
+    monitor: Monitor  # must run at the time `due`
     max_tables: int
 
 
 async def play(plan: TablePlan, seating: Seating, game: Game, root: bytes) -> list[PlayedTable]:
-    """Play the tables of a fixture with rules that run in this process. `root` is that of all luck.
+    """Play the tables of a fixture with rules that run in this process. All luck follows from `root`.
 
-    Return them in the order of the plan, for any number of tables at once. Raise HostFailure as `ask_all` does.
+    Return the tables in the order of the plan, however many of them are played at the same time. Raise HostFailure as
+    `ask_all` does.
     """
     return await _Match(seating, OwnRules(game, root)).play(plan)
 
@@ -181,7 +191,7 @@ async def play_source(
 
 
 class News:
-    """What seats must learn besides their questions: ended tables and illegal moves. A seat gets both with its next batch."""
+    """News for seats besides their questions: ended tables and illegal moves. A seat gets its news with its next batch."""
 
     def __init__(self, seats: Mapping[str, Seat]) -> None:
         self._seats = seats
@@ -189,26 +199,29 @@ class News:
         self.illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
 
     def batch(self, bot: str, questions: Sequence[HasQuestion]) -> Batch:
-        """Return a batch of questions to a bot, with what it must learn."""
+        """Return a batch of questions to a bot together with all its news, which are then removed here."""
         return Batch(questions, self.ended.pop(bot, ()), self.illegal.pop(bot, ()))
 
     def report_illegal(self, bot: str, question: Question, move: Answer) -> None:
-        """Let a bot know that its answer to a question was an illegal move."""
+        """Store the news that a bot's answer to a question was an illegal move."""
         self.illegal[bot].append(IllegalMove(question, move))
 
     def report_end(self, bots: Iterable[str], table: int) -> None:
-        """Note that a table has ended. The next batch tells it to the bots that are sent table numbers."""
+        """Store the news that a table has ended, for those of its bots that receive table numbers (`table_ids`)."""
         for bot in bots:
             if bot in self._seats and self._seats[bot].bot.spec.table_ids:
                 self.ended[bot].append(table)
 
     async def close(self) -> None:
-        """Send what no batch has carried yet."""
+        """Send all news that no batch has carried yet."""
         await ask_all({self._seats[bot]: self.batch(bot, ()) for bot in {**self.ended, **self.illegal}})
 
 
 async def ask(questions: Iterable[OpenTable | OpenQuestion], seats: Mapping[str, Seat], news: News) -> None:
-    """Ask open questions, those to a bot together, and store the answers with them. Raise HostFailure as `ask_all` does."""
+    """Ask open questions, in one batch for each bot, and store each answer in its question.
+
+    Raise HostFailure as `ask_all` does.
+    """
     asked: defaultdict[str, list[OpenTable | OpenQuestion]] = defaultdict(list)
     for question in questions:
         asked[question.bot].append(question)
@@ -224,7 +237,7 @@ class _Turns:
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
-        self.due = 0.0  # time at which other tasks get the next turn
+        self.due = 0.0  # time at which other tasks must run next
 
     async def give(self) -> None:
         """Let other tasks run."""
@@ -233,7 +246,7 @@ class _Turns:
 
 
 class OwnRules:
-    """The rules of a game of croupier, in this process: an answer takes them a few microseconds."""
+    """Rules of one of croupier's own games, in this process. They process an answer in a few microseconds."""
 
     room = MAX_PARALLEL_TABLES
 
@@ -246,7 +259,7 @@ class OwnRules:
         return OwnTable(index, number, setup, Table(self._game, setup.rules, luck, name=setup.path))
 
     async def advance(self, tables: Sequence[OwnTable], news: News) -> None:
-        """Give each table its answers. Then each has its next questions, or is over."""
+        """Give each table the answers to its open questions. Then each table has its next questions, or is over."""
         for one in tables:
             game = one.game
             if one.bot:
@@ -256,7 +269,7 @@ class OwnRules:
                 for asked in one.together:
                     if not game.answer(asked.answer):
                         news.report_illegal(asked.bot, Question(one.table, asked.number, asked.view), asked.answer)
-            if (request := game.request) is not None and not game.together:  # `ask` in place: by far the most
+            if (request := game.request) is not None and not game.together:  # as `ask` does: the usual case
                 seat, one.view = request
                 one.bot = one.bots[seat]
             else:
@@ -272,16 +285,19 @@ class _ForeignRules:
 
     @property
     def room(self) -> int:
-        """Return how many tables the process holds at once. It falls after failures."""
+        """Return how many tables the process can hold at the same time. Failures reduce this number."""
         return self._source.room
 
     def begin(self, index: int, number: int, setup: TableSetup) -> ForeignTable:
-        """Return a new table, which `advance` opens."""
+        """Return a new table. `advance` opens it."""
         table = self._source.table(setup, self._root, setup.seated(self._game))
         return ForeignTable(index, number, table, setup.players(self._game))
 
     async def advance(self, tables: Sequence[ForeignTable], news: News) -> None:
-        """Open the new tables, and give the others their answers. Then each has its next questions, or is over."""
+        """Open the new tables, and give the others their answers. Then each table has its next questions, or is over.
+
+        Raise FixtureUndecided as `SteadySource.advance` does, or for a question that is too long for a bot's command line.
+        """
         given: dict[int, Sequence[Answer]] = {}
         for one in tables:
             if one.bot:
@@ -306,11 +322,11 @@ _Table = TypeVar("_Table", bound=OpenTable)
 
 
 class _Rules(Protocol[_Table]):
-    """What holds the tables of a fixture."""
+    """Rules that hold the tables of a fixture, in this process or in another one."""
 
     @property
     def room(self) -> int:
-        """Return how many tables are asked at once at most. Others wait with their open questions."""
+        """Return the maximum number of tables whose questions are asked together. Other tables wait with theirs."""
         ...
 
     def begin(self, index: int, number: int, setup: TableSetup) -> _Table:
@@ -318,19 +334,19 @@ class _Rules(Protocol[_Table]):
         ...
 
     async def advance(self, tables: Sequence[_Table], news: News) -> None:
-        """Give each table the answers to its open questions. Then each has its next questions, or is over."""
+        """Give each table the answers to its open questions. Then each table has its next questions, or is over."""
         ...
 
 
 class _Match(Generic[_Table]):
-    """Carries requests and answers between tables and seats: in turn, all open questions, and then all answers."""
+    """Carries requests and answers between tables and seats: it asks all open questions, then passes on all answers."""
 
     def __init__(self, seating: Seating, rules: "_Rules[_Table]") -> None:
         self._seats, self._max_tables, self._rules = seating.seats, seating.max_tables, rules
         self._turns, self._news = _Turns(seating.monitor), News(seating.seats)
 
     async def play(self, plan: TablePlan) -> list[PlayedTable]:
-        """Play the tables of a plan, and return them in its order."""
+        """Play the tables of a plan, and return them in the order of the plan."""
         played: list[PlayedTable] = []
         table_setups = next(plan, None)
         while table_setups is not None:
@@ -344,7 +360,10 @@ class _Match(Generic[_Table]):
         return played
 
     async def _play(self, table_setups: Sequence[TableSetup], before: int) -> list[PlayedTable]:
-        """Play tables that do not depend on each other. `before` is the number of tables that the fixture has had before."""
+        """Play tables that do not depend on each other. Return them in the order of `table_setups`.
+
+        `before` is the number of tables of the fixture that were played earlier.
+        """
         most = min(self._max_tables, len(table_setups))
         at_once = max(1, min(most, usable_parallelism(self._seats.values(), most)))
         waiting = iter(enumerate(table_setups))
@@ -370,9 +389,10 @@ class _Match(Generic[_Table]):
                 await self._turns.give()
 
     async def _play_alone(self, one: OwnTable) -> None:
-        """Play a table to its end while it asks one seat at a time: most answers come without a batch and other tasks.
+        """Play a table until it is over, or asks several seats at the same time.
 
-        This is what the loop of `play` does, without a batch for each question.
+        The loop of `_play` does the same with a batch for each question. Here most questions need neither a batch nor
+        another task, which is faster.
         """
         table, bots, turns, news = one.game, one.bots, self._turns, self._news
         seats = [self._seats[bot] for bot in bots]

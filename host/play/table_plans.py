@@ -10,27 +10,33 @@ from host.play.records import Fixture
 
 
 def player_name(bot: str, process: int) -> str:
-    """Return the name of one of the processes of a bot: the bot's own for the first, else `ada/2`, which no bot is called."""
+    """Return the name of one of a bot's processes, numbered from 0.
+
+    Process 0 has the name of the bot. Process 1 of `ada` is `ada/2`; no bot can have such a name.
+    """
     return f"{bot}/{process + 1}" if process else bot
 
 
 def bot_of(player: str) -> str:
-    """Return the bot that a process belongs to, from the process's name."""
+    """Return the name of a process's bot, given the name of the process (see `player_name`)."""
     return player.partition("/")[0]
 
 
 def process_of(player: str) -> int:
-    """Return the number of a process of its bot, from 0, from the process's name."""
+    """Return the number of a bot's process, from 0, given the name of the process (see `player_name`)."""
     return int(player.partition("/")[2] or 1) - 1
 
 
 class TableSetup(NamedTuple):
-    """One table of a fixture before it is played: the bots by seat, the rules and the luck."""
+    """One table of a fixture before it is played: the bots, the rules and the luck.
+
+    `bots` has one bot for each seat. In a game for partners it has one bot for each side (see `seated`).
+    """
 
     bots: tuple[str, ...]
     rules: Any
     path: str  # its name, and the path of its luck unless it shares luck
-    luck: str = ""
+    luck: str = ""  # the path of luck that it shares with other tables; "" if it shares none
     alone: bool = False  # whether no other table of its fixture shares its luck
 
     def seated(self, game: Game) -> tuple[str, ...]:
@@ -54,7 +60,7 @@ when all tables have been played."""
 
 
 def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
-    """Yield all tables at once. Seats rotate from table to table; the first bot of the list has the first seat at table 1."""
+    """Yield all tables together. Seats rotate from table to table; the first bot of the list has the first seat at table 1."""
     bots, first = fixture.bots, fixture.first
     rules = fixture.rules._replace(seats=len(bots))
     turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
@@ -64,9 +70,9 @@ def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
 
 
 def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
-    """Yield the tables of `independent`, but as many consecutive tables as there are seats share one deal.
+    """Yield the tables of `independent`, but in groups that share one deal. A group has one table for each seat.
 
-    The deal has the name of the first of these tables. Every bot plays the same deal from every seat, which reduces the
+    A deal has the name of the first table of its group. Every bot plays the same deal from every seat, which reduces the
     influence of luck.
     """
     (tables,) = independent(fixture, seed)
@@ -77,9 +83,9 @@ def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def same_cards(fixture: Fixture, seed: bytes) -> TablePlan:
-    """Yield the tables of `independent`; the deal of each depends on its number and on all bots but the first.
+    """Yield the tables of `independent`. The deal of a table depends on its number and on all bots except the first.
 
-    So every bot that plays the same others meets the same deals, in the same seats.
+    So all first bots that play the same opponents get the same deals, in the same seats.
     """
     (tables,) = independent(fixture, seed)
     yield [table._replace(luck=_shared_deal(fixture, table.path), alone=True) for table in tables]
@@ -92,25 +98,26 @@ def mirrored_same_cards(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def _shared_deal(fixture: Fixture, path: str) -> str:
-    """Return the name of a deal that does not depend on the first bot, from a path that does."""
+    """Return the name of a deal that does not depend on the first bot, made from a path that depends on it."""
     return str(FixtureId.parse(path)._replace(meeting=contestants(fixture.bots[1:])))
 
 
 def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of a tourney one by one, until every solvent bot has played `fixture.tables` rounds.
 
-    Source: the 2011 engine (rules sheet, section 6). Broke bots are removed and the rest is shuffled. The first of
-    those with the fewest rounds sit down. Chips are carried from table to table; a broke bot keeps its chips.
+    Source: the 2011 engine (rules sheet, section 6). Before each table the bots that cannot pay the buy-in are left out,
+    and the other bots are shuffled. Of the bots with the fewest rounds, the first in the shuffled order sit down. A bot
+    carries its chips from table to table. A bot that is left out keeps its chips.
     """
     return sequential_tables(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
 
 
 def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
-    """Yield the tables of `tourney`, but as many tourneys as there are bots share their draws and their shoes.
+    """Yield the tables of `tourney`, but in groups of tourneys that share their draws and their shoes.
 
-    From one tourney to the next every bot moves up one place in the draw. Over all of them each bot has every place
-    once: it gets in each the draw that another bot had in the one before. `fixture.first` is the number of the tourney,
-    from 1.
+    A group has one tourney for each bot. From one tourney to the next every bot moves up one place in the draw: it gets
+    the draw that another bot had in the tourney before. In the whole group each bot has every place once.
+    `fixture.first` is the number of the tourney, from 1.
     """
     stage, bots = group_of(fixture.path), sorted(fixture.bots)
     turn = (fixture.first - 1) % len(bots)
@@ -119,7 +126,10 @@ def mirrored_tourney(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def sequential_tables(fixture: Fixture, bots: Sequence[str], draw: Shuffler, deal: str) -> TablePlan:
-    """Yield the tables of a tourney. `bots` is the order before shuffling; `deal` names the shared luck, or is ""."""
+    """Yield the tables of a tourney one by one. `bots` is the order before shuffling.
+
+    `draw` shuffles the bots before each table. `deal` is the path of shared luck; "" if each table has its own luck.
+    """
     rules = fixture.rules
     chips = dict.fromkeys(fixture.bots, rules.chips)
     rounds = dict.fromkeys(fixture.bots, 0)
@@ -150,11 +160,11 @@ TOURNEYS = frozenset({"tourney", "mirrored tourney"})
 """The plans whose number of tables depends on their results."""
 
 SAME_CARDS: Mapping[str, str] = {"independent": "same cards", "mirrored": "mirrored same cards"}
-"""The plans in which all first bots meet the same deals, by the plans that they vary."""
+"""The plans in which all first bots get the same deals, by the name of the plan that is otherwise equal."""
 
 
 def table_setups(fixture: Fixture, seed: bytes, scores: Sequence[Scores]) -> list[TableSetup]:
-    """Return the tables of a fixture that has been played, using its recorded scores."""
+    """Return the tables of a fixture that has been played, in order. `scores` are its recorded scores, table by table."""
     plan, seen = PLANS[fixture.plan](fixture, seed), list[TableSetup]()
     now = next(plan, None)
     while now is not None:
@@ -173,6 +183,6 @@ def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
 
 
 def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
-    """Return the first of the bots with the fewest rounds, at most `seats`, in the given shuffled order (BJ-SHORT)."""
+    """Return the candidates with the fewest rounds, in the given shuffled order, and at most `seats` of them (BJ-SHORT)."""
     fewest = min((rounds[bot] for bot in candidates), default=0)
     return [bot for bot in candidates if rounds[bot] == fewest][:seats]

@@ -1,8 +1,8 @@
 """Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
 All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots, []
-for every core; the second is the setup, and another one may follow between two fixtures. When standard input ends, the
-coordinator has gone, and the worker exits.
+for every core. The second line is the setup. A line with another setup may come between two fixtures. When standard input
+ends, the coordinator has ended, and the worker exits.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from host.rules.catalogue import own_code_error
 
 
 async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
-    """Yield the lines of a stream."""
+    """Yield the lines that are read from a file descriptor, without their line ends."""
     rest = b""
     async with trio.lowlevel.FdStream(descriptor) as stream:
         async for chunk in stream:
