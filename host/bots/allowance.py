@@ -6,16 +6,17 @@ from math import inf
 from host.bots.values import BankTime
 from host.sandbox.limits import A_DAY, Limits
 
-RESTART_S = 0.25  # what a later start may take longer than an empty bot of its language
+RESTART_S = 0.25  # seconds that a later start may take longer than the start of an empty bot of its language
 RESTART_BUDGET = 20  # restarts after faults may take this many startup limits in total; then they get nothing
 
 
 class StartupAllowance:
     """Seconds beyond the limit of a move that the first answer of a process may take.
 
-    The first process of a fixture has the whole startup limit. A later one has little more than an empty bot of its language
-    takes, however long its own start took: it could compute then. Restarts after faults also share a budget, so that a
-    bot cannot gain time by being restarted. A process that replaces one after a failure of the host has what was left.
+    The first process of a fixture has the whole startup limit. A later process has a little more than the start of an empty
+    bot of its language takes, even if its own start takes longer, because a bot could compute during its start. Restarts
+    after faults also share a budget, so that a bot cannot gain time by being restarted. If a new process replaces another
+    one after a failure of the host, it has the seconds that the other one had left.
     """
 
     def __init__(self, startup: float, move: float, empty_start: float = 0.0) -> None:
@@ -29,7 +30,7 @@ class StartupAllowance:
         self.is_open = False  # whether the process has not answered yet
 
     def start(self) -> None:
-        """Start a process."""
+        """Record that a process starts."""
         self.is_open = True
 
     def seconds(self) -> float:
@@ -53,13 +54,14 @@ class StartupAllowance:
         self._budget -= self._used
 
     def stalled(self, charged: float) -> None:
-        """Record that the machine has stalled the open question, of which the bot has used `charged` seconds."""
+        """Record that the machine has stalled during a question, for which the bot has used `charged` seconds."""
         self._charged = charged
 
     def begin_again(self) -> None:
         """Record that another process replaces this one after a failure of the host, and is asked the same question.
 
-        It has what was left; if the process had answered before, as much as its own start took, and a little more.
+        If this process has not answered yet, the new one has the seconds that are left, but not less than a later start.
+        Otherwise it has the seconds of this process's own start and those of a later start.
         """
         if self.is_open:
             self._allowed = max(self._allowed - max(self._charged - self._move, 0.0), self._later)
@@ -78,7 +80,7 @@ class TableBudget:
         self.left = cpu_table if self.is_limited else inf
 
     def begin(self, table: int, spent: float) -> float:
-        """Start a table after `spent` seconds were used; return the seconds that are left."""
+        """Start a table after `spent` seconds were used in the fixture. Return the seconds that are left."""
         self._tables = max(self._tables, table)
         if self.is_limited:
             self.left = self._cpu_table * self._tables - spent
@@ -86,14 +88,14 @@ class TableBudget:
 
 
 class TimeBank:
-    """The seconds that a bot may still take for its answers beyond the time that every answer has.
+    """The seconds that a bot may still take for its answers beyond `floor`, the time that every answer has.
 
-    It works as a chess clock with a delay and an increment. The time of an answer beyond `floor` is taken from the bank. An
-    answer adds the increment after its own time was taken; a fault adds nothing.
+    It works like a chess clock with a delay and an increment. The time of an answer beyond `floor` is taken from the bank.
+    After that, a move adds the increment; a fault adds nothing.
     """
 
     def __init__(self, limits: Limits, recorded: Mapping[tuple[int, int], int] | None = None) -> None:
-        """`recorded` has milliseconds by table and number of the question: a recorded bank is used as it was."""
+        """`recorded` has recorded times, by table and number of a question: `begin` sets the bank to these milliseconds."""
         self._bank, self._increment, self._recorded = limits.bank, limits.increment, recorded or {}
         self._table = 0
         self.left = limits.bank.seconds
@@ -128,22 +130,22 @@ class TimeBank:
         return None
 
     def forgive(self, blocked: float) -> float:
-        """Return the seconds of those in which a bot was blocked that cost no bank."""
+        """Return how many of the `blocked` seconds cost no bank: in a fixture, at most the seconds of a full bank."""
         free = min(blocked, self._free_blocked)
         self._free_blocked -= free
         return free
 
     def spend(self, beyond: float) -> float:
-        """Take the seconds that an answer has taken beyond `floor`. Return the seconds that were taken."""
+        """Take the seconds of an answer beyond `floor` from the bank, as far as it has them. Return the seconds taken."""
         spent = min(max(beyond, 0.0), self.left)
         self.left -= spent
         return spent
 
     def add(self) -> None:
-        """Add the increment after an answer."""
+        """Add the increment after a move."""
         self.left += self._increment
 
 
 def time_bank(limits: Limits, recorded: Mapping[tuple[int, int], int] | None = None) -> TimeBank | None:
-    """Return the bank of a bot at the start of a fixture; None if it has none."""
+    """Return the bank of a bot at the start of a fixture; None if the limits give the bot no bank."""
     return TimeBank(limits, recorded) if limits.bank.seconds else None

@@ -76,21 +76,24 @@ TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
 class AnswerReader:
     """Reads the answers of one bot in a fixture. It caches moves: there are few different ones, and millions of answers.
 
-    `framing` knows where an answer ends. Raw answers have no line end.
+    `framing` finds the ends of the answers. A raw answer is the bytes of one answer, without its line end.
     """
 
     def __init__(self, protocol: Protocol, grammar: Grammar, max_bytes: int, *, table_ids: bool) -> None:
         self.max_bytes = max_bytes + TABLE_NUMBER_BYTES
         self.protocol, self.table_ids, self.framing = protocol, table_ids, protocol.framing(grammar.until)
         self.split: Callable[[bytes], list[bytes]] = self.framing.read
-        """Returns the whole answers at the start of some output, and what follows them."""
+        """Returns the complete answers at the start of some output, and as the last item the output after them."""
         self.grammar = grammar
         self._moves: dict[bytes, Move] = {}
         self.whole_lines: dict[bytes, Move] = {}
-        """The cached moves by their lines with the line end: output that answers a single question and is nothing else."""
+        """The cached moves, by answer with its line end. A single question is answered if the output is such a line."""
 
     def encode(self, questions: Sequence[Asked], numbers: Sequence[int] | None, bank: int | None) -> bytes:
-        """Return what is sent for questions: with the numbers of their tables, and the milliseconds in the bot's bank."""
+        """Return the bytes that are sent for questions, with the numbers of their tables and the milliseconds in the bank.
+
+        If `numbers` or `bank` is None, it is not sent.
+        """
         if numbers is None and bank is None:
             return self.framing.encode(questions)
 
@@ -109,7 +112,7 @@ class AnswerReader:
             return None
 
     def read(self, raw: bytes, table: int) -> tuple[Input, Answer]:
-        """Return the kind of a raw answer to a question of this table, and its answer or fault."""
+        """Return the kind of a raw answer, and its move or fault. `table` is the number of the table of the question."""
         if len(raw) > self.max_bytes:
             return Input.TOO_LONG, FLOOD
         text = raw
@@ -120,7 +123,7 @@ class AnswerReader:
         answer = self.protocol.receive(self.grammar, text)
         if isinstance(answer, Fault):
             return (Input.UNREADABLE if answer.ends_process else Input.ANSWERS), answer
-        if self.protocol.note and self.protocol.note(text):  # hardly any of them comes twice
+        if self.protocol.note and self.protocol.note(text):  # hardly any answer with a note comes twice
             return Input.ANSWERS, answer
         if not self.table_ids and len(raw) <= MAX_LINE_BYTES and len(self._moves) < MAX_REMEMBERED_ANSWERS:
             self._moves[raw] = answer
@@ -164,14 +167,14 @@ class BatchState:
         return answers, raws, None
 
     def _end(self) -> BatchEvents:
-        """Return the events of the end of the output while answers are due. In some protocols it completes an answer."""
+        """Return the events of the end of the output while answers are due. In some protocols the end completes an answer."""
         if not (self._reader.protocol.ends_with_output and self.rest.strip()):
             return (), (), self._step(Input.END, self.rest)
         last, self.rest, self.has_ended = without_line_end(self.rest), b"", True
         return self._read([last])
 
     def _read(self, raws: list[bytes]) -> BatchEvents:
-        """Read answers one by one: some are not cached, or there are more answers than questions."""
+        """Return the events of raw answers that are read one by one: not all are cached, or there are too many."""
         answers: list[Answer] = []
         for raw, table in zip(raws, self._tables[len(self._tables) - self._due :], strict=False):
             what, answer = self._reader.read(raw, table)
@@ -188,7 +191,7 @@ class BatchState:
         return self._answer(answers, raws[: len(answers)])
 
     def _answer(self, answers: list[Answer], raws: list[bytes]) -> BatchEvents:
-        """Return the events for these answers. `self.rest` is what the bot wrote after them."""
+        """Return the events of parsed answers. `self.rest` has the bytes that the bot wrote after them."""
         self._due -= len(answers)
         if not self.rest:
             self.state, _ = TRANSITIONS[self.state, Input.ANSWERS if self._due else Input.ALL_ANSWERS]
@@ -200,7 +203,7 @@ class BatchState:
         return answers, raws, self._step(Input.TOO_LONG if too_long else Input.PART, self.rest)
 
     def _step(self, what: Input, raw: bytes, fault: Answer | None = None) -> Violation | None:
-        """Go to the next state; return the violation if the input is one. `fault` replaces the fault of the table."""
+        """Go to the next state; return the violation if the input is one. `fault` replaces the fault in TRANSITIONS."""
         self.state, usual = TRANSITIONS[self.state, what]
         if usual is None:
             return None
@@ -208,7 +211,7 @@ class BatchState:
 
 
 class TableIds:
-    """Numbers of the open tables of one process, from 1. The next batch reports the tables that have ended."""
+    """The numbers of the open tables in one process, from 1. The next batch reports the tables that have ended."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
@@ -217,7 +220,7 @@ class TableIds:
         self._ended = b""
 
     def number(self, table: int) -> int:
-        """Return the number that a table of the fixture has in the process."""
+        """Return the number in the process of a table of the fixture. A table without one gets the next number."""
         number = self._numbers.get(table)
         if number is None:
             self._last = number = self._last + 1
@@ -231,6 +234,6 @@ class TableIds:
             self._ended += self._protocol.over(number)
 
     def over(self) -> bytes:
-        """Return a line for each table that has ended since the last call."""
+        """Return the lines that report the tables that have ended since the last call."""
         ended, self._ended = self._ended, b""
         return ended

@@ -1,7 +1,7 @@
 """Determines the fault of a missing answer from the output, the end of the process and the limit exceeded. Pure.
 
-Whether it is the bot's fault at all is decided before: a stall of the machine by clock.py, a failure of the sandbox by
-host_failures.py, a failure of the game by host/play/sources/steady.py.
+Other modules decide before whether the bot is at fault at all: clock.py for a stall of the machine, host_failures.py for
+a failure of the sandbox, host/play/sources/steady.py for a failure of the game.
 """
 
 from typing import NamedTuple
@@ -24,12 +24,12 @@ class Ending(NamedTuple):
 
     @property
     def passed_no_limit(self) -> bool:
-        """Return whether the output counts as an answer. The exit status, the last field, does not matter."""
+        """Return whether the output counts as an answer. The exit status, which is the last field, does not matter."""
         return not any(self[:-1])
 
 
 def fault_of(ending: Ending) -> Fault:
-    """Return the fault of a process that has not answered. If several apply, return the gravest; the table lists it first."""
+    """Return the fault of a process that has not answered. If several apply, return the gravest: the first in `causes`."""
     found = ending.found or Fault(FaultKind.EXIT)
     causes: tuple[tuple[object, Fault], ...] = (
         (ending.start_error, Fault(FaultKind.START, ending.start_error)),

@@ -31,9 +31,10 @@ MODEL_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 def amount_of(
     read: Callable[[str], float], units: Iterable[str], usual: tuple[str, str], step: int, most: float
 ) -> Callable[[Any], float]:
-    """Return the check of a value with a unit. It raises InvalidValue for a wrong value.
+    """Return a function that reads a value with a unit: it returns the number in the base unit, or raises InvalidValue.
 
-    `usual` has two units for hints; the second is `step` times smaller. `most` is the largest value, in the base unit.
+    `read` reads the text of a value. `usual` has two of the `units` for hints; the second is `step` times smaller. `most`
+    is the largest value, in the base unit.
     """
 
     def check(value: Any) -> float:
@@ -167,11 +168,11 @@ class RequestedLimits:
     Example: `floor = "100 ms"`"""
 
     def with_defaults(self, usual: Limits) -> Limits:
-        """Return the limits. A limit that this table does not set has its value in `usual`."""
+        """Return all limits: those that this table sets, and the others from `usual`."""
         return usual._replace(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """Return the limits of a bot that the table sets."""
+        """Return the limits that the table sets, by name."""
         named = [each.name for each in fields(self) if each.name in Limits._fields]
         return {name: value for name in named if (value := getattr(self, name)) not in (-1, NO_BANK)}
 
@@ -207,9 +208,9 @@ def file_name(value: Any) -> str:
 
 
 SET_BY_CROUPIER = re.compile(r"CROUPIER_SEED|CROUPIER_BANK|CROUPIER_MODEL_URL|LD_.*|GCONV_PATH|LOCPATH")
-"""Variables that a bot may not set. Each of them but the first three makes a program load a file before its own first line.
+"""Variables that a bot may not set. croupier sets the first three.
 
-The programs that start the bot would load it too.
+Each of the others makes a program load a file before its own first line. The programs that start the bot would load it too.
 """
 
 
@@ -324,27 +325,27 @@ class BotSpec:
 
     @property
     def state_is_folder(self) -> bool:
-        """Whether the bot keeps a folder of files, not one file."""
+        """Return whether the bot keeps a folder of files, not one file."""
         return self.state.endswith("/")
 
     @property
     def keeps_folder(self) -> bool:
-        """Whether its sandbox keeps a folder for its state: that is a folder, or a file that does not exist at first."""
+        """Return whether the sandbox keeps a folder for the state: for a folder, or a file that does not exist at first."""
         return self.state_is_folder or self.state_absent
 
     @property
     def process_lifetime(self) -> str:
-        """How long a process of the bot lives: "fixture", "table" or "question"."""
+        """Return how long a process of the bot lives: "fixture", "table" or "question"."""
         return self.lifetime or next(iter(PROTOCOLS[self.protocol].lifetimes), "fixture")
 
     def limits_within(self, granted: Limits) -> Limits:
-        """Return the limits that the bot requests, but not above the granted ones; and the models that it asks for."""
+        """Return the limits that the bot requests, but not above the granted ones, with the granted models that it names."""
         models = tuple(each for each in granted.models if each.name in self.models)
         return self.limits.with_defaults(granted).at_most(granted)._replace(models=models)
 
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
-    """Return a problem for each limit of a bot that exceeds the granted limit."""
+    """Return a problem for each key of a bot.toml that requests more than is granted: limits, cores, models, the heap."""
     given = spec.limits.given()
     problems = floor_problems(spec.limits.with_defaults(granted), toml) if {"move", "floor"} <= given.keys() else []
     for key, asked in given.items():
@@ -374,7 +375,7 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
 
 
 def _bank_exceeded(key: str, asked: Any, granted: Limits, toml: Toml) -> Problem | None:
-    """Return the problem of a bot that asks for a bank or an increment that it cannot have; None if it can."""
+    """Return the problem of a bot whose key requests a bank, an increment or a floor that is not granted, or None."""
     most = getattr(granted, key)
     shown = f"{key} = {to_toml(toml.data['limits'][key])}"
     if not granted.bank.seconds:
@@ -393,7 +394,7 @@ def _bank_exceeded(key: str, asked: Any, granted: Limits, toml: Toml) -> Problem
 
 
 def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
-    """Return the problem of a [limits] table that sets `floor` above `move`."""
+    """Return the problem of a [limits] table that sets `floor` above `move`; [] if it does not."""
     if limits.floor <= limits.move:
         return []
     message = f"floor = {to_toml(format_limit(limits.floor))} is more than move = {to_toml(format_limit(limits.move))}"
@@ -402,7 +403,7 @@ def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
 
 
 def longest_answer(limits: Limits, protocol: str) -> int:
-    """Return the most bytes of an answer: the limit `output`, unless that is more than croupier reads."""
+    """Return the maximum number of bytes of an answer: the limit `output`, but at most what croupier reads."""
     known = PROTOCOLS.get(protocol)  # a journal of a stranger may name any
     return min(limits.output, MAX_ANSWER_BYTES if known and known.persistent else MAX_ARGV_ANSWER_BYTES)
 
@@ -416,20 +417,20 @@ class Submission(NamedTuple):
     limits: Limits = Limits()  # the requested limits, not above the granted ones
     manifest: str = ""  # the path of its bot.toml, for messages; empty for a single file
     wheels: Path | None = None  # the folder of the required packages, if they are already downloaded
-    game: Game | None = None  # the one that `for_game` has given it
+    game: Game | None = None  # the game that `for_game` has set
 
     @property
     def name(self) -> str:
-        """The bot's name."""
+        """Return the bot's name."""
         return self.spec.name
 
     @property
     def plays(self) -> Game | None:
-        """The game that the bot plays; None if that is not known, or is not one of croupier's own."""
+        """Return the game that the bot plays; None if it is not known, or not one of croupier's own games."""
         return self.game if self.game and self.game.name == self.spec.game else GAMES.get(self.spec.game)
 
     def for_game(self, game: Game) -> "Submission":
-        """Return the submission as one for a game."""
+        """Return the submission with this game, also as the key `game` of its bot.toml."""
         return self.with_keys(game=game.name)._replace(game=game)
 
     def with_keys(self, **keys: Any) -> "Submission":
@@ -455,17 +456,20 @@ class BuiltBot(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The bot's name."""
+        """Return the bot's name."""
         return self.spec.name
 
     @property
     def longest_answer(self) -> int:
-        """The most bytes of an answer."""
+        """Return the maximum number of bytes of an answer."""
         return longest_answer(self.limits, self.spec.protocol)
 
     @property
     def retries(self) -> int:
-        """How often a question is asked again after a refused answer: 0 if its process or its protocol cannot be told why."""
+        """Return how often the bot is asked a question again after a refused answer.
+
+        It is 0 if the protocol cannot send the reason, or if a process lives for one question only.
+        """
         told = PROTOCOLS[self.spec.protocol].refused and self.spec.process_lifetime != "question"
         return self.limits.retries if told else 0
 
@@ -474,5 +478,5 @@ class BuiltBot(NamedTuple):
         return self._replace(spec=replace(self.spec, **keys))
 
     def command(self, warm_count: int) -> list[bytes]:
-        """Return the bot's command. Its first `warm_count` words are those of the forking interpreter."""
+        """Return the words of the bot's command. The first `warm_count` are those of the interpreter that forks the bot."""
         return [word.encode() for word in (*self.warm[:warm_count], *self.argv[warm_count:])]

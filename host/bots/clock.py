@@ -1,23 +1,24 @@
-"""The clock of one process that is asked: what was asked and granted, how long the bot waited, and whether it is late.
+"""Clock of one process: measures the time of each answer, and decides whether the answer is late.
 
 How it works. An answer costs the wall time since its question, or since the previous answer if several questions were
-asked at once, without the time in which the bot waited for a processor because of other programs. The kernel counts these
-waits by thread; a kernel that does not count them leaves wall time. A fast answer costs nothing to measure: the counters
-are read from the moment at which an answer turns out to be slow. Of the time before that moment, at most UNMEASURED_S
-count, because only a host that was delayed itself looks later.
+asked at the same time. The time in which the bot waited for a processor because of other programs does not count. The
+kernel counts these waits by thread; with a kernel that does not count them, all wall time counts. A fast answer costs
+nothing to measure: the host reads the counters only when an answer turns out to be slow. Of the time before that moment,
+at most UNMEASURED_S count: if more has passed, the host itself was delayed.
 
-At the deadline the clock looks, and there are four results:
+At the deadline the clock looks at the process. There are five results:
 
-    output is there, or the bot still has time      it is read, or waited for
-    the bot is late                                 a fault
-    the machine kept it from running                HostStall: the question is asked again, nobody is charged
-    the bot is late, and is charged for stalls      a fault
+    output has arrived                                        the host reads it
+    the bot still has time                                    the host waits until the next look
+    the bot is late                                           a fault
+    the machine kept the bot from running                     HostStall: the question is asked again, and no bot is charged
+    the same, but the bot is charged for stalls               a fault
 
-No answer takes more than MAX_WALL_FACTOR times its limit of wall time. The clock of a bot that asks models
-(calling_clock.py) stands still while these do not answer, and that time does not count here.
+No answer takes more wall time than MAX_WALL_FACTOR times its limit. The clock of a bot that asks models
+(calling_clock.py) stands still while a model does not answer. That time does not count here.
 
-What an answer is granted follows from the limits of the bot and from three policies (allowance.py): the start of a process
-takes longer, a bank lends time, and the tables of a fixture have a budget of processor time.
+The time granted to an answer follows from the limits of the bot and from three policies (allowance.py): the first answer
+of a process may take longer, a bank gives additional time, and the tables of a fixture share a budget of processor time.
 """
 
 import time
@@ -35,7 +36,7 @@ from host.sandbox.limits import MAX_WALL_FACTOR, Limits
 from protocols.wire import Answer, FaultKind, Move
 
 UNMEASURED_S = 0.002
-"""The most seconds that count from a question until the waits of the bot are measured."""
+"""Maximum number of seconds that count before the host begins to measure the waits of the bot."""
 
 SHORTEST_S = 0.001  # minimum time until an extended deadline is checked again
 STALL_WORDS = ("blocked", "stopped from outside", "croupier paused", "throttled")  # the fields of Stalls
@@ -60,9 +61,9 @@ class AnswerStatus(Enum):
 class Clock:
     """Times the answers of one process. All times are in seconds; moments are values of `time.perf_counter`.
 
-    `asked` is when the batch was sent. Of the answer that is awaited, `granted` is how long it may take, `free` how much of
-    that the time bank does not pay for, `waited` how long the process had waited for a processor at the last look, and
-    `overhead` how much too late the host looked at its deadline.
+    `asked` is the moment at which the batch was sent. Four values belong to the answer that is due. `granted` is the time
+    that it may take. `free` is the part of this time that is not taken from the time bank. `waited` is the time for which
+    the process had waited for a processor at the last look. `overhead` is the delay of the host's look after the deadline.
     """
 
     def __init__(
@@ -74,18 +75,21 @@ class Clock:
         bank: TimeBank | None = None,
         allowance: StartupAllowance | None = None,
     ) -> None:
-        """A bot that is `charged` is late even if the machine has stalled it. `allowance` is that of its fixture."""
+        """If the bot is `charged`, it is late even if the machine has stalled it.
+
+        `allowance` is shared by all processes of the bot in the fixture; None for a new one.
+        """
         self._limits, self._monitored, self._charged = limits, monitored, charged
         self.allowance = allowance or StartupAllowance(limits.startup, limits.per_move)
         self.budget, self.bank = TableBudget(limits.cpu_table), bank
         self.asked = self.granted = self.free = self.overhead = 0.0
         self._waits = Waits(monitored.sandbox, monitored.computed)
-        self._later: Sequence[float] = ()  # seconds granted to each answer of the batch; () for the limit of every move
-        self._count = 0  # of answers of the batch
+        self._later: Sequence[float] = ()  # seconds granted to each answer of the batch; () for the limit of a move
+        self._count = 0  # number of answers of the batch so far, if `_later` is not ()
         self._last = 0.0  # time of the last answer, or of the batch
         self._deadline = 0.0  # of the open answer
-        self._held = 0.0  # seconds of it that the bot is not charged for, by the last look
-        self.wait = trio.CancelScope()  # of the task that waits for it until the next look: to cancel it is to look now
+        self._held = 0.0  # seconds of the open answer that the bot is not charged for, by the last look
+        self.wait = trio.CancelScope()  # in which a task waits for the open answer; cancel it to look now
 
     @property
     def waited(self) -> float:
@@ -93,7 +97,7 @@ class Clock:
         return self._waits.waited
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
-        """Start the open questions of a process that is alive, which are written at the time `asked`."""
+        """Start the clock for questions that are written at the time `asked` to a process that is alive."""
         per_move = self._limits.per_move
         limits = [question.limit for question in questions]
         later = [] if limits.count(None) == len(limits) else [granted(each, per_move) for each in questions]
@@ -105,9 +109,10 @@ class Clock:
         self._monitored.set_cpu_budget(self._limits.cpu * len(limits) + more, self.budget.left)
 
     def begin_process(self, question: HasQuestion, spent: float) -> float:
-        """Start a question that is asked now, and for which a process is started.
+        """Start the clock for a question that is asked now by the start of a process.
 
-        `spent` are the seconds of processor time of the fixture so far. Return those that the answer may take.
+        `spent` is the bot's processor time in the fixture so far, in seconds. Return the seconds of processor time that the
+        answer may take.
         """
         banked = 0.0 if self.bank is None else self.bank.left
         self.free = granted(question, self._limits.per_move)
@@ -123,7 +128,7 @@ class Clock:
     def start(self, asked: float, granted_first: float, later: Sequence[float] = ()) -> None:
         """Start a batch that is sent at the time `asked`. Its first answer is granted `granted_first` seconds.
 
-        `later` has the seconds of all its answers if questions have limits of their own.
+        If a question has its own limit, `later` has the seconds for each answer of the batch; otherwise it is empty.
         """
         self.asked = self._last = asked
         self._later, self._count = later, 0
@@ -131,12 +136,12 @@ class Clock:
         self._waits.are_measured = False
 
     def take(self, question: HasQuestion) -> None:
-        """Record what is in the bank when a question is asked for the first time, or again."""
+        """Record the time in the bank at the moment at which a question is asked, for the first time or again."""
         if self.bank is not None:
             self.bank.begin(question.table, question.number)
 
     def answered(self, now: float, count: int = 1) -> float:
-        """Record that answers have arrived; return the seconds since the question, or since the previous answer."""
+        """Record that `count` answers have arrived. Return the seconds since the question, or since the previous answer."""
         spent = self._spend(now) if self.bank is not None else 0.0
         wall, self._last = now - self._last, now
         if self.allowance.is_open:
@@ -150,7 +155,10 @@ class Clock:
         return wall
 
     def failed(self, wall: float, *, is_late: bool) -> None:
-        """Record a fault that ends the process, `wall` seconds after the question; 0: it was not asked. It must be alive."""
+        """Record a fault that ends the process, `wall` seconds after the question; 0 if there was no question.
+
+        Call this while the process is still alive.
+        """
         spent = 0.0
         if self.bank is not None and wall:
             spent = self._spend(time.perf_counter())
@@ -159,9 +167,9 @@ class Clock:
         self.allowance.failed(wall - spent)
 
     def ended(self, wall: float, computed: float, answer: Answer) -> None:
-        """Take the time of an answer from the bank: its process has ended after `wall` seconds, and ran for `computed`.
+        """Take the time of an answer from the bank. Its process has ended after `wall` seconds, and ran for `computed`.
 
-        Add the increment for a move.
+        After a move, add the increment. After a time-out, empty the bank.
         """
         if self.bank is not None:
             self.bank.spend(self._time_taken(wall, computed) - self.free)
@@ -181,9 +189,9 @@ class Clock:
         return self.bank.spend(self._time_taken(wall, self._monitored.computed()) - self.free)
 
     def _time_taken(self, wall: float, computed: float) -> float:
-        """Return the seconds that an answer has cost, without stalls of the machine. Waits after the last look are counted.
+        """Return the seconds that an answer has cost, without stalls of the machine. Waits after the last look also cost.
 
-        Call this once for each answer. It has taken `wall` seconds, of which the bot ran for `computed`.
+        Call this once for each answer. The answer has taken `wall` seconds, of which the bot ran for `computed`.
         """
         stalls, cores = self._monitored.samples.stalls, self._monitored.sandbox.cores
         stalls = stalls._replace(blocked=self.bank.forgive(stalls.blocked) if self.bank is not None else 0.0)
@@ -193,9 +201,10 @@ class Clock:
         return max(counted, min(computed / cores, wall)) if stalls.total else max(counted, 0.0)
 
     def measure(self, expected: float = UNMEASURED_S) -> None:
-        """Measure waits from now on, unless they are measured: the answer is slow.
+        """Begin to measure the waits of the bot, unless they are measured already: the answer is slow.
 
-        A host that was not delayed calls this at most `expected` seconds after the question.
+        If more than `expected` seconds have passed since the question, the host was delayed, and the bot is not charged
+        for the rest.
         """
         if not self._waits.are_measured:
             self._held = max(time.perf_counter() - self._last - expected, 0.0)
@@ -203,14 +212,14 @@ class Clock:
             self._monitored.samples.begin()
 
     def seconds_to_look(self) -> float:
-        """Return the seconds until `look` must be called. The answer is slow."""
+        """Return the seconds until `look` must be called. The answer is slow, so begin to measure the waits of the bot."""
         self.measure()
         return max(self._deadline - time.perf_counter(), 0.0)
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
-        """Decide what to do about an answer that has not been read. Raise HostStall if the machine is to blame for that.
+        """Decide what to do about an answer that has not been read. Raise HostStall if the machine delayed the answer.
 
-        Output that is there may have come in time: the deadline is not over before somebody looks.
+        Output that has arrived before this look is read even after the deadline: it may have arrived in time.
         """
         now = time.perf_counter()
         if now < self._deadline:
@@ -225,7 +234,7 @@ class Clock:
         return AnswerStatus.WAIT
 
     def extension(self, wall: float) -> float:
-        """Return the seconds that an answer may still take; 0 if it is late and the bot is to blame.
+        """Return the seconds that an answer may still take; 0 if it is late and the bot is charged for that.
 
         The answer has taken `wall` seconds. Raise HostStall if the machine was busy and the bot was not.
         """
@@ -244,7 +253,7 @@ class Clock:
         return 0.0
 
     def stall(self, wall: float) -> None:
-        """Raise HostStall for an answer after `wall` seconds. Return if the bot is charged for stalls."""
+        """Raise HostStall for an answer that is missing after `wall` seconds. If the bot is charged for stalls, return."""
         words = (
             f"no answer after {wall:.3f} s: computed {self._monitored.computed():.3f} s, waited {self.waited:.3f} s, "
         )

@@ -1,8 +1,9 @@
-"""A process that is asked and answers, a bot's or a referee's: its three pipes, its state, and how long is waited for it.
+"""A process that answers questions, of a bot or a referee: its three pipes, its state, and the wait for its output.
 
-How it works. A question is one write. Most answers are there within a millisecond: the caller polls for them, and nothing
-else happens. If there is none, the process is slow: other tasks run, the clock measures, and other bots are frozen. What
-the output means is not known here (batch_state.py, protocols/referee.py), nor whose fault its end is (blame.py).
+How it works. A question is one write. Most answers arrive within a millisecond: the caller polls for them, and nothing
+else happens. If no answer arrives, the process is slow: other tasks run, the clock measures, and other bots are frozen.
+Other modules decide what the output means (batch_state.py, protocols/referee.py), and which fault the end of a process is
+(blame.py).
 
     state     the process …                           then
     NEW       has not been started                    start → IDLE
@@ -11,7 +12,8 @@ the output means is not known here (batch_state.py, protocols/referee.py), nor w
     SLOW      takes so long that other tasks run      settle → IDLE
     CLOSED    has no pipes any more                   from every state by close
 
-`exchange` asks and reads in one step; the state stays IDLE unless there is no answer.
+`exchange` asks and reads in one step, and the state stays IDLE. If it does not return an answer, the caller then calls
+`expect_answer`.
 """
 
 import fcntl
@@ -41,7 +43,8 @@ SPIN_S = 0.00005
 """Seconds to poll for a single answer without sleeping: waking an idle core takes longer than most answers."""
 
 POLLS_WITHOUT_SPIN, POLLS_ON_ONE_CORE = 100, 100_000
-"""Polls until the next attempt, after no answer has come: with several cores, and if host and bot share one core."""
+"""Number of polls until the next attempt to poll without sleeping, if the last attempt has failed: with several cores, and
+if host and bot share one core."""
 
 ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is killed
 
@@ -49,14 +52,14 @@ ORDERLY_EXIT_S = 0.05  # seconds from closing the input of a process until it is
 class SpinPolicy:
     """Decides whether to poll for a single answer without sleeping.
 
-    If the bot has no core of its own, this never pays, so it is tried again only now and then.
+    If host and bot share one core, this never saves time, so it is tried very seldom.
     """
 
     def __init__(self) -> None:
         self.pause = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
 
     def seconds(self) -> float:
-        """Return how long to poll without sleeping."""
+        """Return the seconds to poll without sleeping: 0 during a pause, of which each call counts down one poll."""
         if not self.pause:
             return SPIN_S
         self.pause -= 1
@@ -72,7 +75,7 @@ SPIN = SpinPolicy()
 
 
 class State(StrEnum):
-    """What is expected of a process."""
+    """States of a process. The head of this module describes them."""
 
     NEW = "new"
     IDLE = "idle"
@@ -82,7 +85,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to a process."""
+    """Events that change the state of a process."""
 
     START = "start"
     ASK = "ask"
@@ -100,11 +103,11 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.SLOW, Event.SETTLE): State.IDLE,
     **{(state, Event.CLOSE): State.CLOSED for state in State},
 }
-"""The next state for each state and event. What is absent is an error of croupier."""
+"""The next state for each state and event. An event that is missing for a state is an error of croupier."""
 
 
 class AskedProcess:
-    """The host's end of one process. None of its pipes blocks."""
+    """One process that answers questions, as the host sees it. The host's ends of its pipes never block."""
 
     def __init__(
         self,
@@ -115,16 +118,17 @@ class AskedProcess:
         one_question: bool = False,
         may_ask_again: bool = False,
     ) -> None:
-        """If the process lives for one question, its input is closed when the question has been written.
+        """Create the pipes of a process that has not started.
 
-        `may_ask_again` is whether `ask_again` may be called.
+        If it lives for `one_question`, its input is closed when the question has been written. `may_ask_again` is whether
+        `ask_again` may be called.
         """
         reads, self._input = os.pipe()
         self.output, writes = os.pipe()
         stderr, complains = os.pipe()
         for own in (self._input, self.output, stderr):
             os.set_blocking(own, False)
-        self._inherited: Sequence[int] = (reads, writes, complains)  # by the process: its ends of the pipes
+        self._inherited: Sequence[int] = (reads, writes, complains)  # the process's ends of the pipes
         self.state = State.NEW
         self.stderr = StderrPipe(log, stderr)
         self.unsent = b""  # what did not fit into the pipe yet
@@ -134,7 +138,7 @@ class AskedProcess:
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
         self.poll = self._poll.poll
-        """Returns a list that is not empty if there is output to read, or its end. It waits at most the given ms."""
+        """Waits at most the given milliseconds for output. The list returned is not empty if there is output, or its end."""
 
     def _step(self, event: Event) -> None:
         self.state = TRANSITIONS[self.state, event]
@@ -145,7 +149,7 @@ class AskedProcess:
         return self.state is not State.CLOSED
 
     def enlarge_pipes(self, size: int) -> None:
-        """Set the size of both pipes in bytes, if the user's limit for the memory of pipes allows it."""
+        """Set the size of the input and the output pipe in bytes, if the user's limit for the memory of pipes allows it."""
         for pipe in (self._input, self.output):
             with suppress(OSError):
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
@@ -166,7 +170,7 @@ class AskedProcess:
     # Asking.
 
     def ask(self, data: bytes) -> None:
-        """Write questions, as much as fits into the pipe. The clock has been started."""
+        """Write questions, as many bytes as fit into the pipe. The caller has started the clock."""
         self.expect_answer()
         self._write(data)
 
@@ -222,7 +226,7 @@ class AskedProcess:
             self._write(self.unsent)
 
     async def while_writing(self, reading: Callable[[], Awaitable[None]]) -> None:
-        """Read answers, and write meanwhile what did not fit into the pipe. Raise what `reading` raises."""
+        """Run `reading`, and meanwhile write the bytes that did not fit into the pipe. Raise what `reading` raises."""
         if not (self.unsent or self._may_ask_again):
             return await reading()
         with unwrap_exception_group():
@@ -250,7 +254,7 @@ class AskedProcess:
     async def next_output(self) -> bytes | None:
         """Wait for output of a process that is slow. Return it; b"" at its end, None if the process is late.
 
-        Raise HostStall if the machine is to blame for that.
+        Raise HostStall if the machine delayed the process.
         """
         self._step(Event.SILENCE)
         self._monitored.mark_slow(self._clock.asked)
@@ -288,7 +292,7 @@ class AskedProcess:
             self._input = -1
 
     def close(self) -> None:
-        """Close its pipes. Read the rest of its standard error before."""
+        """Close the pipes of the process. Read the rest of its standard error first."""
         if self.is_open:
             self._step(Event.CLOSE)
             self._clock.forget()

@@ -10,7 +10,7 @@ from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, Move, View
 
 RAW_BYTES = 2048
-"""Bytes stored of each question and answer; of a standard error as many from its start and as many from its end."""
+"""Bytes stored of each question and each answer. A standard error has this many from its start and from its end."""
 
 TIMED_TABLES = 8
 """Number of tables at the start of a fixture for which the time of each decision is stored."""
@@ -37,7 +37,7 @@ class Question(NamedTuple):
 
 
 class HasQuestion(Protocol):
-    """The part of a question that a seat uses. A `Question` has it, and so has an open table."""
+    """The attributes of a question that a seat uses. Both `Question` and an open table have them."""
 
     @property
     def table(self) -> int: ...
@@ -81,7 +81,7 @@ class IllegalMove(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Questions to a seat at once, with what it must know first: ended tables and illegal moves."""
+    """Questions that a seat is asked at the same time, and news for it: the tables that have ended, and illegal moves."""
 
     questions: Sequence[HasQuestion]
     ended_tables: Sequence[int] = ()
@@ -89,11 +89,11 @@ class Batch(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """Results of questions, in order, column by column: a batch may have a hundred of them.
+    """Results of a batch, one list for each kind of value, in the order of the questions: a batch may have a hundred.
 
-    `walls` and `cpus` are in seconds. `cpus` is empty if they are unknown; each answer of a batch has an equal share of
-    the batch's processor time. `failed` is the outcome of the next question if that ended the process or could not be
-    asked. The questions after it were not asked.
+    `walls` and `cpus` are in seconds. `cpus` is empty if they are unknown. Each answer of a batch has an equal share of
+    the batch's processor time. `failed` is the outcome of the first question without an answer in `answers`, if that
+    question ended the process or could not be asked. The questions after it were not asked.
     """
 
     answers: list[Answer]
@@ -171,11 +171,14 @@ class Usage(NamedTuple):
     # Seconds spent waiting for a processor: in total if the process lives on between questions, else only for late
     # answers.
     waited: float = 0.0
-    pauses: int = 0  # number of times it was stopped off turn
-    pondered: float = 0.0  # seconds of processor time used off turn before it was stopped, if measured
+    pauses: int = 0  # number of times it was stopped while it had no question
+    pondered: float = 0.0  # seconds of processor time used without a question before it was stopped, if measured
 
     def quantile(self, percent: int) -> float:
-        """Return the seconds within which `percent` of 100 answers came: the upper edge of a range of `walls`, or `slowest`."""
+        """Return the seconds within which `percent` % of the answers came.
+
+        The result is rounded up to the upper edge of a range of `walls`, but is at most `slowest`.
+        """
         seen, total = 0, sum(self.walls)
         for at, count in enumerate(self.walls[:-1]):  # the last range has no upper edge
             seen += count
@@ -185,7 +188,7 @@ class Usage(NamedTuple):
 
 
 def total_usage(some: Sequence[Usage]) -> Usage:
-    """Return the usage of several seats or fixtures as one: the sums, but the largest of `slowest` and `memory`."""
+    """Return the usage of several seats or fixtures as one: the largest `slowest` and `memory`, the sums of all others."""
     if len(some) == 1:
         return some[0]
     return Usage(
@@ -207,7 +210,7 @@ Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
 
 class ModelCost(NamedTuple):
-    """What a bot has used of a language model in a fixture, and what that cost by the prices of that time."""
+    """A bot's usage of a language model in a fixture. `money` is its cost at the prices that were set then."""
 
     calls: Count = 0
     prompt_tokens: Count = 0
@@ -215,7 +218,7 @@ class ModelCost(NamedTuple):
     money: Annotated[float, Meta(ge=0, le=1e15)] = 0.0
 
     def plus(self, more: "ModelCost") -> "ModelCost":
-        """Return the sum of both."""
+        """Return the sum of two usages."""
         return ModelCost(
             calls=self.calls + more.calls,
             prompt_tokens=self.prompt_tokens + more.prompt_tokens,
