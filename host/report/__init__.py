@@ -1,1 +1,1 @@
-"""Report what has been played, to people and to programs."""
+"""Reports the results of a run to people and to programs, as text, pages and files."""

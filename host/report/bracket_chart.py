@@ -1,4 +1,4 @@
-"""Lay out the bracket of a knockout as a drawing: boxes for ties, lines to the tie that a winner plays next, names of rounds."""
+"""Lays out the bracket of a knockout as drawings: a box for each tie, with a line to the next tie of the winner."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from typing import NamedTuple
 from host.stages.elimination import BEATEN, UNBEATEN
 from host.stages.picture import BracketRound, Tie
 
-WIDTH, MIN_WIDTH = 200, 150  # of the box of a tie
-GAP, MIN_GAP = 62, 28  # between two columns
-MAX_WIDTH = 1114  # of a drawing that fits on a screen of 1280 without scrolling: one of many rounds is narrower
-LETTER = 7.9  # the width of a letter of a name
-HEIGHT, ROW, HEADING = 52, 74, 30  # of a box, from one box to the next, and of a heading
+WIDTH, MIN_WIDTH = 200, 150  # pixels: width of the box of a tie
+GAP, MIN_GAP = 62, 28  # pixels between two columns
+MAX_WIDTH = 1114  # pixels: largest width of a drawing that fits on a screen of 1280 without scrolling
+LETTER = 7.9  # pixels: width of a letter of a name
+HEIGHT, ROW, HEADING = 52, 74, 30  # pixels: height of a box, distance from one box to the next, height of a heading
 PLAIN_ROUND = re.compile(r"round [0-9]+( for places [0-9]+ to [0-9]+)?")
 ROUND_TITLES = {2: "Final", 4: "Semi-finals", 8: "Quarter-finals"}
 
 
 class Box(NamedTuple):
-    """A tie at a place of the drawing."""
+    """Box of a tie in a drawing. `x` and `y` are its upper left corner."""
 
     x: float
     y: float
@@ -26,20 +26,20 @@ class Box(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """The ties that are played for the same places: a tree of rounds."""
+    """Drawing of the ties that are played for the same places: a tree of rounds. Sizes are in pixels."""
 
     title: str
-    note: str  # how bots come into it and leave it; empty if it is plain
+    note: str  # how bots enter and leave these ties; empty if no note is needed
     box: int  # the width of a box
     width: int
     height: int
-    headings: list[tuple[float, float, str]]
+    headings: list[tuple[float, float, str]]  # x, y and text
     boxes: list[Box]
     lines: list[str]  # SVG paths
 
     @property
     def name_length(self) -> int:
-        """How many letters of a name have room in a box, beside the sets won."""
+        """Return the number of letters of a name that fit into a box beside the number of sets won."""
         return int((self.box - 42) / LETTER)
 
 
@@ -51,13 +51,15 @@ SIDES = {
     ),
     BEATEN: ("The beaten", "A bot that loses here is out. A bot without a line to it comes from the unbeaten."),
 }
-"""The title and the note of the drawings for the first place, in their order; those of a double elimination by side."""
+"""The title and the note of each drawing for the first place, by side of a double elimination, in the order of the
+page. The side is empty in a single elimination and in the final."""
 
 
 def drawings(bracket: Sequence[BracketRound]) -> list[Drawing]:
-    """Return one drawing for the first place, and one for each group of places that others play for.
+    """Return a drawing for the first place, and one for each group of other places that bots play for.
 
-    Of a double elimination, the final, the bracket of the unbeaten and that of the beaten are drawings of their own.
+    For the first place of a double elimination, return three drawings: the final, the bracket of the unbeaten bots, and
+    the bracket of the beaten bots.
     """
     sides = list(SIDES)
 
@@ -80,11 +82,14 @@ def round_name(part: BracketRound) -> str:
 
 
 def _drawing(parts: Sequence[BracketRound], double: bool) -> Drawing:
-    """Return the drawing of the parts of one side that begin with the same place; rounds are columns from left to right."""
+    """Return the drawing of the rounds of one side for the same places. Each round is a column, from left to right.
+
+    `double` says whether the knockout is a double elimination.
+    """
     columns = [list(column) for _, column in groupby(parts, key=lambda part: part.round)]
     width, gap = _widths(len(columns))
     headings, boxes, lines = list[tuple[float, float, str]](), list[Box](), list[str]()
-    came = dict[str, Box]()  # the last box that each bot has won
+    came = dict[str, Box]()  # the box of the last tie that each bot has won
     for number, column in enumerate(columns):
         x, free = number * (width + gap), 0.0
         for part in column:
@@ -108,14 +113,18 @@ def _drawing(parts: Sequence[BracketRound], double: bool) -> Drawing:
 
 
 def _widths(columns: int) -> tuple[int, int]:
-    """Return the width of a box and of a gap, smaller for many columns."""
+    """Return the width of a box and the width of the gap between two columns. Both are smaller for many columns."""
     if columns * (WIDTH + GAP) - GAP <= MAX_WIDTH:
         return WIDTH, GAP
     return max(MIN_WIDTH, min(WIDTH, (MAX_WIDTH + MIN_GAP) // columns - MIN_GAP)), MIN_GAP
 
 
 def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came: dict[str, Box]) -> list[Tie]:
-    """Return the ties of a round so that the lines to the next rounds do not cross: winners that meet stand together."""
+    """Return the ties of a round in an order in which the lines to the next rounds do not cross.
+
+    Ties whose winners meet later are next to each other. `later` are the columns of the later rounds, and `came` has
+    the box of the last tie that each bot has won.
+    """
     before = {bot: box.y for bot, box in came.items()}
     order = list[str]()
     for column in reversed(later):
@@ -137,7 +146,10 @@ def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came
 
 
 def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> list[Box]:
-    """Return the boxes of a round, each between the boxes that its bots come from if there is room."""
+    """Return the boxes of the ties of a round, from top to bottom.
+
+    If there is room, a box is in the middle between the boxes in `came`, in which its bots won their last ties.
+    """
     placed, free = list[Box](), top
     for tie in ties:
         from_left = [came[bot].y for bot in tie.bots if bot in came]
@@ -148,7 +160,10 @@ def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> 
 
 
 def _line(start: Box, end: Box, of: int, width: int) -> str:
-    """Return an SVG path from the box of a tie to the row of its winner in the box of the next tie."""
+    """Return an SVG path from the box of a tie to the row of its winner in the box of the next tie.
+
+    `of` is that row, 0 or 1. `width` is the width of a box.
+    """
     right = start.x + width
     middle = right + (end.x - right) / 2
     return f"M{right:g} {start.y + HEIGHT / 2:g}H{middle:g}V{end.y + HEIGHT / 4 * (1 + 2 * of):g}H{end.x:g}"

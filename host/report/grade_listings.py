@@ -1,4 +1,4 @@
-"""Lists the grades of a stage, as text, JSON and CSV."""
+"""Makes listings of the grades of a stage, which print themselves as text, JSON and CSV."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from host.report.listings import Listing, Results
 
 
 def grade_list(results: Results, book: Gradebook) -> Listing:
-    """Return the grades of a stage: a row for each bot, and for each submission that was refused."""
+    """Return a listing of the grades of a stage, with a row for each bot and for each submission that was refused."""
     cells = [row.cells() for row in book.rows]
     repeated = results.stage.standings.repeated
     facts = {**results.facts(), "rows": [row.json() for row in book.rows], "repeated": repeated}
@@ -20,7 +20,10 @@ def grade_list(results: Results, book: Gradebook) -> Listing:
 
 
 def roster_list(results: Results, book: Gradebook, roster: Roster) -> Listing:
-    """Return the grades of a stage with a row for each student of a roster, in its order and with its columns."""
+    """Return a listing of the grades of a stage, with a row for each student of a roster.
+
+    The rows have the order and the columns of the roster, followed by the columns of grades.
+    """
     grades, found = grade_list(results, book), rows_of_students(book.rows, roster)
     blank = dict.fromkeys(grades.columns, "")
     cells: list[dict[str, Any]] = [

@@ -1,4 +1,7 @@
-"""Choose the tables that a page offers to watch, and describe each: its place in the stage, the players, the result, and why."""
+"""Chooses the tables that a page offers to watch, and describes each of them.
+
+A description has the place of the table in the stage, the bots, the result, and the reason why the table is offered.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,16 +20,17 @@ from host.report.stage_results import Stage
 from host.report.summary import RunSummary
 from host.stages import kind_of
 
-TRIED_TABLES = 6  # tables of a fixture that are replayed to choose one: those with the closest scores
-FEWEST_LEADS = 4  # changes of the lead that are worth a word
+TRIED_TABLES = 6  # tables of a fixture that are replayed to choose one of them: those with the closest scores
+FEWEST_LEADS = 4  # fewest changes of the lead that are mentioned
 MAX_SCORES_SHOWN = 6  # bots whose scores are in the result of a table
 UNRANKED = 10**6
 
 
 class Quota(NamedTuple):
-    """How many tables are offered: `wanted`, or up to `most` if that is needed to have every bot in one of them.
+    """Number of tables to offer: `wanted`, or up to `most` if more are needed to show every bot.
 
-    `replayed` limits the fixtures that are replayed to find their best table; the others are described without that.
+    At most `replayed` fixtures are replayed to find their best table. Of the others, the table with the closest scores
+    is offered.
     """
 
     wanted: int
@@ -35,22 +39,22 @@ class Quota(NamedTuple):
 
 
 class Highlight(NamedTuple):
-    """The best table of a fixture, from 0, and why it is worth watching."""
+    """The best table of a fixture, and the reasons to watch it."""
 
-    nth: int
+    nth: int  # number of the table in the fixture, from 0
     reasons: tuple[str, ...]
 
 
 class Pick(NamedTuple):
-    """A table that was chosen, from 0; None leaves the choice to the scores. `reason` is added to those of its replay."""
+    """A chosen fixture, or a chosen table of it."""
 
-    path: str
-    nth: int | None = None
-    reason: str = ""
+    path: str  # of the fixture
+    nth: int | None = None  # number of the table in the fixture, from 0; None: its best table
+    reason: str = ""  # a reason to watch the table, besides those that its replay shows
 
 
 class Offers:
-    """Chooses tables of a journal that may be shown. Reads the summary for ranks, rounds and names."""
+    """Chooses tables of a journal that spectators may see. Ranks, rounds and names come from the summary."""
 
     def __init__(self, journal: Journal, summary: RunSummary, shown: Visible, names: Anonymizer = REAL_NAMES) -> None:
         self._journal, self._summary, self._shown, self._names = journal, summary, shown, names
@@ -58,11 +62,16 @@ class Offers:
         self._stage_of = {path: name for name in self._stages if name in shown for path in journal.paths(name)}
         self._bots = frozenset(journal.bots())
         self.known: dict[tuple[str, int | None, bool], Highlight] = {}
-        """What earlier replays have found. It never changes, so a page that is made again can pass it on."""
-        self.tables: dict[tuple[str, int], ReplayedTable] = {}  # replayed meanwhile, with the real names
+        """Highlights that replays have found, by fixture, chosen table (or None) and whether the fixture is limited.
+        They never change, so the caller can pass them to the next Offers of the same journal."""
+        self.tables: dict[tuple[str, int], ReplayedTable] = {}  # tables replayed by this object, with real names
 
     def choose(self, seed: bytes, quota: Quota) -> list[TableRef]:
-        """Return the tables, the most important first: the final, one of every stage, group and bot, faults, others."""
+        """Return the tables to offer, the most important first.
+
+        These are a table of every stage (the last stage first), tables with faults, a table of every group and bot,
+        tables with slow answers, and others. `seed` is the root of the randomness of the run.
+        """
         found, left = dict[str, TableRef](), quota.replayed
         picks = self._cover()
         faults, slow = self._from_evidence()
@@ -83,7 +92,10 @@ class Offers:
 
     @cached_property
     def _order(self) -> list[str]:
-        """The fixtures, the most interesting first: of the last stage and round, between the best bots, the newest."""
+        """Return the paths of the fixtures, the most interesting first.
+
+        Later stages come first, then later rounds, then better bots, then newer fixtures.
+        """
         numbers = {stage.name: number for number, stage in enumerate(self._summary.stages)}
         ranks = {stage.name: {row.bot: row.rank for row in stage.rows} for stage in self._summary.stages}
         rounds = {group.name: group.round for stage in self._summary.stages for group in stage.groups}
@@ -97,14 +109,14 @@ class Offers:
         return [path for _, path in sorted(enumerate(self._stage_of), key=interest)]
 
     def _bots_of(self, path: str, looked: bool = True) -> Sequence[str]:
-        """Return the bots of a fixture: those in its path, otherwise (if `looked`) those in the journal."""
+        """Return the bots of a fixture, from its path. If the path does not name them, read the journal if `looked`."""
         for part in FixtureId.parse(path).meeting_parts:
             if (bots := contestants_in(part)) and self._bots.issuperset(bots):
                 return bots
         return self._journal.fixture(path).bots if looked else ()
 
     def _cover(self) -> list[Pick]:
-        """Return fixtures so that every stage, every group and every bot has one; those of the stages come first."""
+        """Return fixtures that together contain every stage, group and bot. One fixture of each stage comes first."""
         found, bots, groups = dict[str, Pick](), set[str](), set[str]()
 
         def take(path: str) -> None:
@@ -131,7 +143,7 @@ class Offers:
         return list(found.values())
 
     def _from_evidence(self) -> tuple[list[Pick], list[Pick]]:
-        """Return a table for every bot and kind of fault, and those of the slowest answers, one for every bot."""
+        """Return tables with faults, one for each bot and kind, and tables with the slowest answer of each bot."""
         faults, slow = dict[tuple[str, str], Pick](), dict[str, tuple[float, Pick]]()
         for _, path, piece in self._journal.evidence():
             if self._stage_of.get(path) not in self._shown.stages:
@@ -144,7 +156,7 @@ class Offers:
         return list(faults.values()), [pick for _, pick in sorted(slow.values(), key=lambda found: -found[0])]
 
     def _with_others(self, picks: Iterable[Pick]) -> Iterator[Pick]:
-        """Yield the picks, then the other fixtures, one of each pair or group first, and then their other tables."""
+        """Yield the given picks, then all other fixtures, one of each pair or group first, then every single table."""
         seen, groups = set[str](), set[str]()
         for pick in picks:
             seen.add(pick.path)
@@ -182,7 +194,7 @@ class Offers:
         )
 
     def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
-        """Return the best table of a fixture, or of one that is chosen what there is to see. A comeback is best."""
+        """Return the table of a fixture with the most reasons to watch it. If `pick` names a table, return that one."""
         key = pick.path, pick.nth, fixture.limited
         if key not in self.known:
             some = closest(fixture, pick.nth)
@@ -202,7 +214,10 @@ class Offers:
                 yield f"fault of {one_line(self._names.bot(piece.bot))}: {piece.kind}"
 
     def _meeting(self, name: str, bots: Sequence[str]) -> str:
-        """Return why a table is offered at which nothing special happens: the ranks of its bots."""
+        """Return the reason to offer a table at which nothing special happens: the ranks of its bots.
+
+        `name` is the stage.
+        """
         ranks = {row.bot: row.rank for row in self._stage_named(name).rows}
         found = sorted(ranks[bot] for bot in {*bots} if bot in ranks)
         if len({*bots}) == len(found) == 2:
@@ -213,7 +228,10 @@ class Offers:
         return next(stage for stage in self._summary.stages if stage.name == name)
 
     def _title(self, name: str, path: str, nth: int) -> str:
-        """Return the place of a table in the tournament: "Final, set 4", "pairs", "groups, round 2", "tourneys, 7, table 2"."""
+        """Return the place of a table in the tournament: "Final, set 4", "pairs", "groups, round 2".
+
+        `name` is the stage, `path` the fixture, `nth` the number of the table in the fixture, from 0.
+        """
         stage, place = self._stage_named(name), FixtureId.parse(path)
         words = [self._part_of(stage, path) or place.stage]
         if place.round is not None and stage.groups and stage.groups[-1].round > 1:
@@ -224,7 +242,7 @@ class Offers:
         return one_line(", ".join(words))
 
     def _part_of(self, stage: Stage, path: str) -> str:
-        """Return the part of a bracket that a fixture belongs to: "Final"; empty without a bracket."""
+        """Return the title of the round of a bracket to which a fixture belongs: "Final"; "" without a bracket."""
         bots = {self._names.bot(bot) for bot in self._bots_of(path)} if stage.bracket else set[str]()
         ties = [(part.title, tie) for part in stage.bracket for tie in part.ties if set(tie.bots) == bots]
         titles = [title for title, tie in ties if tie.first_set <= FixtureId.parse(path).set_number]
@@ -232,7 +250,10 @@ class Offers:
 
 
 def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
-    """Return the tables of a fixture with the closest scores, from 0; only the given one if there is one."""
+    """Return the numbers (from 0) of the tables of a fixture with the closest scores, the closest first.
+
+    Return only `nth` if it is not None.
+    """
     scores = fixture.recorded.record.scores
     return [nth] if nth is not None else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:TRIED_TABLES]
 
@@ -243,7 +264,7 @@ def _margin(scores: Scores) -> int:
 
 
 def result_of(game: Game, bots: Sequence[str], scores: Scores) -> str:
-    """Return the players and the result: "austin_powers – optimum 1 : 3", "odds 512, tight 488, ehs 0"."""
+    """Return the bots and the scores of a table: "austin_powers – optimum 1 : 3", "odds 512, tight 488, ehs 0"."""
     shown = [max(score, 0) for score in scores] if game.chips != "none" else list(scores)
     if len(shown) == 2:
         return f"{one_line(bots[0])} – {one_line(bots[1])} {shown[0]} : {shown[1]}"
@@ -253,7 +274,7 @@ def result_of(game: Game, bots: Sequence[str], scores: Scores) -> str:
 
 
 def reasons_of(table: ReplayedTable) -> tuple[str, ...]:
-    """Return why a table is worth watching, from its events."""
+    """Return the reasons to watch a table, computed from its events: comeback, changes of the lead, all-ins."""
     display, scores = table.game.display, table.events[-1].facts["scores"]
     course = list(_course(table, *display.standing)) if display.standing else []
     best = [seat for seat, score in enumerate(scores) if score == max(scores)]
@@ -271,7 +292,7 @@ def reasons_of(table: ReplayedTable) -> tuple[str, ...]:
 
 
 def _course(table: ReplayedTable, name: str, fact: str) -> Iterator[list[int]]:
-    """Yield what each seat held at each event with this name. A seat that is out holds nothing."""
+    """Yield, for each event `name` of a table, the values of its field `fact` by seat. A seat that is out has 0."""
     for ev, facts in table.events:
         if ev == name and fact in facts:
             held: Mapping[int, int] = dict(zip(facts.get("seats", range(len(table.bots))), facts[fact], strict=False))
@@ -279,7 +300,7 @@ def _course(table: ReplayedTable, name: str, fact: str) -> Iterator[list[int]]:
 
 
 def _told_apart(places: Sequence[TableRef]) -> list[TableRef]:
-    """Return the places. A title that several tables of the same bots share gets the number of the table."""
+    """Return the tables. If tables of the same bots have the same title, add the number of the table to each title."""
     shared = [(place.title, group_of(place.name)) for place in places]
     return [
         place._replace(title=f"{place.title}, table {FixtureId.parse(place.name).first_table}")

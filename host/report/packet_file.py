@@ -1,4 +1,4 @@
-"""Writes what the author of a bot may see as one zip: a page that needs nothing else, and the same as NDJSON."""
+"""Packs the data that the author of a bot may see into one zip: a self-contained page, and the same data as NDJSON."""
 
 import io
 import zipfile
@@ -13,7 +13,7 @@ from host.inspect.replay import Event, as_text
 from host.report.page import environment
 
 DATE = (1980, 1, 1, 0, 0, 0)
-"""The date of every file: the same packet has the same bytes."""
+"""The date of every file in the zip. It is fixed, so that the same packet always has the same bytes."""
 TABLES_ON_PAGE = 50
 
 
@@ -37,7 +37,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def page_of(packet: Packet) -> str:
-    """Return the page of a packet. Every text of a program is escaped."""
+    """Return the page of a packet as HTML. Escape every text that a program wrote."""
     tables = [(each, "\n".join(map(escape_control_chars, _told(each)))) for each in packet.own_tables[:TABLES_ON_PAGE]]
     return environment().get_template("packet.html").render(packet=packet, tables=tables, safe=escape_control_chars)
 

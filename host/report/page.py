@@ -1,4 +1,4 @@
-"""Render the pages for spectators, as one file or served live."""
+"""Renders the pages for spectators, which a file contains or a server sends."""
 
 import base64
 import hashlib
@@ -32,9 +32,9 @@ from host.report.timelines import Chips
 from host.rules.catalogue import display_of
 
 PAGES = Path(__file__).parent / "pages"
-CROSSED = 60  # bots in the cross table of pairs
+CROSSED = 60  # most bots in the cross table of pairs
 MAX_FAULTS_TOGETHER = 40
-"""The page of all faults has the evidence of up to this many. Of more faults, only the bots' pages have it."""
+"""Most faults of which the page of all faults shows the evidence. If there are more, only the bots' pages show it."""
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -63,7 +63,7 @@ FAULT_MEANINGS: Mapping[str, str] = {
 
 
 def setting_text(thing: Any) -> str:
-    """Return a setting as readable text."""
+    """Return the value of a setting as text: "yes", "a, b", "none"."""
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, (list, tuple)):
@@ -85,7 +85,7 @@ FILTERS = {
 
 @cache
 def environment() -> Environment:
-    """Return the template environment. It escapes every value."""
+    """Return the Jinja environment of the templates. It escapes every value in HTML."""
     made = Environment(
         loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -104,7 +104,7 @@ def environment() -> Environment:
 
 @cache
 def asset(file: str) -> str:
-    """Return one of croupier's own files: style.css, pages.js, or casino.js with the scripts of all games."""
+    """Return the content of a file for pages: style.css, pages.js, or casino.js with the scripts of all games."""
     before = [PAGES / "shared.js"] if file == "pages.js" else []
     files = [*before, PAGES / file, *(sorted((PAGES / "casino").glob("*.js")) if file == "casino.js" else [])]
     return "".join(path.read_text() for path in files)
@@ -118,7 +118,10 @@ ASSETS: Mapping[str, str] = {
 
 
 def file_policy() -> str:
-    """Return the content security policy of a page in a file: only our two scripts run, identified by their hashes."""
+    """Return the content security policy of a page in a file.
+
+    It lets only our two scripts run, identified by hashes.
+    """
 
     def hashed(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -131,18 +134,18 @@ def file_policy() -> str:
 
 
 class Detail(Enum):
-    """How a file of very many bots saves room: not at all, by packing most pages, or also by omitting evidence."""
+    """Ways to reduce the size of a page in a file, if it has very many bots."""
 
-    NONE = 0
-    PACKED = 1
-    CUT = 2
+    NONE = 0  # not reduced
+    PACKED = 1  # most parts are compressed
+    CUT = 2  # most parts are compressed, and evidence is left out
 
 
 class Page:
-    """The page of a run, served live or in a file. A file contains its tables, compressed; a served page fetches them.
+    """Page of a run, served live or in a file. A file contains its tables, compressed; a served page fetches them.
 
-    It stores the pages of bots and pairs, and the parts of them that show neither evidence nor replays: they take most of
-    the time, and a file may be made several times until it is small enough.
+    A file may be rendered several times until it is small enough. So the object stores the pages of bots and pairs, and
+    those parts of them that show neither evidence nor replays: rendering them takes most of the time.
     """
 
     def __init__(
@@ -171,7 +174,7 @@ class Page:
     def html(
         self, replays: Sequence[TableRef], data: Mapping[str, str] = MappingProxyType({}), detail: Detail = Detail.NONE
     ) -> str:
-        """Return the page with these tables. `data` has those that a file contains, compressed, by name."""
+        """Return the page as HTML, with replays of some tables. `data` are the compressed tables of a file, by name."""
         cut = detail is Detail.CUT
         summary = without_evidence(self._whole) if cut else self._whole
         sections = [(section, shown) for section in SECTIONS if (shown := section.content(summary))]
@@ -198,20 +201,20 @@ class Page:
         return environment().get_template("page.html").render(values)
 
     def _once(self, key: Hashable, macro: Macro, *given: object) -> str:
-        """Return what a macro renders; call it only the first time for each key."""
+        """Return the text that a macro of a template renders. Call the macro once for each key, and store the text."""
         if key not in self._parts:
             self._parts[key] = macro(*given)
         return self._parts[key]
 
 
 def by_rank(summary: RunSummary) -> list[BotSummary]:
-    """Return the bots as the last stage that has been played ranks them."""
+    """Return the bots in the order in which the last played stage ranks them."""
     rank = {row.bot: row.rank for row in summary.stage.rows} if summary.stage else {}
     return sorted(summary.bots, key=lambda bot: rank.get(bot.name, len(rank) + 1))
 
 
 def without_evidence(summary: RunSummary) -> RunSummary:
-    """Return a summary with the counts of faults, but without questions, answers and standard error."""
+    """Return a summary without questions, answers and standard error of bots. The counts of faults stay."""
     return summary._replace(
         bots=tuple(
             bot._replace(slowest=(), faults=tuple(group._replace(samples=()) for group in bot.faults))
@@ -221,7 +224,7 @@ def without_evidence(summary: RunSummary) -> RunSummary:
 
 
 def head_to_head_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str], str]:
-    """Return the ids of a stage's pages about pairs, by the two bots in either order."""
+    """Return the HTML ids of the pages about pairs in a stage, by (bot, other bot), in both orders."""
     ids, number = {}, summary.number
     for head_to_head in stage.head_to_heads:
         one, two = head_to_head.bots
@@ -231,7 +234,7 @@ def head_to_head_ids(summary: RunSummary, stage: Stage) -> dict[tuple[str, str],
 
 
 def _commands(summary: RunSummary) -> str:
-    """Return the commands that play the run again, in a copy of its folder without results, and that verify it."""
+    """Return the shell commands that play a run again (in a copy of its folder without results) and verify it."""
     if not summary.settings:
         game, seed = shlex.quote(summary.run.game), shlex.quote(summary.seed or "SEED")
         return f"croupier play BOT BOT … -g {game} --seed {seed}\ncroupier replay last"

@@ -1,4 +1,4 @@
-"""Renders the picture of a stage's results: as lines of text and as JSON. pages/sections has its templates for pages."""
+"""Renders the picture of a stage's results as text and as JSON. The templates for pages are in pages/sections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -13,7 +13,7 @@ OPEN, BYE = "open", "bye"
 
 
 class Shown(NamedTuple):
-    """The names of a type of pictures: its key in JSON, which is also the id of its section on a page, and its title."""
+    """Names of a type of pictures: its title, and its key in JSON, which is also the id of its section on a page."""
 
     key: str
     title: str
@@ -24,11 +24,11 @@ PICTURES: dict[type[Picture], Shown] = {
     Groups: Shown("groups", "Groups"),
     Rounds: Shown("rounds", "Rounds"),
 }
-"""The types of pictures, in the order of a page."""
+"""The names of each type of pictures, in the order of a page."""
 
 
 def picture_lines(picture: Picture | None, *, verbose: bool) -> Iterator[str]:
-    """Yield the lines of a picture. Rounds are printed only if `verbose`."""
+    """Yield the lines of a picture. Yield the lines of rounds only if `verbose`."""
     match picture:
         case Bracket(rounds):
             yield from _bracket_lines(rounds)
@@ -39,7 +39,7 @@ def picture_lines(picture: Picture | None, *, verbose: bool) -> Iterator[str]:
 
 
 def _bracket_lines(bracket: Sequence[BracketRound]) -> Iterator[str]:
-    """Yield the ties of a bracket, part by part; the winner of a tie comes first."""
+    """Yield the ties of a bracket, round by round. The winner of a tie comes first."""
     names = [one_line(bot or "") for part in bracket for tie in part.ties for bot in tie.bots]
     width = max(map(len, names), default=0)
     for part in bracket:
@@ -59,7 +59,7 @@ def _tie(tie: Tie, width: int) -> str:
 
 
 def _group_lines(groups: Sequence[Group]) -> Iterator[str]:
-    """Yield the groups of each round, with the key of the order in a group."""
+    """Yield the groups of each round, with the figures that order the bots of a group."""
     names = [one_line(seat.bot) for group in groups for seat in group.seats]
     width = max(map(len, names), default=0)
     for number, of_round in groupby(groups, lambda group: group.round):
@@ -86,13 +86,13 @@ def _round_lines(rounds: Sequence[PairedRound]) -> Iterator[str]:
 
 
 def picture_json(picture: Picture | None) -> dict[str, Any]:
-    """Return a picture as JSON values, by its key. The keys of a bracket and of groups are always there."""
+    """Return a picture as JSON values, by the key of its type. Always include the keys of brackets and groups."""
     found: dict[str, Any] = {PICTURES[Bracket].key: [], PICTURES[Groups].key: []}
     return found if picture is None else found | {PICTURES[type(picture)].key: [plain(part) for part in picture[0]]}
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON values; a NamedTuple is an object of its fields."""
+    """Return a value as JSON values. A NamedTuple becomes an object with its fields as keys."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Writes a result as a folder that anyone can check without croupier (docs/checking.md)."""
+"""Makes the files of a public folder, with which anyone can check a result without croupier (docs/checking.md)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ PUBLIC_NAMES = (
     "records.schema.json",
     "check.py",
 )
-"""The files of the folder that a live page has, too. Answers can have gigabytes, so only the folder has them."""
+"""The files of the folder that a live page also offers. The answers can have gigabytes, so only the folder has them."""
 COLUMNS = ("stage", "rank", "bot", "tables", "won", "rate", "total", "mean", "ranked_by", "value", "note")
 
 
@@ -36,9 +36,9 @@ WINNERS: Mapping[Any, str] = {best: "best", best_unless_equal: "best unless equa
 
 
 class PublicLines(NamedTuple):
-    """The lines of the chain that may be published, each with its line end, and what is left out."""
+    """Lines of the chain that may be published, and the stages of which lines are left out."""
 
-    lines: list[str]
+    lines: list[str]  # each with its line end
     seal: str  # after the last line
     hidden: frozenset[str]  # stages with fixtures that are left out
 
@@ -46,7 +46,7 @@ class PublicLines(NamedTuple):
 def public_lines(journal: Journal) -> PublicLines:
     """Return the lines of the chain up to the first fixture whose tables spectators may not see yet.
 
-    Raise UserError if a line is not what was sealed.
+    Raise UserError (exit code 3) if a line was changed after it was sealed.
     """
     shown, lines, seal, hidden = visible(journal), list[str](), "", set[str]()
     for entry in journal.entries():
@@ -65,7 +65,10 @@ def public_lines(journal: Journal) -> PublicLines:
 
 
 def after(public: PublicLines, seal: str) -> list[str]:
-    """Return the lines after the one with this seal. Raise UserError if there is no such line."""
+    """Return the lines after the line with this seal; all lines if the seal is "".
+
+    Raise UserError (exit code 2) if no line has the seal.
+    """
     if not seal:
         return public.lines
     start = next((number for number, line in enumerate(public.lines) if line.startswith(f'{{"before":"{seal}",')), None)
@@ -76,9 +79,9 @@ def after(public: PublicLines, seal: str) -> list[str]:
 
 
 def public_files(journal: Journal, public: PublicLines | None = None) -> Mapping[str, str]:
-    """Return the content of each of PUBLIC_NAMES. It is that of one moment, while a run may be writing.
+    """Return the content of the files in PUBLIC_NAMES, by name. All come from one snapshot of the journal.
 
-    `public`: the public lines of the same snapshot, if they have been read.
+    `public` are the public lines of the same snapshot; None: read them.
     """
     with journal.snapshot():
         public, run = public or public_lines(journal), journal.state()
@@ -100,7 +103,7 @@ def public_files(journal: Journal, public: PublicLines | None = None) -> Mapping
 
 
 def answer_lines(journal: Journal, public: PublicLines) -> Iterator[str]:
-    """Yield a line for each fixture of a finished stage: its number, the salt of its answers, and the answers by table."""
+    """Yield a line of JSON for each fixture of a finished stage: number, salt of the answers, and answers by table."""
     shown = visible(journal).stages - public.hidden
     for number, stage, salt, text in journal.salted_answers():
         if stage in shown:
@@ -108,7 +111,7 @@ def answer_lines(journal: Journal, public: PublicLines) -> Iterator[str]:
 
 
 def _certainty(position: Position) -> dict[str, Any]:
-    """Return the sums of the units of a stage, the intervals of its values, and how sure the order is."""
+    """Return the entry of a stage in certainty.json: sums over units, intervals by bot, certainty of the order."""
     tournament, standings = position.tournament, position.standings
     rows = standings.rows
     found = certainties(tournament.run, position.state, position.recorded, tournament.bots, standings)
@@ -122,7 +125,7 @@ def _certainty(position: Position) -> dict[str, Any]:
 
 
 def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:
-    """Return what check.py needs to know of the game and the stages."""
+    """Return the content of rules.json: the facts about the game and the stages that check.py needs."""
     played = run.terms.rules if run.terms else {}
     shuffles = (
         game.chance.shuffles(next(iter(game.presets.values()))._replace(**played)) if game.chance.shuffles else None
@@ -141,7 +144,8 @@ def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines
 
 
 def _standings(shown: list[Position], game: Game) -> str:
-    """Return standings.csv: the sums of the tables that count, and the value of the first ranking."""
+    """Return the content of standings.csv: for each stage and bot, the sums over the tables that count, and the value
+    in the first ranking."""
     rows = list[dict[str, Any]]()
     for position in shown:
         for row in position.standings.rows:

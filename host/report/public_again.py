@@ -1,4 +1,7 @@
-"""Writes the programs that have played, and what `croupier run` needs to play the tournament again (docs/checking.md)."""
+"""Publishes the programs that have played, and the files with which `croupier run` plays a tournament again.
+
+docs/checking.md describes these files.
+"""
 
 import glob
 import json
@@ -27,24 +30,24 @@ from host.submissions.file_tree import BUILDING, IGNORED_NAMES, walk
 
 SPECS = "bots.json"
 PLAYED_KEYS = ("stop_early", "parallel_tables")
-"""The keys of [run] that belong to the tournament and not to a machine."""
+"""The keys of [run] that are published. The other keys depend on the machine of the organiser."""
 
 PRIVATE_MODEL_KEYS = ("address", "key_env", "key_file")
-"""The keys of [models.NAME] that say how the organiser reaches a model."""
+"""The keys of [models.NAME] that are not published: they say how the organiser reaches a model."""
 
 
 class Sources(NamedTuple):
-    """The published programs: the place of each bot in the folder, and the bots whose hash covers packages as well."""
+    """Published programs."""
 
-    places: Mapping[str, str]
-    with_packages: tuple[str, ...]
+    places: Mapping[str, str]  # by bot: the path of its program in the published folder, as a pattern for `bots`
+    with_packages: tuple[str, ...]  # bots whose hash also covers packages
 
 
 def played_bots(tournament: Tournament, versions: Mapping[str, RecordedBot], folder: Path) -> Mapping[str, Submission]:
-    """Return the bots that have played, to be published in a folder. Nothing is written.
+    """Return the bots that have played, by name. `versions` are their recorded versions. Write nothing.
 
-    Raise UserError (exit code 5) if their files are not those that have played, or would be among others in the folder.
-    Packages that a bot requires are not compared.
+    Raise UserError (exit code 5) if the files of a bot are missing or are not those that have played, or if `folder`
+    already has other files for this bot. Bots that require packages are not compared with their recorded version.
     """
     bots = {bot.name: tournament.identified(bot) for bot in tournament.submissions(tournament.path.parent)}
     missing = [
@@ -71,7 +74,11 @@ def played_bots(tournament: Tournament, versions: Mapping[str, RecordedBot], fol
 def write_sources(
     tournament: Tournament, bots: Mapping[str, Submission], versions: Mapping[str, RecordedBot], folder: Path
 ) -> Sources:
-    """Copy the files of each of the `played_bots` to `bots/NAME`, and write what their hashes cover to bots.json."""
+    """Copy the files of bots to bots/NAME in a folder, and write the data that their hashes cover to bots.json.
+
+    `bots` are those that `played_bots` returned. Raise UserError (exit code 5) if the folder has files of an earlier
+    export.
+    """
     for name, bot in bots.items():
         for file in bot.files:
             (folder / "bots" / name / file).parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +89,10 @@ def write_sources(
 
 
 def _hashed(bot: Submission) -> dict[str, Any]:
-    """Return what the hash of a bot covers: the text about it, and the mode of each file. Those of an adapter are included."""
+    """Return the data besides the files of a bot that its hash covers: a text about the bot, and the mode of each file.
+
+    The files of an adapter are included with their content (`kit`).
+    """
     text, files = program_parts(bot)
     kit = {file.name: file.content.decode() for file in files if file.name not in bot.files}
     modes = {file.name: 0o111 if file.executable else 0 for file in files}
@@ -90,9 +100,9 @@ def _hashed(bot: Submission) -> dict[str, Any]:
 
 
 def _place(tournament: Tournament, folder: Path, bot: Submission, sha256: str) -> str:
-    """Return what `bots` in croupier.toml says for a published bot: its folder, or the file if it was submitted as one.
+    """Return the pattern for a published bot in the key `bots` of croupier.toml: its folder, or its only file.
 
-    Raise UserError (exit code 5) if croupier would play another program there.
+    Raise UserError (exit code 5) if croupier would find another program at either path.
     """
     home = f"bots/{bot.name}"
     for place in (home, *(f"{home}/{name}" for name in bot.files if len(bot.files) == 1)):
@@ -114,8 +124,11 @@ def _earlier_export(bot: str, folder: Path) -> UserError:
 def write_again(tournament: Tournament, sources: Sources, seed: bytes, folder: Path) -> None:
     """Write a croupier.toml with the revealed seed and the published bots, and the files of the organiser's own code.
 
-    It does not say where the models are that bots ask. `croupier run` refuses it until each has an address.
-    Raise UserError if one of these has the name of another file of the folder.
+    The croupier.toml does not contain the addresses of the models that bots ask. `croupier run` refuses it until each
+    model has an address.
+
+    Raise UserError if a file of the organiser's code has the name of another file in the folder, or is a link to a file
+    outside the tournament's folder.
     """
     data = read(tournament.path).data
     for key in ("season", "report"):  # of the organiser's machine and site
@@ -155,7 +168,7 @@ def _set_keys(grade: Grade) -> dict[str, Any]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file of the organiser's own code. Raise UserError if another file is there."""
+    """Copy a file of the organiser's own code. Raise UserError if the target exists with another content."""
     if target.exists() and target.read_bytes() != source.read_bytes():
         message = "is another file in the folder to publish"
         raise UserError([Problem("R013", str(source), message, hint="rename it, or export into a new folder")], 2)

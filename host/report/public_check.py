@@ -20,14 +20,14 @@ NOT_CHECKED = [
 
 
 def expect(found: Any, value: Any, what: str) -> None:
-    """End the check if a value is not what follows from the records. Numbers must be equal to nine digits."""
+    """End the program if `found` is not `value`, which follows from the records. Numbers must agree to nine digits."""
     close = isinstance(value, float) and found and abs(float(found) - value) <= 1e-9 * abs(value)
     if str(found) != str(value) and not close:
         sys.exit(f"✗ {what} is {found or 'missing'}, but the records have {value}")
 
 
 def check_chain(published: list[str]) -> list[Any]:
-    """Step 1: each line holds the seal of the line before it, its SHA-256. The last seal is that of rules.json."""
+    """Step 1: each line contains the seal (SHA-256) of the line before it. rules.json has the seal of the last line."""
     lines, seals = (FOLDER / "records.ndjson").read_bytes().splitlines(True), [""]
     for number, line in enumerate(lines, 1):
         if not line.startswith(b'{"before":"%s",' % seals[-1].encode()):
@@ -42,7 +42,7 @@ def check_chain(published: list[str]) -> list[Any]:
 
 
 def answers_in(folder: pathlib.Path) -> Iterator[Any]:
-    """Yield the lines of answers.ndjson, which may be larger than the memory, and the text of each; none if it is not there."""
+    """Yield number, value and text of each line of answers.ndjson. It may be larger than the memory, or missing."""
     file = folder / "answers.ndjson"
     for each in map(json.loads, file.open() if file.exists() else ()):
         yield each["number"], each, "\n".join(each["answers"]).encode()
@@ -65,7 +65,7 @@ def check_answers() -> None:
 
 
 def check_bots() -> None:
-    """Step 6: the published programs are those that have played: their hashes are the sealed ones."""
+    """Step 6: the published programs are those that have played, because they have the sealed hashes."""
     bots, right = json.loads((FOLDER / "bots.json").read_text()) if (FOLDER / "bots.json").exists() else {}, 0
     for name, bot in bots.items():
         if name not in BOTS:
@@ -92,7 +92,7 @@ def check_bots() -> None:
 
 
 def compare(other: pathlib.Path) -> None:
-    """Compare each fixture that counts with the one of another folder: its seats, scores and, if both have them, moves."""
+    """Compare each fixture that counts with that of another folder: seats, scores and, if both have them, moves."""
     folders, nothing = [], (None, None)
     for folder in (FOLDER, other):
         lines, parts = (folder / "records.ndjson").open(), ("bots", "seats", "scores", "faults", "benched")
@@ -110,7 +110,7 @@ def compare(other: pathlib.Path) -> None:
 
 
 def sums_of(stage: Any, fixtures: list[Any]) -> Any:
-    """Return the sums of each bot: tables, wins and scores; and by fixture its last score, and whether it advanced."""
+    """Return sums over fixtures, by bot: tables, wins, scores, last scores, games in which the bot advanced, faults."""
     advance, sums = stage.get("advance", 1), defaultdict[str, Any](Counter)
     for each in [each for each in fixtures if "scores" in each]:
         ends: dict[str, int] = {}
@@ -128,14 +128,14 @@ def sums_of(stage: Any, fixtures: list[Any]) -> Any:
 
 
 def set_winner(stage: Any, fixtures: list[Any]) -> Any:
-    """Return the bot with more games won in a set, then with the higher score; None if both are equal or nothing counts."""
+    """Return the bot with more games won in a set, or with the higher score if these are equal; None if both are."""
     sums = {bot: (row["won"], row["total"]) for bot, row in sums_of(stage, fixtures).items()}
     decided = len({*sums.values()}) == 2 and all("scores" in each for each in fixtures)
     return max(sums, key=sums.__getitem__) if decided else None
 
 
 def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
-    """Step 3: each cell of standings.csv follows from the fixtures that count, each bot has a row, and no fixture is missing."""
+    """Step 3: the cells of standings.csv follow from the fixtures that count; no bot and no fixture is missing."""
     name, kind, line = stage["name"], stage["kind"], LINES.get(stage["name"], {"status": "waiting"})
     rows, leavable = [row for row in ROWS if row["stage"] == name], name in RULES["without_withdrawn"]
     gone = GONE if leavable else set()
@@ -166,7 +166,7 @@ def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[str, Any]) -> list[Any]:
-    """Check each cell. Return the key by which each row is where it is; equal keys share a rank."""
+    """Check each cell of a stage. Return the sort keys of the rows, in their order; equal keys share a rank."""
     name, kind, sums, keys = stage["name"], stage["kind"], sums_of(stage, fixtures), []
     words, field = words_of(stage, sums, rows), LINES[stage["name"]]["field"]
     sets = swiss_points(stage, fixtures, field) if kind == "swiss" else {}
@@ -198,7 +198,7 @@ def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[s
 
 
 def words_of(stage: Any, sums: Any, rows: list[Any]) -> list[str]:
-    """Return the rankings of a stage in their order, with those that break ties. Until all pairs have met, Elo is the first."""
+    """Return the rankings of a stage, then those that break ties. Until all pairs have met, Elo is the first one."""
     words = stage["rank_by"] or ["win_rate" if any(each["won"] for each in sums.values()) else "score"]
     words = words + {"elo": ["win_rate"], "runoff": ["score"], "advances": ["score"]}.get(words[0], []) * (
         len(words) == 1
@@ -209,7 +209,7 @@ def words_of(stage: Any, sums: Any, rows: list[Any]) -> list[str]:
 
 
 def note_of(stage: Any, bot: str, each: Any, earlier: dict[str, Any]) -> str:
-    """Return the note of a row."""
+    """Return the note that the row of a bot must have."""
     line, most = LINES[stage["name"]], TERMS["config"]["limits"].get("max_faults", 0)
     if bot in GONE or bot not in line["field"]:
         return "withdrawn" if bot in GONE else "is out" + ", disqualified" * earlier.get(bot, (0, False))[1]
@@ -223,7 +223,7 @@ def note_of(stage: Any, bot: str, each: Any, earlier: dict[str, Any]) -> str:
 
 
 def sets_of(fixtures: list[Any]) -> dict[Any, list[Any]]:
-    """Return the fixtures of each set, or of each group: by the number of the round or the set in their paths, and the bots."""
+    """Return the fixtures of each set or group, by the number of the round or set in their paths and by their bots."""
     sets = defaultdict(list)
     for each in fixtures:
         words = [part.rpartition(" ")[2] for part in each["path"].split("/")[1:-1]]
@@ -232,7 +232,7 @@ def sets_of(fixtures: list[Any]) -> dict[Any, list[Any]]:
 
 
 def swiss_points(stage: Any, fixtures: list[Any], field: list[str]) -> dict[str, dict[str, float]]:
-    """Return the sets of each bot in a Swiss stage, and the sum of those of its opponents. A bye is a set against itself."""
+    """Return each bot's points in a Swiss stage, and the sum of its opponents' points. With a bye, a bot beats itself."""
     met, points = defaultdict[str, Any](list), defaultdict[str, float](float)
     for (_, pair), some in sets_of(fixtures).items():
         winner = set_winner(stage, some)
@@ -249,11 +249,11 @@ def swiss_points(stage: Any, fixtures: list[Any], field: list[str]) -> dict[str,
     return {bot: {"sets": float(points[bot]), "buchholz": float(sum(points[one] for one in met[bot]))} for bot in met}
 
 
-# Step 4: what the schedule of a finished stage has and the records do not, by its kind.
+# Step 4: functions, one for each kind of stage, that yield what the records of a finished stage lack of its schedule.
 
 
 def met_in(fixtures: list[Any]) -> Any:
-    """Return the tables of each two bots."""
+    """Return the number of tables that every two bots have played, by pair."""
     met = Counter[Any]()
     for each in fixtures:
         met.update(dict.fromkeys(permutations(each["bots"], 2), each["tables"]))
@@ -261,7 +261,7 @@ def met_in(fixtures: list[Any]) -> Any:
 
 
 def of_round_robin(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """All pairs have met at the same number of tables, unless a pair ends when its order is certain."""
+    """Yield pairs without all their tables; if pairs may end early (stop_early), only pairs that have not met."""
     met, early = met_in(fixtures), TERMS["config"]["run"]["stop_early"]
     yield from (
         pair for pair in combinations(field, 2) if not (met[pair] if early else met[pair] == stage["tables_per_pair"])
@@ -269,26 +269,26 @@ def of_round_robin(stage: Any, field: list[str], fixtures: list[Any]) -> Iterato
 
 
 def of_league(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """All bots have the same number of tables."""
+    """Yield bots with fewer tables than others, or than the stage demands."""
     tables = Counter(bot for each in fixtures for bot in each["bots"] for _ in range(each["tables"]))
     yield from (bot for bot in field if not GONE and tables[bot] < max(stage["tables"], *tables.values()))
 
 
 def of_gauntlet(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """Each bot has met each reference at the same number of tables."""
+    """Yield pairs of a bot and a reference that have not met at the right number of tables."""
     met, others, references = met_in(fixtures), (stage["seats"] or 2) - 1, stage["references"]
     due = stage["tables"] * (others if others < len(references) else 1)
     yield from (pair for pair in product({*field} - {*references}, references) if met[pair] != due)
 
 
 def of_mixed_tables(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """Each tourney has been played by all bots."""
+    """Yield tourneys that not all bots have played."""
     whole = {each["path"] for each in fixtures if {*each["bots"]} == {*field}}
     yield from {f"{stage['name']}/{number}" for number in range(1, stage["tourneys"] + 1)} - whole
 
 
 def of_swiss(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """In each round all bots have a whole set, or all but one."""
+    """Yield rounds in which more than one bot has not played a whole set."""
     even, rounds = len(field) + len(field) % 2, stage["rounds"]
     if rounds == "auto":
         rounds = min(int(math.log2(len(field))) + 2, even - 1 if even <= 4 else even // 2)
@@ -299,7 +299,7 @@ def of_swiss(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]
 
 
 def of_groups(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """In each round all bots that are left are in groups of three to five, which have played all games."""
+    """Yield rounds in which the groups lack some of the remaining bots, or have not played all their games."""
     left, number, sets = len(field), 0, sets_of(fixtures)
     while left > stage["until"]:
         number, count = number + 1, -(-left // 5)
@@ -312,7 +312,7 @@ def of_groups(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any
 
 
 def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """Each tie that has begun is decided, each bot but the first has lost one, and the first two places have met last."""
+    """Yield sets that are not whole, ties that are not decided, and places that no lost tie or last tie explains."""
     sets, lost, last, places = sets_of(fixtures), Counter[str](), dict[Any, str](), LINES[stage["name"]]["places"]
     for pair in {pair for _, pair in sets}:
         won = []
@@ -338,7 +338,7 @@ def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[A
 
 
 def unknown(stage: Any, _field: list[str], _fixtures: list[Any]) -> Iterator[Any]:
-    """Nothing is known of an organiser's own kind."""
+    """Yield nothing: the schedule of an organiser's own kind of stage is not known."""
     NOT_CHECKED.append(f"stage {stage['name']}: whether fixtures are missing")
     yield from ()
 
@@ -356,7 +356,7 @@ MISSING = {
 
 
 def print_deal(seed: bytes, group: str, nth: int) -> None:
-    """Shuffle the decks of rules.json by the key of a table, or by the one that it shares with other tables."""
+    """Print the decks of rules.json, shuffled with the key of a table, which it may share with other tables."""
     plan, bots = next(
         ((f["plan"], f["bots"]) for f in FIXTURES.values() if f"{f['path']}/".startswith(f"{group}/")), ("", [])
     )

@@ -1,4 +1,4 @@
-"""The sections of the page, in the order of its menu. Each is one row here and one template in pages/sections."""
+"""Lists the sections of a page, in the order of its menu. Each has a row here and a template in pages/sections."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -9,9 +9,9 @@ from host.stages.picture import Picture
 
 
 class Section(NamedTuple):
-    """A section of the page. Its template is pages/sections/ID.html, in which `shown` is what `content` returns.
+    """Section of a page. Its template is pages/sections/ID.html; there, `shown` is the result of `content`.
 
-    A section without content is left out, and one without a title is not in the menu.
+    The page leaves out a section whose content is empty. A section without a title is not in the menu.
     """
 
     id: str
@@ -21,19 +21,19 @@ class Section(NamedTuple):
 
     @property
     def template(self) -> str:
-        """The file of its template."""
+        """Return the path of the section's template."""
         return f"sections/{self.id}.html"
 
 
 def stages_with_picture(picture: type[Picture]) -> Callable[[RunSummary], Any]:
-    """Return a function that returns the stages of a summary with a picture of this type that has any part."""
+    """Return a function that returns the stages of a summary with a picture of this type, except empty pictures."""
     return lambda summary: [
         stage for stage in summary.stages if isinstance(stage.picture, picture) and stage.picture[0]
     ]
 
 
 def compared(summary: RunSummary) -> Any:
-    """Return the stages whose pairs of bots are compared."""
+    """Return the stages of a run in which results compare pairs of bots."""
     return [stage for stage in summary.stages if stage.pairs and stage.compared]
 
 

@@ -1,4 +1,4 @@
-"""The results of a stage as one value. Page, live JSON, terminal and CSV show it."""
+"""Collects the results of a stage in one value, which pages, live JSON, terminal and CSV show."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
@@ -20,7 +20,10 @@ from host.stages.picture import Bracket, BracketRound, Group, Groups, Picture, R
 
 
 class WonSet(NamedTuple):
-    """A set of the final of a knockout: the games and the score of each bot, and the winner; None if it did not count."""
+    """One set in the final of a knockout: the games and the score of each bot, and the winner.
+
+    The winner is None if the set did not count.
+    """
 
     games: tuple[int, int]
     scores: tuple[int, int]
@@ -28,7 +31,7 @@ class WonSet(NamedTuple):
 
 
 class LastTie(NamedTuple):
-    """The tie that decides a knockout, set by set."""
+    """The tie that decides a knockout, with its sets in the order in which they were played."""
 
     bots: tuple[str, str]
     title: str
@@ -37,10 +40,10 @@ class LastTie(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """The results of a stage so far: what page, live JSON, terminal and CSV show of it.
+    """Results of a stage so far, which pages, live JSON, terminal and CSV show.
 
-    `open` is the number of fixtures that are due; None if it depends on results. `pairs`, `head_to_heads`, `ranks` and `seal`
-    are empty until they are computed for those who show them.
+    `open` is the number of fixtures still to play; None if it depends on results. `pairs`, `head_to_heads`, `ranks` and
+    `seal` are empty unless a caller computes them.
     """
 
     name: str
@@ -49,28 +52,28 @@ class Stage(NamedTuple):
     fixtures: int
     open: int | None
     tables: int | None  # None if a fixture is a whole tourney
-    again: Replays  # what was played again
+    again: Replays  # repetitions after host failures
     standings: StageStandings
     picture: Picture | None
-    final: LastTie | None  # of a bracket, once it has been won
+    final: LastTie | None  # of a bracket, once the tie is decided
     all_meet: bool  # whether every two bots meet
     compared: bool  # whether results compare two bots
-    grades: ClassList  # without rows if the stage gives none
-    references: Sequence[str]  # that the bots play and that are not ranked
+    grades: ClassList  # without rows if the stage gives no grades
+    references: Sequence[str]  # bots that the others play and that are not ranked
     pairs_by: str  # the unit of a pair's rate: "games" won, or "tourneys" or "tables" in which the bot ended ahead
     pairs: Mapping[tuple[str, str], PairResult] = {}
     head_to_heads: tuple[HeadToHead, ...] = ()
     ranks: Ranks | None = None  # None if places are won in ties or groups, or too little has been played
-    seal: str = ""  # of everything played up to the end of the stage
+    seal: str = ""  # the seal of the journal at the end of the stage
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The rows of its standings, best first."""
+        """Return the rows of the standings, best first."""
         return self.standings.rows
 
     @property
     def bracket(self) -> tuple[BracketRound, ...]:
-        """The rounds of the bracket; none if the picture is another one."""
+        """Return the rounds of the bracket; none if the picture of the stage is not a bracket."""
         return self.picture.rounds if isinstance(self.picture, Bracket) else ()
 
     def ties_of(self, bot: str) -> list[tuple[BracketRound, Tie]]:
@@ -79,7 +82,7 @@ class Stage(NamedTuple):
 
     @property
     def moment(self) -> str:
-        """The stage and how far it has come: "swiss, after round 7", "cup, round 3", "league, 12 of 45 fixtures"."""
+        """Return the stage and its progress: "swiss, after round 7", "cup, in round 3", "league, 12 of 45 fixtures"."""
         rounds = self.picture.rounds if isinstance(self.picture, Rounds) else ()
         numbers = [part.round for part in self.bracket] + [part.round for part in self.groups]
         numbers += [part.number for part in rounds]
@@ -92,12 +95,15 @@ class Stage(NamedTuple):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups; none if the picture is another one."""
+        """Return the groups; none if the picture of the stage does not show groups."""
         return self.picture.groups if isinstance(self.picture, Groups) else ()
 
 
 def stage_of(position: Position, later: Container[str] = ()) -> Stage:
-    """Return the results of a stage, without those of pairs. Groups mark the bots that have played `later`."""
+    """Return the results of a stage, without the results of pairs.
+
+    `later` are the bots that have played in a later stage. The picture of groups marks them.
+    """
     run = position.tournament.run
     state, config, kind, order = position.state, position.config, position.kind, position.shown_order
     records = as_counted_by(config, position.counted)
@@ -124,13 +130,16 @@ def stage_of(position: Position, later: Container[str] = ()) -> Stage:
 
 
 def with_pairs(stage: Stage, position: Position) -> Stage:
-    """Return the results of a stage with those of its pairs. Of a league of 500 bots they take a second."""
+    """Return `stage` with the results of its pairs of bots. To compute them takes a second for a league of 500 bots."""
     records = as_counted_by(position.config, position.counted)
     return stage._replace(pairs=by_pair(records) if stage.pairs_by == "games" else head_to_head(records))
 
 
 def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTie | None:
-    """Return the last tie for the first place, set by set. Sets of earlier ties of the same bots are left out."""
+    """Return the last tie for the first place, set by set; None if it is not decided.
+
+    Leave out the sets of earlier ties of the same two bots.
+    """
     finals = [(part, tie) for part in bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
     if not finals:
         return None
@@ -150,7 +159,7 @@ def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTi
 
 
 def _by_number(name: str) -> tuple[int, str]:
-    """Return the sort key of a set by the number at the end of its name."""
+    """Return the sort key of a set, given its name: the number at the end of the name, then the name."""
     number = name.rpartition(" ")[2]
     return int(number) if number.isdecimal() else 0, name
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # importing these takes longer than most commands
 
 LONGEST_NAME, LONGEST_TITLE = 24, 12  # columns
 GAP = 2
-SOME = 2  # pairs that are named when no number of games would make their order certain
+SOME = 2  # most pairs that a sentence names of those whose order needs too much play to become certain
 NONE = "–"
 MORE: Mapping[str, str] = {"tables_per_pair": "tables a pair", "repeat": "games a group"}
-"""How to write a unit of advice that is not a word."""
+"""The words for a unit of advice, by the key of croupier.toml, if the key is not a word."""
 MODEL_TITLES: Mapping[str, str] = {
     "retries_per_table": "retries/table",
     "calls_per_table": "calls/table",
@@ -33,7 +33,7 @@ MODEL_TITLES: Mapping[str, str] = {
 
 
 class Column(NamedTuple):
-    """One column of a table. If the table is too wide, `spare` columns are left out, beginning with the first."""
+    """Column of a table. If the table is too wide, its `spare` columns are left out one by one, the leftmost first."""
 
     title: str
     cells: list[str]
@@ -42,30 +42,33 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of a text. Spare columns are left out if it is too wide."""
+    """Table in a text. If it is too wide, its spare columns are left out."""
 
     columns: Sequence[Column]
 
 
 class CrossTable(NamedTuple):
-    """A table that is printed in as many parts as the width requires, each with its first column."""
+    """Table that is printed in several parts if it is too wide. Each part begins with the column `first`."""
 
     first: Column
     columns: Sequence[Column]
 
 
 class Sentences(NamedTuple):
-    """Sentences that fill lines."""
+    """Sentences that are printed one after the other, several on a line if they fit."""
 
     sentences: Sequence[str]
 
 
 Part = str | Table | CrossTable | Sentences
-"""A part of a text; a string is one line."""
+"""A part of a text. A string is one line."""
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """Return the parts as one text without a final line break, in the terminal's width, and in colour if it shows colours."""
+    """Return the parts as one text without a final line break.
+
+    The text fits the width of the terminal, and is coloured if the terminal shows colours.
+    """
     console = open_console()
     with console.capture() as printed:
         for part in parts:
@@ -93,9 +96,9 @@ def without_colour(text: str) -> str:
 def standings_text(
     head: str, rows: Sequence[Row], sure: Sequence[str], advice: Sequence[Advice] = (), unit: str = ""
 ) -> Iterator[Part]:
-    """Yield a stage's standings: the rows, how certain the order is, how much play would settle it, notes on bots.
+    """Yield the standings of a stage: rows, sentences about the certainty of the order, advice, and notes about bots.
 
-    `unit` is that of the scores, for the titles of their columns.
+    `head` is the first line. `unit` is the unit of the scores, for the titles of their columns.
     """
     yield head
     yield Table(_columns(rows, unit))
@@ -105,7 +108,10 @@ def standings_text(
 
 
 def pairs_text(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult], repeated: str = "") -> Iterator[Part]:
-    """Yield the cross table of a round robin. `names` are in rank order."""
+    """Yield the cross table of a round robin. `names` are the bots in rank order.
+
+    `repeated` is a sentence about tables that repeat others, or "".
+    """
     yield CrossTable(
         Column("", [shortened(name) for name in names], right=False),
         [
@@ -122,7 +128,11 @@ def pairs_text(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]
 def grades_text(
     head: str, rows: "Sequence[GradeRow]", students: Sequence[str] = (), repeated: str = ""
 ) -> Iterator[Part]:
-    """Yield the grade of each bot, or of each student, and how far it got with each reference."""
+    """Yield a table with the grade of each bot and its verdict for each reference.
+
+    With `students`, each row also has the name of the student at the same index. `repeated` is a sentence about tables
+    that repeat others, or "".
+    """
     yield head
     references = list(dict.fromkeys(mark.reference for row in rows for mark in row.marks))
     marks = [{mark.reference: mark.words for mark in row.marks} for row in rows]
@@ -145,7 +155,7 @@ def grades_text(
 
 
 def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
-    """Yield all bots by the last stage that they reached, then by their place in it."""
+    """Yield a table of all bots in the order of `rows`: the last stage that each bot reached, and its place there."""
     yield head
     yield Table(
         [
@@ -164,7 +174,7 @@ def overall_text(head: str, rows: Sequence[OverallRow]) -> Iterator[Part]:
 
 
 def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
-    """Yield what the table omits: faults by kind, and each uncertain order with the play that would settle it."""
+    """Yield lines that the table of standings omits: the faults of each bot by kind, and each piece of advice."""
     for row in rows:
         if row.costs.faults:
             kinds = ", ".join(f"{thousands(times)} {kind}" for kind, times in row.costs.faults_by_kind.items())
@@ -177,7 +187,11 @@ def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
 
 
 def advised(advice: Sequence[Advice]) -> list[str]:
-    """Return sentences on how much play would make the order certain: for the closest pair with a known number."""
+    """Return at most two sentences about the play that would make the order certain.
+
+    The first is about the pair of neighbours that needs most of it. The second names pairs that need more than a
+    hundred times as much play.
+    """
     lines = []
     if some := [each for each in advice if each.needed is not None]:
         most = max(some, key=lambda each: each.needed or 0)
@@ -195,7 +209,7 @@ def advised(advice: Sequence[Advice]) -> list[str]:
 
 
 def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
-    """Return the columns for the rankings of these rows."""
+    """Return the columns of the standings. `unit` is the unit of the scores."""
     names = [
         Column("#", [str(row.rank) for row in rows]),
         Column("bot", [shortened(row.bot) for row in rows], right=False),
@@ -214,7 +228,10 @@ def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
 
 
 def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> list[Column]:
-    """Return the columns of a ranking. Include its interval if requested, or if any row has one."""
+    """Return the columns of one ranking: value, and half the width of its interval.
+
+    Leave out the interval if no row has one, unless `interval` is True.
+    """
     ranking, estimates = ranking_of(word), [row.estimates[word] for row in rows]
     decimals = ranking.decimals_of(estimates)
     columns = [Column(ranking.title_with(unit), [ranking.spelled(estimate, decimals) for estimate in estimates])]
@@ -226,13 +243,17 @@ def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> lis
 
 
 def model_columns(rows: Sequence[Row]) -> list[Column]:
-    """Return the columns for what bots used of models; none if no bot used any."""
+    """Return the columns for the usage of language models; none if no bot used a model."""
     keys = rows[0].models if rows else ()
     return [Column(MODEL_TITLES[key], model_cells([row.models[key] for row in rows]), spare=True) for key in keys]
 
 
 def model_cells(estimates: Sequence[Estimate]) -> list[str]:
-    """Return estimates as text, each with what its interval has above it: below, it ends at 0. The largest has three digits."""
+    """Return estimates as text, each with the distance to the upper end of its interval: "12.3 ±0.4".
+
+    The lower end may be closer, because it is at least 0. All have as many decimals as the largest one needs to show
+    three digits.
+    """
     most = max((estimate.value or 0.0 for estimate in estimates), default=0.0)
     decimals = max(0, 2 - math.floor(math.log10(most))) if most else 0
     return [
@@ -247,12 +268,15 @@ def model_cells(estimates: Sequence[Estimate]) -> list[str]:
 
 
 def known_duration(seconds: float | None) -> str:
-    """Return a time with its unit, or a dash if it is unknown."""
+    """Return a duration in seconds as text with its unit, or a dash if it is unknown."""
     return NONE if seconds is None else duration(seconds)
 
 
 def _bound(seconds: float | None) -> str:
-    """Return a duration that is only known to be an upper bound: answer times are counted in ranges."""
+    """Return a duration as an upper bound: "≤ 1.5 s".
+
+    Answer times are counted in ranges, so only the bound is known.
+    """
     return NONE if seconds is None else f"≤ {duration(seconds)}"
 
 
@@ -268,12 +292,12 @@ def _against(pair: PairResult | None) -> str:
 
 
 def _print(console: "Console", line: str) -> None:
-    """Print a line. A terminal wraps a line that is too long."""
+    """Print a line, whatever its length. The terminal wraps a line that is too long."""
     console.print(one_line(line), soft_wrap=True)
 
 
 def _print_table(console: "Console", columns: Sequence[Column]) -> None:
-    """Print columns; leave out spare ones until the rest fits. Plain text is the same, without colours."""
+    """Print columns as a table. Leave out spare columns until the table fits the width of the console."""
     kept = list(columns)
     while _total(kept) > console.width and (spare := [column for column in kept if column.spare]):
         kept.remove(spare[0])
@@ -286,7 +310,7 @@ def _print_table(console: "Console", columns: Sequence[Column]) -> None:
 
 
 def _lines(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the header and the rows of columns that fit the width."""
+    """Yield the header and the rows of a table as lines."""
     from rich.cells import cell_len
 
     widths = [_width(column) - GAP for column in columns]
@@ -314,7 +338,10 @@ def _table(columns: Sequence[Column]) -> "RichTable":
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a bot's name, shortened so that the figures stay on the screen. Its beginning and its end tell it from others."""
+    """Return a bot's name, shortened in the middle to `longest` columns.
+
+    Its start and end distinguish it from others.
+    """
     from rich.cells import cell_len
 
     name = one_line(name)
@@ -337,7 +364,7 @@ def _total(columns: Sequence[Column]) -> int:
 
 
 def _parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
-    """Yield the columns in parts that fit the width, with at least one column each."""
+    """Yield groups of columns, in order. Each group fits the width, or has only one column."""
     part: list[Column] = []
     for column in columns:
         if part and _total([*part, column]) > width:
@@ -349,7 +376,7 @@ def _parts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
 
 
 def _filled(sentences: Sequence[str], width: int) -> Iterator[str]:
-    """Yield lines of sentences. Break lines only between sentences."""
+    """Yield lines that contain as many sentences as fit into `width`. Break lines only between sentences."""
     line = ""
     for sentence in sentences:
         longer = f"{line} · {sentence}" if line else sentence
