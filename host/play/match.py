@@ -156,8 +156,8 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
 def max_open_tables(bot: BuiltBot) -> int:
     """Return how many tables one bot can play at the same time.
 
-    It is 1 for a bot whose process does not live for the whole fixture, and for a bot with a state file, a time bank or
-    retries.
+    It is 1 for a bot with a state file, a time bank or retries, and for a bot whose `process_lifetime` is not "fixture".
+    The `process_lifetime` of an argv bot is "fixture", although it has one process for each question.
     """
     alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables

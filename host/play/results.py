@@ -16,7 +16,7 @@ from host.play.transcript import pack_transcript
 
 
 def results_of(game: Game, played: Sequence[PlayedTable]) -> dict[str, Result]:
-    """Return the result of each bot at some tables."""
+    """Return the result of each bot at some tables, by name of the bot."""
     scores: defaultdict[str, list[int]] = defaultdict(list)
     won: defaultdict[str, list[int]] = defaultdict(list)
     one_winner = True
@@ -49,7 +49,11 @@ def results_of(game: Game, played: Sequence[PlayedTable]) -> dict[str, Result]:
 
 
 def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """Return for each bot the sums of the products of its results and those of each bot, over tables, or over deals."""
+    """Return, by bot, one sum for each bot in the order of `results`: the products of the results of both bots in each unit.
+
+    `results` has the results of each bot, table by table. A unit is one table; or all tables of one deal, if `deals` has the
+    deal of each table.
+    """
     units = list(results.values())
     if deals:
         sums = [Counter[str]() for _ in units]
@@ -66,7 +70,7 @@ def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dic
 def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
     """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded as one.
 
-    It has no costs of models.
+    The record has no costs of models (see `model_costs`).
     """
     own: defaultdict[str, list[Seat]] = defaultdict(list)
     for seat in seats.values():
@@ -94,13 +98,13 @@ def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats:
 
 
 def seats_of(fixture: Fixture, setups: Iterable[TableSetup]) -> tuple[tuple[int, ...], ...]:
-    """Return the bots by seat at each table, as indexes into the fixture's bots."""
+    """Return, for each table, the bots by seat, as indexes into the fixture's bots."""
     number = {bot: index for index, bot in enumerate(fixture.bots)}.__getitem__
     return tuple(tuple(map(number, setup.bots)) for setup in setups)
 
 
 def model_costs(seats: Iterable[Seat]) -> dict[str, dict[str, ModelCost]]:
-    """Return what each bot has used of each model in a fixture, by the name of the bot; only what was used."""
+    """Return the usage and cost of each model in a fixture, by bot, then model. Models that were not used are left out."""
     costs: dict[str, dict[str, ModelCost]] = {}
     for seat in seats:
         for model, cost in seat.model_costs().items():
@@ -119,7 +123,7 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 
 
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
-    """Return what a bot's seats wrote to standard error. Each piece has the path of its table, or of its question: `TABLE:3`."""
+    """Return the standard error of a bot's seats, in pieces. Each has the path of its table, or of its question: `TABLE:3`."""
     return tuple(
         (played[at.table - 1].table_setup.path + (f":{at.number}" if at.number else ""), tail)
         for seat in some

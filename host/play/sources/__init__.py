@@ -1,1 +1,1 @@
-"""Sources of questions: where the rules of a game run. The seam between a match and its tables is in source.py."""
+"""Sources of questions: processes with the rules of a game. The interface between them and a match is in source.py."""

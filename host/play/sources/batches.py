@@ -1,9 +1,9 @@
-"""Defines what a worker and the process of an organiser's rules in Python write to each other (own_rules.py, python_rules.py).
+"""Defines the messages between a worker (own_rules.py) and a process with an organiser's Python rules (python_rules.py).
 
-A message is its length in four bytes, the highest first, and a value as MessagePack. The worker writes a `Batch` for all
-tables of a round; the process replies with a step of each table that was opened or answered, in that order. Both sides are
-croupier's own and equally trusted. With a line of referee/1 for each table, a decision takes 5 µs longer, and the views of a
-game could not be of several types.
+A message is the length of a value in four bytes, the highest first, and then the value as MessagePack. In each round the worker
+writes one `Batch` for all tables. The process replies with one step for each answered table and then for each opened table, in
+the order of the batch. Both sides are croupier's own and equally trusted. With a line of referee/1 for each table, a decision
+would take 5 µs longer, and the views of a game could not be of several types.
 """
 
 import struct
@@ -16,7 +16,7 @@ from host.games.engine import Moves
 HEAD = struct.Struct(">I")
 
 READY = HEAD.pack(0)
-"""What the process writes first: an empty message."""
+"""The first message of the process, an empty one: the process is ready."""
 
 
 class Opening(msgspec.Struct, array_like=True, gc=False):
@@ -25,11 +25,11 @@ class Opening(msgspec.Struct, array_like=True, gc=False):
     number: int
     rules: msgspec.Raw  # the values of the rules, in a list
     luck: bytes  # the key of its randomness
-    shares_luck: bool  # whether other tables have the same
+    shares_luck: bool  # whether other tables have the same luck
 
 
 class Batch(msgspec.Struct, array_like=True, gc=False):
-    """All that a round gives to tables."""
+    """The input for all tables in one round: numbers of tables to forget, answers, and tables to open."""
 
     dropped: tuple[int, ...]
     answers: tuple[tuple[int, tuple[str, ...]], ...]  # a table by its number, and its answers as journals spell them
@@ -50,14 +50,14 @@ Said = tuple[tuple[tuple[int, int, Any], ...], tuple[int, ...] | None, tuple[int
 
 
 class Reply(msgspec.Struct, array_like=True, gc=False):
-    """What the process replies to a batch."""
+    """The reply of the process to a batch."""
 
     kinds: list[Kind]  # of views that appear for the first time, in the order of their numbers
     steps: list[Any]  # each a `Said`
 
 
 class Failure(msgspec.Struct):
-    """How rules have failed: the last line that their process writes to standard error, as JSON."""
+    """A failure of the rules: the last line that their process writes to standard error, as JSON."""
 
     reason: str = ""
     where: str = ""  # file and line of an organiser's code
@@ -67,6 +67,6 @@ class Failure(msgspec.Struct):
 
 
 def framed(value: object) -> bytes:
-    """Return a value as a message."""
+    """Return a message: the length of the encoded value, and the encoded value."""
     data = msgspec.msgpack.encode(value)
     return HEAD.pack(len(data)) + data

@@ -1,7 +1,8 @@
 """Opens the rules of a game that is not croupier's own: a referee, an organiser's Python code, or a game of a library.
 
 Python rules run in a process of their own (host/referees/python_rules.py). They are as trusted as croupier: the process has
-its user and all its files. But no worker ends with it, and no worker waits for it longer than MAX_RULES_S.
+the same user and the same access to files. But if the process ends, the worker does not end, and no worker waits for the
+process longer than MAX_RULES_S.
 """
 
 import contextlib
@@ -44,15 +45,15 @@ from protocols.wire import Answer
 
 PROGRAM = "host.referees.python_rules"
 MAX_RULES_S = 60.0
-"""Seconds for which the rules may compute before the next questions of the tables. Then their process is ended."""
+"""Seconds for which the rules may compute until the next questions of the tables. After that, the host ends their process."""
 
 LIMITS = Limits(move=MAX_RULES_S, startup=60.0, memory=8 * GIB, tasks=4096, files=64 * GIB, open_files=4096)
 
 
 def source_of(game: Game) -> OpenSource | None:
-    """Return what opens the rules of a game in a process of their own; None for a game of croupier's own.
+    """Return the function that opens a source with the rules of a game.
 
-    Also None for a referee that has not been built here.
+    Return None for one of croupier's own games, and for a referee that has not been built on this machine.
     """
     known = ref_of(game)
     if known.referee is not None:
@@ -63,11 +64,12 @@ def source_of(game: Game) -> OpenSource | None:
 
 TASKS_PER_TABLE = 64
 BYTES_PER_TABLE = 128 * MIB
-"""What a table of a referee for another host may need: the adapter starts a process for each, a virtual machine for Java."""
+"""Tasks and memory that a table may need if its referee was written for another host. Then an adapter starts a process for
+each table, for example a Java virtual machine."""
 
 
 def room_of(game: Game) -> int:
-    """Return how many tables the process with the rules of a game may hold at once: as many as its sandbox has room for."""
+    """Return how many tables the process with the rules of a game may hold at the same time, given its sandbox's limits."""
     known = ref_of(game)
     if known.referee is None or load_referee_game(Path(known.referee.folder)).file.adapter is None:
         return MAX_ROOM
@@ -102,7 +104,7 @@ async def python_source(game: Game, known: GameRef, place: SourcePlace) -> Async
 
 
 class _Reply(msgspec.Struct, array_like=True, gc=False):
-    """A `Reply` whose views have not been read."""
+    """A `Reply` whose views have not been decoded."""
 
     kinds: list[Kind]
     steps: list[tuple[tuple[tuple[int, int, msgspec.Raw], ...], tuple[int, ...] | None, tuple[int, ...], Moves | None]]
@@ -112,7 +114,7 @@ _read_reply = msgspec.msgpack.Decoder(_Reply).decode
 _Scalar = int | str | bool | None
 _Item = int | str | bool | tuple[_Scalar, ...] | None
 _Value = int | str | bool | tuple[_Item, ...] | None
-"""A value of a view without NamedTuples, whatever its type says."""
+"""Type for a value of a view whose declared type contains no NamedTuple. It replaces the declared type."""
 
 
 def _holds_named_tuples(hint: Any) -> bool:
@@ -120,14 +122,14 @@ def _holds_named_tuples(hint: Any) -> bool:
 
 
 class _Kind(NamedTuple):
-    """A type of views, and what reads the values of one."""
+    """A type of views, and the decoder for the values of such a view."""
 
     view: type[Any]
     read: Callable[[msgspec.Raw], tuple[Any, ...]]
 
     @classmethod
     def of(cls, kind: Kind) -> "_Kind":
-        """Return a type that the process has named. One that is not in its module has no nested types."""
+        """Return the type that the process has named. If its module does not have it, create one without nested types."""
         view: Any = sys.modules.get(kind.module)
         for name in kind.name.split("."):
             view = getattr(view, name, None)
@@ -142,7 +144,7 @@ class PythonSource:
 
     def __init__(self, process: RulesProcess) -> None:
         self._process, self._kinds = process, list[_Kind]()
-        self._rules: tuple[Any, bytes] = None, b""  # those of the last table, and as the process gets them
+        self._rules: tuple[Any, bytes] = None, b""  # the rules of the last table, and their encoded form
 
     async def greet(self) -> None:
         """Wait until the process is ready. Raise SourceFailed if it fails."""
@@ -183,7 +185,10 @@ class PythonSource:
         return Opening(table.number, msgspec.Raw(self._rules[1]), luck, bool(table.setup.luck))
 
     async def _exchange(self, message: bytes) -> bytes:
-        """Write a message, and return the reply. Raise SourceFailed if there is none."""
+        """Write a message, and return the reply.
+
+        If there is no reply, raise SourceFailed, or the UserError that the process has reported.
+        """
         process, reply = self._process, bytearray()
         try:
             await process.ask(message, partial(self._read_reply, reply))
@@ -199,7 +204,10 @@ class PythonSource:
                 size += HEAD.unpack_from(reply)[0]
 
     def _failed(self, reason: str) -> SourceFailed:
-        """Return the failure that the process has reported, or the way in which it has ended."""
+        """Return the failure that the process has reported; if it has reported none, one with `reason`.
+
+        Raise UserError if the process has reported a UserError.
+        """
         said = self._process.stderr.tail()
         try:
             failure = msgspec.json.decode(said.rstrip(b"\n").rpartition(b"\n")[2], type=Failure)

@@ -1,7 +1,7 @@
 """Runs a referee: one process in a sandbox that holds the rules of many tables (protocols/referee.md).
 
-The messages for all tables of a round are one write, and their replies are read together. Whatever the process does, the
-result is `SourceFailed`: no bot is to blame for it.
+In each round the host writes the messages for all tables together, and reads the replies together. Any failure of the process
+raises `SourceFailed`, and no bot is to blame for it.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ TOO_MUCH_MEMORY = "used more memory than its limit"
 
 
 class Phrases(NamedTuple):
-    """How the failures of a program are described: its name, its silence for some seconds, and its end."""
+    """Texts for the failures of a program: its name, a sentence for a silence of some seconds, and one for its end."""
 
     name: str
     silent: Callable[[float], str]
@@ -54,15 +54,15 @@ OF_REFEREE = Phrases("the referee", "was silent for {:g} s".format, lambda how: 
 
 
 class RefereeProgram(NamedTuple):
-    """A referee that has been built, and what the host must know of its game to talk to it."""
+    """A referee that has been built, with its game and the number of random words that it gets."""
 
-    built: BuiltBot  # its limit `move` is its patience
+    built: BuiltBot  # its limit `move` is the number of seconds that each reply may take
     game: Game
-    words: Mapping[str, int]  # the random words that `open` has, by stream
+    words: Mapping[str, int]  # the number of random words in `open`, by stream
 
 
 class ViewReader:
-    """Makes views from what a referee writes."""
+    """Makes views from the questions of a referee."""
 
     def __init__(self, view: type[Any]) -> None:
         hints = view.__annotations__
@@ -71,13 +71,13 @@ class ViewReader:
         self._texts = tuple(name for name, hint in hints.items() if hint in (Lines, Once, Json))
         self._json = tuple(name for name, hint in hints.items() if hint is Json)
         self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
-        """The field before whose text a seat gets the texts that it was shown since its last question."""
+        """The field of a view that begins with the texts shown to the seat since its last question; "" if there is none."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
         self.plain = None if self._texts or self._lines else view
-        """The type of the views, if a view is the fields of a question as they are."""
+        """The type of the views, if the fields of a question need no check and no change; otherwise None."""
 
     def read(self, asked: Ask, shown: str) -> View:
-        """Return the view of a question, with the texts that its seat was shown before.
+        """Return the view of a question. `shown` has the texts that its seat was shown since its last question.
 
         Raise Violation if a field has a wrong type, or if the question sets `lines` although game.toml allows only one line.
         """
@@ -111,7 +111,7 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
 
 @contextlib.asynccontextmanager
 async def running(built: BuiltBot, place: SourcePlace, home: Home, phrases: Phrases) -> AsyncIterator["RulesProcess"]:
-    """Start a program that knows rules, for the length of the block. Raise SourceFailed if it does not start."""
+    """Start a program with the rules of a game, for the length of the block. Raise SourceFailed if it does not start."""
     stack = contextlib.AsyncExitStack()
     try:
         with starting_on(place.cores[:1]):
@@ -139,14 +139,14 @@ class RefereeSource:
         self._talk = Conversation(program.game.grammar, self._views.fields, usual.read)
         self._asked: dict[int, tuple[Ask, ...]] = {}  # the last questions of each table
         self._shown: dict[tuple[int, int], str] = {}  # texts by table and seat, until the next question to the seat
-        self._histories: dict[int, list[str]] = {}  # what the bots of each table were asked and have answered: digests
-        self._rules: tuple[Any, Mapping[str, Any]] = None, {}  # those of the last table, and as the process gets them
-        self._said = b""  # the end of what the process wrote
-        # All that was written, and all messages that were read, if somebody wants to see them.
+        self._histories: dict[int, list[str]] = {}  # digests of the questions and answers of each table
+        self._rules: tuple[Any, Mapping[str, Any]] = None, {}  # rules of the last table, and as the process gets them
+        self._said = b""  # the last output of the process
+        # If `watched`: everything that was written, and all messages that were read.
         self.written: list[bytes] = []
         self.heard: list[Message] = []
         self.watched = False
-        self.key: bytes | None = None  # of every table, instead of the one that follows from its root
+        self.key: bytes | None = None  # the key of every table, instead of the one that follows from the root
 
     async def greet(self) -> None:
         """Exchange the first lines. Raise SourceFailed if the process does not answer."""
@@ -170,7 +170,7 @@ class RefereeSource:
         return self._progress(await self._exchange(b"".join(lines)))
 
     def _opened(self, table: Opened) -> OpenedTable:
-        """Return a table as the referee gets it: with its key, never with the root."""
+        """Return the values of a table that the referee gets: its key is among them, the root never."""
         rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
         if rules is not self._rules[0]:
             self._rules = rules, {name: value for name, value in rules._asdict().items() if name != "seats"}
@@ -186,7 +186,10 @@ class RefereeSource:
         )
 
     async def _exchange(self, data: bytes) -> list[Message]:
-        """Write to the process, and return its messages, as soon as every table has its question or its end."""
+        """Write to the process, wait until every table has its question or its end, and return the messages.
+
+        Raise SourceFailed if the process breaks the protocol or ends.
+        """
         process, messages = self._process, list[Message]()
         if self.watched:
             self.written.append(data)
@@ -204,7 +207,7 @@ class RefereeSource:
         return messages
 
     async def _read_replies(self, messages: list[Message]) -> None:
-        """Read until every table has its question or its end. Add what was read to `messages`."""
+        """Read until every table has its question or its end. Add the messages that were read to `messages`."""
         process, talk = self._process, self._talk
         while talk.is_waiting:
             owed = talk.owed
@@ -220,7 +223,7 @@ class RefereeSource:
         return SourceFailed(f"the referee {reason}", self._talk.failed_at, said, lacks=lacks)
 
     def _progress(self, messages: Sequence[Message]) -> Mapping[int, Step]:
-        """Return the progress of each table. Several lines about one table are joined."""
+        """Return the progress of each table, by number. Several lines about one table become one step."""
         found: dict[int, Step] = {}
         parts: dict[int, list[Message]] = {}
         try:
@@ -237,7 +240,7 @@ class RefereeSource:
         return found
 
     def _joined(self, messages: Sequence[Message]) -> Step:
-        """Return the progress of a table about which several lines say something, or more than the usual."""
+        """Return the progress of a table with several lines, or with a line that shows texts or names illegal moves."""
         last = messages[-1]
         before = [asked.seat for asked in self._asked.get(last.table, ())]
         for message in messages:
@@ -248,7 +251,7 @@ class RefereeSource:
         return self._last(last, tuple(illegal), tuple(told))
 
     def _last(self, message: Message, illegal: tuple[int, ...], told: tuple[tuple[str, Any], ...]) -> Step:
-        """Return the progress of a table whose last line is given."""
+        """Return the progress of a table, given its last line, and its illegal moves and events."""
         table, _, _, _, ask, over, _ = message
         if over is not None:
             self._forget(table)
@@ -272,7 +275,10 @@ class RefereeSource:
         return Step(tuple(requests), None, illegal, limits, told)
 
     def _show(self, table: int, seat: int, text: str) -> None:
-        """Keep a text until the next question to a seat. Raise Violation if the game has no place for it."""
+        """Keep a text until the next question to a seat.
+
+        Raise Violation if views have no field for such texts, or if the seat gets more than MAX_SHOWN_CHARS.
+        """
         if not self._views.shown_in:
             raise Violation(f"shows a text at table {table}, and no field of game.toml has the type `lines`")
         before = self._shown.get((table, seat), "")
@@ -283,7 +289,7 @@ class RefereeSource:
         self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
 
     def _remember(self, table: int, text: str) -> None:
-        """Add questions or answers to the history of a table: the first questions, and all that followed."""
+        """Add questions or answers to the history of a table: a digest of the first questions, and one of all others."""
         history = self._histories.setdefault(table, [])
         if len(history) < 2:
             history.append(digest(text).hex())
@@ -291,7 +297,10 @@ class RefereeSource:
             history[1] = digest(history[1] + text).hex()
 
     def _moves(self, table: int, over: Over) -> Moves:
-        """Return what identifies a table that is over: the first questions, and all that followed, or the referee's moves."""
+        """Return the opening and the moves of a table that is over, which identify it. The opening is its first questions.
+
+        The moves are those that the referee reports, otherwise all later questions and answers; with the scores.
+        """
         first, *rest = self._histories.pop(table, None) or [""]
         return first, f"{over.moves if over.moves is not None else rest} {over.scores}"
 
@@ -311,7 +320,7 @@ class ProcessEnded(Exception):
 
 
 class RulesProcess:
-    """The process of a program that knows rules: how long it may be silent, and how it has ended."""
+    """The process of a program with the rules of a game. It limits the silence of the program and reports how it ended."""
 
     def __init__(self, built: BuiltBot, monitored: MonitoredSandbox, phrases: Phrases) -> None:
         self._built, self._monitored, self.phrases = built, monitored, phrases
@@ -322,7 +331,7 @@ class RulesProcess:
         self.stderr, self.has_output = self._asked.stderr, self._asked.has_output
 
     async def start(self, place: SourcePlace) -> None:
-        """Start the program. Raise SourceFailed if that is not possible."""
+        """Start the program. Raise SourceFailed if it cannot be started."""
         built = self._built
         self.stderr.read_with(place.monitor.stderr_reader)
         error = await self._asked.start([word.encode() for word in built.argv], dict(built.env), built.limits)
@@ -330,7 +339,7 @@ class RulesProcess:
             raise SourceFailed(f"{self.phrases.name} could not be started: {os.strerror(error)}")
 
     async def ask(self, data: bytes, reading: Callable[[], Awaitable[None]]) -> None:
-        """Write to the process while replies are read. Each of them may take `patience` seconds."""
+        """Write to the process while `reading` reads the replies. Each reply may take `patience` seconds."""
         self._clock.start(time.perf_counter(), self.patience)
         self._asked.ask(data)
         await self._asked.while_writing(reading)
@@ -340,7 +349,7 @@ class RulesProcess:
     async def read(self) -> bytes:
         """Return the next output. Raise ProcessEnded if there is none, or if it comes too late.
 
-        While the machine keeps the process from running, it has its patience again, MAX_STALLS times.
+        If the machine was too busy to run the process, the process gets all its `patience` again, at most MAX_STALLS times.
         """
         asked, stalls = self._asked, 0
         while True:
@@ -359,11 +368,11 @@ class RulesProcess:
         return output
 
     def restart_clock(self) -> None:
-        """Record that a table has its reply: the next one has the whole patience."""
+        """Give the next reply all of `patience`, because the reply of another table has come."""
         self._clock.start(time.perf_counter(), self.patience)
 
     async def verdict(self, ended: ProcessEnded) -> str:
-        """Return how the process has ended, or which limit it has exceeded, for people. It is killed."""
+        """Kill the process. Return how it has ended, or which limit it has exceeded, for people."""
         limit = self._monitored.limit_exceeded
         try:
             how = await self._asked.kill(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)

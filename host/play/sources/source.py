@@ -1,10 +1,10 @@
-"""Defines a source of questions: it holds tables, is given answers, and says what each table asks next.
+"""Defines a source of questions: an object that holds tables, receives answers, and returns the next questions of each table.
 
-A match knows nothing else of rules that run in another process: those of an organiser's code, of a library, or of a referee.
-`source_of` (own_rules.py) opens such a source; only the rules of croupier's own games run in this process.
+A source is all that a match knows of rules in another process: those of an organiser's code, of a library, or of a referee.
+`source_of` (own_rules.py) opens such a source. Only the rules of croupier's own games run in this process.
 
-A source knows nothing of bots, clocks, records or what to do after a failure. It is asked in turn: nobody calls `advance`
-before the last call has returned.
+A source knows nothing of bots, clocks and records, and does not recover from failures. Calls never overlap: the caller of
+`advance` waits until the last call has returned.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,20 +22,20 @@ if TYPE_CHECKING:  # commands that only read a journal need no trio
 
 
 class Opened(NamedTuple):
-    """A table that begins. Its `number` is used by this source only, and only once while the source lives."""
+    """A table that begins. `number` names it in this source only. A source never gets the same number twice."""
 
     number: int
-    setup: TableSetup  # its rules, and the name that its luck follows from; a source has no use for the bots
-    root: bytes  # of all luck of the tournament: a source passes on what is drawn from it, never the root itself
+    setup: TableSetup  # the rules, and the path of the luck; a source does not use the bots
+    root: bytes  # of all luck of the tournament. A source passes on values drawn from it, never the root itself
 
     @property
     def luck(self) -> Shuffler:
-        """The randomness of the table, from its beginning."""
+        """Return the randomness of the table, from its first draw on."""
         return self.setup.shuffler(self.root)
 
     @property
     def luck_path(self) -> str:
-        """The path of the table's luck. The key of the table is `derive(root, luck_path)` (host/games/luck.py)."""
+        """Return the path of the table's luck. The key of the table is `derive(root, luck_path)` (host/games/luck.py)."""
         return self.setup.luck or self.setup.path
 
 
@@ -44,42 +44,44 @@ Told = tuple[str, Mapping[str, Any]]
 
 
 class Step(NamedTuple):
-    """What a table says when it has been opened, or when all its open questions have been answered.
+    """The progress of a table after it was opened, or after all its open questions were answered.
 
     Either `requests` are open, to different seats, and are answered together; or the table is over and has `scores`.
-    A text for a seat that expects no answer is not part of it: a source puts it before the next question of that seat, into
-    the view, because the view is all that a seat is sent.
+    A text that needs no answer is not part of a step. The source puts such a text for a seat into the view of the seat's
+    next question, before the question, because a seat receives nothing but views.
     """
 
     requests: tuple[Request, ...] = ()
     scores: Scores | None = None  # of each bot: partners have one score
-    illegal: tuple[int, ...] = ()  # which of the answers just given were illegal moves: indexes, from 0
+    illegal: tuple[int, ...] = ()  # the indexes, from 0, of the answers just given that were illegal moves
     limits: tuple[float | None, ...] = ()
-    """Seconds for the answer to each request, at most those of the bot's own limit; None or () for that limit."""
-    told: tuple[Told, ...] = ()  # what happened, in order, before the requests or before the scores
-    moves: Moves | None = None  # at the end: what the bots were asked and what followed; None: chance has taken part
+    """Seconds for the answer to each request. None, or () for all requests, means the bot's own limit. A bot never gets more
+    than its own limit."""
+    told: tuple[Told, ...] = ()  # the events before the requests or before the scores, in order
+    moves: Moves | None = None  # opening and moves of a table that is over; None: chance has taken part
 
 
 class SourceFailed(Exception):
-    """Raised when a source has failed: its process died, was silent, or wrote what it must not write.
+    """Raised when a source has failed: its process died, was silent, or wrote something that is not allowed.
 
-    The source is not used again after it, and all its tables are lost. No bot is ever to blame.
+    A source that has failed is not used again, and all its tables are lost. No bot is ever to blame.
     """
 
     def __init__(
         self, reason: str, table: int | None = None, said: bytes = b"", where: str = "", *, lacks: bool = False
     ) -> None:
-        """`table` is the number of the table at which it failed; None if the source cannot know.
+        """`table` is the number of the table at which the source failed; None if the source cannot know it.
 
-        `said` is the end of what its process wrote, for people. It comes from a stranger and has at most a few KiB. `where`
-        is the file and the line of an organiser's code, if they are known. `lacks`: it had too little time or memory.
+        `said` is the last output of the process, for people: at most a few KiB, written by a stranger's program. `where` is
+        the file and the line of an organiser's code, if they are known. `lacks` is whether the process had too little time
+        or memory.
         """
         super().__init__(reason)
         self.reason, self.table, self.said, self.where, self.lacks = reason, table, said, where, lacks
 
 
 class Source(Protocol):
-    """A source of questions: holds many tables at once."""
+    """A source of questions. It holds many tables at the same time."""
 
     async def advance(
         self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
@@ -88,17 +90,17 @@ class Source(Protocol):
 
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
         opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
-        Every progress is checked: its seats are those of the game, each asked once, and there is a score for each bot.
+        The source has checked each progress: every seat is a seat of the game and is asked once, and each bot has a score.
         Raise SourceFailed if any table fails. Raise UserError if the source cannot run here.
 
-        The result must follow from the setup, the luck and the answers of a table alone: after a failure a fresh source
-        is given the same answers step by step, and must say the same.
+        The progress of a table must follow from its setup, its luck and its answers alone: after a failure a fresh source
+        is given the same answers step by step, and must return the same steps.
         """
         ...
 
 
 class SourcePlace(NamedTuple):
-    """Where a source runs: at which sandbox level, on which cores, and who measures its memory and CPU time."""
+    """The place of a source: its sandbox level, its cores, and the monitor that measures its memory and CPU time."""
 
     level: Level
     cores: Sequence[int]  # () for every core of this process
@@ -106,11 +108,12 @@ class SourcePlace(NamedTuple):
 
 
 class OpenSource(Protocol):
-    """Opens a source, which is closed at the end of the block, with its processes."""
+    """A function that opens a source for the length of a block."""
 
     def __call__(self, place: SourcePlace, /) -> AbstractAsyncContextManager[Source]:
-        """Return the block of a source. Entering it raises SourceFailed if it does not start.
+        """Return a context manager for a source. Entering it raises SourceFailed if the source does not start.
 
-        The block opens no nursery and no cancel scope: a worker keeps it open while the blocks of fixtures come and go.
+        Leaving it closes the source and ends its processes. It opens no nursery and no cancel scope: a worker keeps it open
+        while it enters and leaves the blocks of several fixtures.
         """
         ...
