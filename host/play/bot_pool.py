@@ -35,13 +35,13 @@ if TYPE_CHECKING:  # only fixtures with bots that ask models need them
     from host.play.open_answers import OpenAnswers
 
 MAX_WAITING_BYTES = 256 << 20
-"""Memory of the interpreters in the sandboxes that a worker keeps between fixtures."""
+"""Maximum memory of the interpreters in the sandboxes that a worker keeps between fixtures."""
 
 
 def bot_seed(seed: bytes, bot: str, path: str) -> int:
-    """Return a bot's CROUPIER_SEED for a fixture, below 2^31: the whole number of a path with a prefix of its own.
+    """Return a bot's CROUPIER_SEED for a fixture: a whole number below 2^31 that follows from the seed, the bot and the path.
 
-    In a game for partners `bot` is the name of one of its processes (`player_name`), so each has a seed of its own.
+    In a game for partners `bot` is the name of one of its processes (`player_name`). So each process has its own seed.
     """
     return whole_number(seed, f"bot seed: {bot} {path}")
 
@@ -49,10 +49,12 @@ def bot_seed(seed: bytes, bot: str, path: str) -> int:
 class BotPool:
     """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
 
-    What runs the rules of a game elsewhere is opened at the first fixture, and kept until the worker has another setup.
+    If the rules of the game run in another process, the pool also starts this process at the first fixture. It keeps the
+    process until the worker gets another setup.
 
-    Between fixtures those of the last fixture are kept, and others while they are at most BOTS_AT_ONCE in all, and
-    their processes take at most MAX_WAITING_BYTES in all. The least recently used ones are removed.
+    Between fixtures the pool keeps the sandboxes of the last fixture. It keeps other sandboxes as long as there are at most
+    BOTS_AT_ONCE in total, and the processes in them take at most MAX_WAITING_BYTES in total. It removes the least recently
+    used ones first.
     """
 
     def __init__(
@@ -63,20 +65,24 @@ class BotPool:
         cores: Sequence[int] = (),
         functions: Mapping[str, AnswerAll] = MappingProxyType({}),
     ) -> None:
-        """Bots that ask for several cores use those of the worker. Without any, all bots use the cores of this process.
+        """`cores` are the cores of the worker. Each bot uses the first of them, as many as its bot.toml asks for.
 
-        `functions` answers in this process for the bots with these names.
+        If `cores` is empty, all bots use the cores of this process. `functions` has functions by the name of a bot: they
+        answer in this process for the bot.
         """
         self.setup, self.game, self._cores = setup, setup.game, cores
         self._bots = {bot.name: bot for bot in setup.bots}
         self._monitor, self._functions = monitor, functions
         self._made: dict[str, tuple[BotSandbox, contextlib.AsyncExitStack]] = {}  # the least recently used first
-        self._bytes: dict[str, float] = {}  # of the processes that wait in a sandbox for the next fixture: interpreters
-        self._source: SteadySource | None = None  # of a game whose rules run elsewhere, once it is needed
+        self._bytes: dict[str, float] = {}  # memory of the interpreters that wait in each sandbox for the next fixture
+        self._source: SteadySource | None = None  # of a game whose rules run in another process, once it is needed
         stack.push_async_callback(self._close)
 
     async def use(self, setup: WorkerSetup) -> None:
-        """Play the next fixtures with another setup. Keep the sandboxes of the bots that stay the same at the same level."""
+        """Play the next fixtures with another setup.
+
+        Keep the sandboxes of bots that are equal in both setups, unless the sandbox level changes.
+        """
         before, level = self._bots, self.setup.level
         await self._close_source()
         self.setup, self.game = setup, setup.game
@@ -86,9 +92,9 @@ class BotPool:
             await self.replace(name)
 
     async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
-        """Return the sandbox of one of the bot's processes. Write its state file, or empty the folder that it keeps.
+        """Return the sandbox of one of the bot's processes. Create it if the pool does not have it.
 
-        Raise HostFailure if no sandbox can be created.
+        Write `state` into its state file, or empty the folder that it keeps. Raise HostFailure if no sandbox can be created.
         """
         name = player_name(bot.name, process)
         made = self._made.pop(name, None)
@@ -101,7 +107,7 @@ class BotPool:
         return made[0].sandbox
 
     def read_state(self, name: str, before: bytes) -> bytes:
-        """Return the content of a bot's state file. If its sandbox is lost, return the content before the fixture."""
+        """Return the content of a bot's state file, given the name of a process. If its sandbox is lost, return `before`."""
         made = self._made.get(name)
         return made[0].read_state(self._bots[bot_of(name)].limits.state) if made is not None else before
 
@@ -118,13 +124,16 @@ class BotPool:
                 every.push_async_exit(own)
 
     async def _close_source(self) -> None:
-        """End what runs the rules elsewhere."""
+        """End the process that runs the rules, if there is one."""
         source, self._source = self._source, None
         if source is not None:
             await source.close()
 
     async def _shrink(self, used: Collection[str]) -> None:
-        """Remove the least recently used sandboxes while they are too many or too large, but not those just used."""
+        """Remove the least recently used sandboxes while there are too many, or while they take too much memory.
+
+        Keep the sandboxes of the processes named in `used`, which have just been used.
+        """
         for name in used:
             warm = name in self._made and self._bots[bot_of(name)].warm
             if warm and name not in self._bytes:  # counted once, because it takes a millisecond
@@ -143,7 +152,10 @@ class BotPool:
     async def seats(
         self, job: Job, failures: HostFailures, answers: "OpenAnswers | None"
     ) -> AsyncIterator[dict[str, Seat]]:
-        """Seat the bots of a fixture, for the length of the block. In a game for partners each has several processes."""
+        """Seat the bots of a fixture, for the length of the block. Yield the seats by process name.
+
+        In a game for partners each bot has several processes, and each process has a seat.
+        """
         async with contextlib.AsyncExitStack() as stack:
             seats = {}
             for name, process in self._players(job.fixture):
@@ -195,7 +207,7 @@ class BotPool:
             yield seat
 
     def _seat_store(self, player: str, answers: "OpenAnswers") -> "SeatStore":
-        """Return the stored answers of a fixture for one of its seats."""
+        """Return the store through which one seat reads and adds stored answers."""
         from host.bots.storing_seat import SeatStore
 
         def new_state() -> bytes | None:
@@ -205,14 +217,15 @@ class BotPool:
         return SeatStore(answers, player, new_state)
 
     def _players(self, fixture: Fixture) -> list[tuple[str, int]]:
-        """Return the bots of a fixture, each with the numbers of its processes."""
+        """Return the processes in a fixture: for each, the name of the bot and the number of the process, from 0."""
         processes = self.game.processes(fixture.rules)
         return [(name, process) for name in fixture.bots for process in range(processes)]
 
     async def _replaced(self, bot: BuiltBot, process: int, failures: HostFailures) -> Sandbox | HostFailure:
-        """Replace the sandbox of a bot's process within a fixture. The new one has the same state file.
+        """Replace the sandbox of a bot's process during a fixture. The new sandbox has the same state file.
 
-        A folder that the sandbox kept is lost, as the memory of the process is: the new one is empty.
+        If the sandbox kept a folder, the folder is empty in the new sandbox: its files are lost, as the memory of the process
+        is. Return a failure as `_sandbox_of` does.
         """
         state = b""
         if made := self._made.get(player := player_name(bot.name, process)):
@@ -223,7 +236,9 @@ class BotPool:
     async def _sandbox_of(
         self, bot: BuiltBot, process: int, state: bytes, failures: HostFailures
     ) -> Sandbox | HostFailure:
-        """Return the sandbox of a bot's process. If it fails MAX_HOST_FAILURES times, return the failure: the bot's crash.
+        """Return the sandbox of a bot's process.
+
+        If the host fails MAX_HOST_FAILURES times with this bot, return the failure, which counts as a crash of the bot.
 
         Raise UserError (exit code 6) if the machine cannot create a sandbox without a bot either.
         """
@@ -240,9 +255,10 @@ class BotPool:
                     return failure
 
     async def play(self, job: Job) -> Record:
-        """Play one fixture. If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture.
+        """Play one fixture and return its record.
 
-        If a bot of it asks models, store its answers, and begin with those that are stored.
+        If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture. If one of its bots asks
+        models, store the answers of the fixture, and first use the answers that are already stored.
         """
         bots = [self._bots[name] for name in job.fixture.bots]
         if not (self.setup.open_folder and any(bot.limits.models for bot in bots)):
@@ -261,10 +277,10 @@ class BotPool:
                 return await self._play(job, answers)
 
     async def _play(self, job: Job, answers: "OpenAnswers | None" = None) -> Record:
-        """Play one fixture, as `play` does. Raise OtherQuestions if the stored answers are not those to its questions."""
+        """Play one fixture, as `play` does. Raise OtherQuestions if the stored answers belong to other questions."""
         failures = HostFailures()
         started, computed = time.monotonic(), time.process_time()
-        others: list[str] = []  # failures of the game, and of the run or the worker that played the fixture before
+        others: list[str] = []  # failures of the game, and of an earlier run or worker that played the fixture
         if answers is not None and answers.count:
             others.append(f"it went on after {counted(answers.count, 'stored answer')}, with new processes of its bots")
         played: list[PlayedTable] = []
@@ -304,7 +320,7 @@ class BotPool:
     async def _played(self, job: Job, seats: Mapping[str, Seat], failures: list[str]) -> list[PlayedTable]:
         """Play the tables of a fixture. Add a sentence to `failures` for each failure of the game.
 
-        Raise FixtureUndecided if it fails twice at the same answer.
+        Raise FixtureUndecided if the game fails twice at the same answer, or too often in the fixture.
         """
         root, most = self.setup.seed, self.setup.parallel_tables or MAX_PARALLEL_TABLES
         plan, seating = PLANS[job.fixture.plan](job.fixture, root), Seating(seats, self._monitor, most)

@@ -1,9 +1,10 @@
-"""Stores the answers of a fixture that is being played, if a bot of it asks models: nobody pays for them twice.
+"""Stores the answers of an unfinished fixture if one of its bots asks models, so that nobody pays twice for an answer.
 
-How it works. The file has one line of JSON for each answer, written when the answer comes. Its first line is a hash of what the
-answers belong to: the fixture, the seed, the bots and their limits. When the fixture is played again, because its run or its
-worker was killed or because a model did not answer, its seats take the stored answers (host/bots/storing_seat.py). A file that
-belongs to something else is replaced. The first line that is not whole, or is not a stored answer, is dropped with all after it.
+How it works. A fixture has one file. Its first line is a hash of the values to which the answers belong: the fixture, the seed,
+the bots and their limits. Each other line is one answer in JSON, written when the bot has answered. A fixture is played again if
+its run or its worker was killed, or if a model did not answer. Then its seats take the stored answers
+(host/bots/storing_seat.py). A file with another hash is replaced. The first line that is incomplete or is not a stored answer is
+dropped, with all lines after it. A *player* is one process of a bot, by its name (`player_name`).
 """
 
 import contextlib
@@ -20,16 +21,19 @@ from host.base.toml_file import read_bytes
 from host.bots.storing_seat import StoredAnswer
 
 MAX_OPEN_BYTES = 64 << 20
-"""Bytes of the file. Answers that come when it is full are not stored."""
+"""Maximum bytes of the file. Answers for which the file has no room are not stored."""
 
 _DECODER = msgspec.json.Decoder(StoredAnswer)
 
 
 class OpenAnswers:
-    """The stored answers of one fixture. `count` is how many there were when the fixture was begun again."""
+    """The stored answers of one fixture. `count` is the number of answers from earlier attempts to play it."""
 
     def __init__(self, path: Path, belongs_to: Any) -> None:
-        """Read what is stored at a path, if it belongs to these values. Raise UserError if the file cannot be used."""
+        """Read the answers in the file if they belong to the value `belongs_to`; otherwise begin a new file.
+
+        Raise UserError if the file cannot be used.
+        """
         self._path = path
         self._head = hashlib.sha256(msgspec.json.encode(belongs_to)).hexdigest().encode()
         self._answers: dict[tuple[str, int, int], StoredAnswer] = {}
@@ -49,7 +53,7 @@ class OpenAnswers:
         return self._last.get(player)
 
     def state(self, player: str) -> bytes | None:
-        """Return the state file of a player after its last answer; None if it has not answered."""
+        """Return the content of a player's state file after its last answer; None if it is not stored."""
         return self._states.get(player)
 
     def add(self, answers: Sequence[StoredAnswer]) -> None:
@@ -62,7 +66,7 @@ class OpenAnswers:
                 self._write(data)
 
     def clear(self) -> None:
-        """Forget all answers."""
+        """Remove all answers, also from the file."""
         for known in (self._answers, self._last, self._states):
             known.clear()
         self.count = 0
@@ -75,7 +79,7 @@ class OpenAnswers:
         os.close(self._file)
 
     def _stored(self) -> list[bytes]:
-        """Take the stored answers. Return their lines."""
+        """Read the answers from the file into memory. Return their lines."""
         head, *lines = read_bytes(self._path, MAX_OPEN_BYTES).split(b"\n")[:-1] or [b""]
         whole = []
         for line in lines if head == self._head else []:
@@ -92,7 +96,7 @@ class OpenAnswers:
         self._states |= {answer.player: answer.state for answer in answers if answer.state is not None}
 
     def _replace(self, lines: Sequence[bytes]) -> None:
-        """Replace the file by a new one with these lines. Nothing is written into a file that was there before."""
+        """Replace the file by a new one with these lines. Never write into a file that existed before."""
         making = self._path.with_suffix(".making")
         making.unlink(missing_ok=True)
         self._file = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -118,5 +122,5 @@ class OpenAnswers:
 
 
 def open_file(folder: Path, fixture: str) -> Path:
-    """Return the file of the stored answers of a fixture, given the folder of all of them and the path of the fixture."""
+    """Return the file for the answers of a fixture in `folder`, which has one file for each unfinished fixture."""
     return folder / f"{hashlib.sha256(fixture.encode()).hexdigest()[:32]}.jsonl"

@@ -1,6 +1,7 @@
-"""Plays tables step by step: one seat at each table is the caller's, bots answer for the others.
+"""Plays tables step by step: the caller has one seat at each table, and bots have the other seats.
 
-Tables, questions and news are those of a match (match.py). Questions to bots are asked at once, the caller's waits.
+Tables, questions and news are those of a match (match.py). Bots are asked immediately. A question to the caller stays open
+until the caller answers it with `advance`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,58 +38,59 @@ class SteppedTable:
 
     @property
     def number(self) -> int:
-        """The number of the table, from 1."""
+        """Return the number of the table, from 1."""
         return self.open.table
 
     @property
     def bots(self) -> tuple[str, ...]:
-        """The bots by seat, PLAYER among them."""
+        """Return the names of the bots by seat. The caller is PLAYER among them."""
         return tuple([bot if bot == PLAYER else bot_of(bot) for bot in self.open.bots])
 
     @property
     def played(self) -> Table:
-        """The table as its rules have it."""
+        """Return the game at the table: rules, answers and open questions."""
         return self.open.game
 
     @property
     def scores(self) -> Scores | None:
-        """The scores by seat; None while the table is played."""
+        """Return the scores by seat; None while the table is played."""
         return self.open.game.scores
 
     @property
     def question(self) -> OpenTable | OpenQuestion | None:
-        """The open question to the caller; None if there is none."""
+        """Return the open question to the caller; None if the caller is not asked."""
         return next((question for question in self.open.questions if question.bot == PLAYER), None)
 
     @property
     def view(self) -> View | None:
-        """The view of the caller; None if it is not asked."""
+        """Return the view of the caller; None if the caller is not asked."""
         question = self.question
         return question.view if question is not None else None
 
 
 class SteppedTables:
-    """Several tables that are played at the same time. `new_table` begins one at an index."""
+    """Several tables that are played at the same time. `new_table` begins the table with an index."""
 
     def __init__(
         self, count: int, new_table: Callable[[int], OwnTable], rules: OwnRules, seats: Mapping[str, Seat]
     ) -> None:
-        """`seats` are those of the bots, by the names of their processes. They are needed when the table is advanced."""
+        """`seats` has the seats of the bots by process name. It may be filled later, before `advance` is called."""
         self._new_table, self._rules, self._seats, self._news = new_table, rules, seats, News(seats)
         self.tables = [SteppedTable(new_table(index)) for index in range(count)]
-        self.new = [*self.tables]  # tables of which no bot has been asked anything
+        self.new = [*self.tables]  # tables at which no bot has been asked yet
 
     def renew(self, index: int) -> None:
-        """Begin a new table in the place of another."""
+        """Replace the table with this index by a new one."""
         old = self.tables[index].open
         self._news.report_end(old.bots, old.table)
         self.tables[index] = SteppedTable(self._new_table(index))
         self.new.append(self.tables[index])
 
     async def advance(self, answers: Mapping[int, Answer]) -> None:
-        """Play the caller's answers, by index of the table, and then all tables until they ask the caller or are over.
+        """Give tables the caller's answers, by index of the table.
 
-        Raise HostFailure as `ask_all` does, and GameFailed if the rules fail.
+        Then play these tables and all new ones, until each of them asks the caller or is over. Raise HostFailure as `ask_all`
+        does, and GameFailed if the rules fail.
         """
         answered = [self.tables[index] for index in answers]
         for table, answer in zip(answered, answers.values(), strict=True):

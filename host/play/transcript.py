@@ -1,4 +1,7 @@
-"""Transcripts: what tables whose rules run elsewhere have said. A record has them, so that a replay runs no foreign rules."""
+"""Encodes transcripts: all steps of the tables whose rules run in another process, with their questions and events.
+
+A record has the transcripts of its tables, so that a replay does not run these rules.
+"""
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +15,15 @@ from host.play.sources.source import Step
 from protocols.wire import View
 
 MAX_TRANSCRIPT_BYTES = 64 << 20
-"""Most bytes of the transcript of one fixture, before it is compressed. A fixture with more is undecided."""
+"""Maximum bytes of the transcript of one fixture, before it is compressed. A fixture with more is undecided."""
 
 
 MAX_STORED_TRANSCRIPT_BYTES = 2 * MAX_TRANSCRIPT_BYTES
-"""Most bytes of an unpacked transcript: with the length of each step and each table."""
+"""Maximum bytes of an unpacked transcript, which also has the length of each step and of each table."""
 
 
 class _StoredStep(NamedTuple):
-    """A `Step` as it is stored: with the values of the views only."""
+    """A `Step` as it is stored: a view is stored as its values, without their names."""
 
     requests: tuple[tuple[int, Any], ...]
     scores: Scores | None
@@ -40,17 +43,17 @@ encode_step: Callable[[Step], bytes] = _encode
 
 
 def are_same(one: bytes, other: bytes) -> bool:
-    """Return whether two encoded steps say the same. The facts of an event may have another order."""
+    """Return whether two encoded steps are equal, except that the facts of an event may be in different orders."""
     return one == other or _decode(one) == _decode(other)
 
 
 def join_steps(steps: Iterable[bytes]) -> bytes:
-    """Return all encoded steps of a table as the transcript of the table."""
+    """Return the transcript of a table: all its encoded steps, in order."""
     return _encode(list(map(msgspec.Raw, steps)))
 
 
 def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Step, ...]:
-    """Return what a table has said, given the type of the views. Raise ValueError if the bytes are damaged."""
+    """Return the steps of a table, given its transcript and the type of its views. Raise ValueError if it is damaged."""
     return tuple(
         Step(tuple(Request(seat, view_from(shown, view)) for seat, shown in step.requests), *step[1:])
         for step in _decode_steps(encoded)
@@ -58,7 +61,7 @@ def decode_steps(encoded: bytes, view: type[Any]) -> tuple[Step, ...]:
 
 
 def plain_steps(encoded: bytes) -> list[dict[str, Any]]:
-    """Return what a table has said as JSON values. Raise ValueError if the bytes are damaged."""
+    """Return the steps of a table as JSON objects, given its transcript. Raise ValueError if it is damaged."""
     return [step._asdict() for step in _decode_steps(encoded)]
 
 
@@ -81,12 +84,12 @@ def _frozen(value: Any) -> Any:
 
 
 def pack_transcript(tables: Sequence[bytes]) -> bytes:
-    """Return the transcript of a fixture for its record: what each table has said, in the order of the tables."""
+    """Return the transcript of a fixture for its record, given the transcripts of its tables, in the order of the tables."""
     return zlib.compress(_encode(list(map(msgspec.Raw, tables))), 3)
 
 
 def unpack_transcript(packed: bytes) -> list[bytes]:
-    """Return what each table of a fixture has said, encoded. Raise ValueError if the transcript is damaged."""
+    """Return the transcripts of a fixture's tables, in order, given that of the fixture. Raise ValueError if it is damaged."""
     try:
         raws = _decode(decompress(packed, MAX_STORED_TRANSCRIPT_BYTES), type=_Raws)
     except (zlib.error, TypeError) as broken:  # SQLite may contain text instead of bytes

@@ -1,4 +1,4 @@
-"""Keeps the tables of a source through its failures: a fresh source is given the answers so far, and goes on."""
+"""Keeps the tables of a source if the source fails: a fresh source is given the answers so far, and continues the tables."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -12,51 +12,53 @@ from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, jo
 from protocols.wire import Answer
 
 MAX_FAILURES_IN_A_ROW = 5
-"""Failures without a new step of any table after which a fixture is undecided, wherever they happen."""
+"""Failures within one call of `SteadySource.advance` after which a fixture is undecided, at whichever tables they happen. A
+failure of an unknown table among several does not count."""
 
 MAX_ROOM = 1024
-"""Tables in one process: as many as `parallel_tables` may say."""
+"""Maximum number of tables in one process. It is also the maximum of `parallel_tables`."""
 
 MAX_FAILURES = 50
-"""Failures after which a fixture is undecided even if its tables go on: each costs a start, and all answers again."""
+"""Failures in one fixture after which it is undecided even if its tables make progress. After each failure the process must
+be started and given all answers again."""
 
 
 class FixtureUndecided(Exception):
-    """Raised when a fixture cannot be played to its end because its game has failed."""
+    """Raised when a fixture cannot be played to its end because its game has failed, or because it is too large."""
 
     def __init__(self, why: Undecided, *, lacks: bool = False) -> None:
-        """`lacks`: the program could not begin a table here, or had too little time or memory."""
+        """`lacks` is whether the program could not begin a table here, or had too little time or memory."""
         super().__init__(why.reason)
         self.why, self.lacks = why, lacks
 
 
 class SourceTable:
-    """A table of a source: what it was given and what it has said, step by step. A fresh source needs no more to go on."""
+    """A table of a source: its steps so far, and the answers given to it. A fresh source can continue the table from them."""
 
     def __init__(self, opened: Opened, seated: Sequence[str], *, keeps_transcript: bool) -> None:
-        """`seated` are the bots by seat. `number` is that of the table in its source."""
+        """`seated` has the bots by seat. The attribute `number` is the number of the table in its source."""
         self.opened, self.number, self.seated = opened, opened.number, seated
         self.given: list[Sequence[Answer]] = []  # the answers to the requests of each step
-        self.steps: list[Step] = []  # what it has said; the first is that of its beginning
-        self.encoded: list[bytes] | None = [] if keeps_transcript else None  # the same, for the record
+        self.steps: list[Step] = []  # the progress so far; the first step is the opening of the table
+        self.encoded: list[bytes] | None = [] if keeps_transcript else None  # the steps, encoded for the record
         self.last = Step()
 
     @property
     def answers(self) -> list[Answer]:
-        """All answers that the table was given, in their order."""
+        """Return all answers that were given to the table, in order."""
         return [answer for some in self.given for answer in some]
 
     @property
     def transcript(self) -> bytes:
-        """All that the table has said, if a record needs it."""
+        """Return the transcript of the table (transcript.py); b"" if the record needs none."""
         return b"" if self.encoded is None else join_steps(self.encoded)
 
     def refuse(self, reason: str, cause: UndecidedCause = "game") -> NoReturn:
-        """Raise FixtureUndecided for what the table has said last."""
+        """Raise FixtureUndecided because of the last step of the table."""
         raise FixtureUndecided(self.undecided(len(self.given), reason)._replace(cause=cause))
 
     def undecided(self, step: int, reason: str, said: bytes = b"", where: str = "") -> Undecided:
-        """Return why its fixture is undecided if the source fails at a step."""
+        """Return the description of an undecided fixture whose source fails at this step of the table, counted from 0."""
         answers = [answer for some in self.given[:step] for answer in some]
         given_by = [self.seated[seat] for seat, _ in self.steps[step - 1].requests] if step else ()
         setup = self.opened.setup
@@ -75,36 +77,38 @@ class SourceTable:
 
 
 class _Place(NamedTuple):
-    """A step of a table: the number of the table, and how often it had been given answers before."""
+    """A step of a table: the number of the table, and how many times the table had been given answers before."""
 
     table: int
     step: int
 
 
 class SteadySource:
-    """The source of one worker. After a failure it is opened again and given all answers: no bot is asked again.
+    """The source of one worker. After a failure it is opened again and given all answers again; no bot is asked again.
 
-    A table can fail because its process holds too many others: each may need processes, threads and memory of its own.
-    Therefore only a failure of a table alone counts against it, and after a failure of several the process holds fewer.
+    A table can fail because its process holds too many other tables: each may need processes, threads and memory of its own.
+    Therefore a failure counts against a table only if the process held no other table. If the process held several tables and
+    the failed one is not known, the next process holds fewer tables.
 
     `failures` has a sentence for each failure since the last `begin_fixture`. `room` is how many tables the process holds at
-    once. More can be under way: those that it does not hold are given all their answers again when they get the next ones.
+    the same time. More tables can be in play. A table that the process does not hold is given all its earlier answers again
+    before its next answers.
     """
 
     def __init__(
         self, open_source: OpenSource, place: SourcePlace, room: int = MAX_ROOM, *, keeps_transcripts: bool = True
     ) -> None:
-        """Records need transcripts of rules that nothing but their program knows."""
+        """`keeps_transcripts`: set it if only the program knows the rules. Then records need the transcripts of tables."""
         self._open_source, self._place, self._keeps_transcripts = open_source, place, keeps_transcripts
         self._source: Source | None = None
         self._block = AsyncExitStack()
         self._number = 0  # of the last table
         self._tables: dict[int, SourceTable] = {}  # that are not over
-        self._held: tuple[int, ...] = ()  # tables that the process holds, by number; those given last are the last
-        self._given: list[_Place] = []  # what the process is working on; nothing while it starts
+        self._held: tuple[int, ...] = ()  # numbers of the tables that the process holds, the last used at the end
+        self._given: list[_Place] = []  # the steps that the process is working on; none while it starts
         self._failed = set[_Place]()
         self._suspect = 0  # the table that is given to a fresh process first, so that it is alone
-        self._is_careful = False  # since a failure, one table is given after the other
+        self._is_careful = False  # after a failure: tables are given to the process one by one
         self._in_a_row = self._bytes = 0
         self.room = self._usual_room = room
         self.failures: list[str] = []
@@ -134,10 +138,10 @@ class SteadySource:
         return SourceTable(Opened(self._number, setup, root), seated, keeps_transcript=self._keeps_transcripts)
 
     async def advance(self, opened: Sequence[SourceTable], answers: Mapping[int, Sequence[Answer]]) -> None:
-        """Open new tables, and give tables the answers to all their open requests. Then `last` of each says what follows.
+        """Open new tables, and give other tables the answers to all their open requests. Then `last` is the new step of each.
 
-        Raise FixtureUndecided if a table fails twice at the same step, and UserError as `Source.advance`, or if no sandbox can
-        be made.
+        `answers` has the answers by number of the table. Raise FixtureUndecided if a table fails twice at the same step, or
+        after too many failures. Raise UserError as `Source.advance` does, or if no sandbox can be made.
         """
         self._tables |= {table.number: table for table in opened}
         for number, given in answers.items():
@@ -153,7 +157,7 @@ class SteadySource:
         self._tables = {number: table for number, table in self._tables.items() if table.last.requests}
 
     def _end_series(self) -> None:
-        """Record that the failures before are over."""
+        """Forget the failures in a row, and give tables to the process together again."""
         self._in_a_row, self._suspect, self._is_careful = 0, 0, False
 
     def _add(self, table: SourceTable, said: Step) -> None:
@@ -169,7 +173,12 @@ class SteadySource:
         table.last = said
 
     async def _give(self, due: Sequence[int]) -> None:
-        """Give the process what some tables were given last: as many as it holds, or a single one after a failure."""
+        """Open due tables in the process, or give it their last answers. Add the new step to each of these tables.
+
+        It takes as many due tables as the process has room for, or one table after a failure. A table that the process does not
+        hold any more is first given all its earlier answers again. Raise SourceFailed if the process fails or says something
+        different from before.
+        """
         self._given = []
         if self._source is None:
             self._source = await self._block.enter_async_context(self._open_source(self._place))
@@ -192,7 +201,10 @@ class SteadySource:
         self._held = tuple([number for number in self._held if number not in over])
 
     async def _make_room(self, source: Source, tables: Sequence[SourceTable]) -> list[SourceTable]:
-        """Let the process drop tables if it holds too many with these. Return those of these that it must be given again."""
+        """Make room for some tables in the process, which drops others if it would hold too many.
+
+        Return those of `tables` that it does not hold any more: it must be given their answers again.
+        """
         numbers = [table.number for table in tables]
         others = [number for number in self._held if number not in numbers]
         dropped = others[: max(0, len(others) + len(numbers) - self.room)]
@@ -203,9 +215,9 @@ class SteadySource:
         return lost
 
     async def _note(self, failed: SourceFailed, first: int) -> None:
-        """Close a source that has failed. `first` is a table that waits for it.
+        """Record a failure, and close the source that has failed. `first` is the number of a table that waits for it.
 
-        Raise FixtureUndecided if that was once too often, and UserError if no sandbox can be made.
+        Raise FixtureUndecided after too many failures. Raise UserError if no sandbox can be made.
         """
         held, places = len(self._held), [place for place in self._given if failed.table in (None, place.table)]
         await self.close()
@@ -231,7 +243,7 @@ class SteadySource:
             raise FixtureUndecided(why, lacks=failed.lacks or place.step == 0) from failed
 
     async def _refuse_without_sandbox(self) -> None:
-        """Raise UserError if the machine cannot make a sandbox: then it is not the program that does not start."""
+        """Raise UserError if the machine cannot make a sandbox: then the machine is the reason that no program starts."""
         from host.sandbox.detect import no_sandbox_here  # here, as trio above
         from host.sandbox.launch import why_no_sandbox
 
